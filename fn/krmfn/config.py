@@ -228,7 +228,7 @@ def config_result(
     if places is None:
         return config.error(("spec", *path), message, key=at_key).to_result()
     for length in range(len(path), 0, -1):
-        # The entry of `data` that holds the field, which may be one of several in its YAML.
+        # The entry of `data` with the field. Its YAML may have other fields too.
         key = places.get(format_path(path[:length]))
         if key is not None:
             field = f"{format_path(path)} " if length < len(path) else ""
@@ -293,7 +293,7 @@ def _choices(annotation: Any) -> list[str]:
 
 
 def _distinct(results: Sequence[Result]) -> tuple[Result, ...]:
-    # Each member of a union reports its own; one text each is enough.
+    # Each member of a union reports its own error. One text for each is sufficient.
     seen: dict[str, Result] = {}
     for result in results:
         seen.setdefault(result.line_of_text(), result)

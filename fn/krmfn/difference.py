@@ -29,7 +29,7 @@ def difference(before: str, after: str, old_name: str, new_name: str) -> str:
         hunk = [f"@@ -{_range(old)} +{_range(new)} @@\n", *[f"-{line}" for line in old], *[f"+{line}" for line in new]]
         changes = [f"--- {old_name}\n", f"+++ {new_name}\n", *hunk]
     else:
-        # Beside names difflib leaves room for dates, which it ends with a tab where there are none.
+        # difflib leaves space for dates after names, and writes a tab if there is no date.
         changes = list(_unified(old, new, old_name, new_name))
     return "".join([line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in changes])
 

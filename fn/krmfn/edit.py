@@ -35,8 +35,8 @@ _NOT_IN_PLACE = (
 
 def same(first: Value, other: Value) -> bool:
     """Return True if two values are the same JSON. 1, 1.0 and true differ, and the order of keys does not matter."""
-    # Format 2 of marshal writes every value out, with its type: equal bytes are equal JSON, in a third of the time that
-    # a comparison value by value takes. It refuses types that a caller made (ValueError).
+    # Format 2 of marshal writes every value with its type, so equal bytes are equal JSON. This takes a third of the
+    # time of a comparison value by value. It refuses types that a caller made (ValueError).
     with suppress(ValueError):
         if _marshal(first, 2) == _marshal(other, 2):
             return True
@@ -77,7 +77,7 @@ def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
 def _set(source: Source, path: FieldPath, value: Value, changed: Mapping[str, Value]) -> Source | None:
     """Return `source` with `value` at `path`, or None if no splice gives a text that means `changed`."""
     text = set_value(source.text, source.root + path, value)
-    # What is edited stands in no List any more.
+    # An edited object is no longer part of a List.
     return source.replace(text=text, entry=()) if _means(text, source, path, changed) else None
 
 
@@ -288,7 +288,8 @@ def _remove_from(old: Any, path: FieldPath) -> Any:
 
 
 _DASH = r"( *)-( +)(?=[^\s])"
-# Marks of a document, and all that a move of its line to another column changes: tabs, indentation in numbers.
+# Marks of a document, and everything that a move of its line to another column changes: tabs, and numbers for the
+# indentation.
 _UNMOVABLE = r"^(?:---|\.\.\.|%)|\t|\ufeff|[|>][-+]?[0-9]"
 
 

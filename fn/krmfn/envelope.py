@@ -106,7 +106,7 @@ def _error(text: str, path: tuple[str | int, ...], message: str) -> YamlError:
 
 def _without_items(text: str, *, missing: bool) -> Envelope:
     envelope = cut(set_value(text, ("items",), []))
-    # kustomize takes a list without `items` for a resource, so that it is always written.
+    # Always write `items`, because kustomize reads a list without it as a resource.
     return envelope if missing else envelope.replace(text=text)
 
 
@@ -120,7 +120,7 @@ def _envelope(text: str, tree: Tree, rest: dict[str, Value], values: Sequence[di
         return envelope
     if len(values) > MAX_ITEMS:
         raise _error(text, ("items", MAX_ITEMS), _too_many_items(text, 0).message)
-    # Items that an alias brings, or that share a line with their key, have no text of their own to keep.
+    # Items from an alias, or on the line of their key, have no text of their own to keep.
     items = tuple(KubeObject.new(value) for value in values)
     newline = "\r\n" if "\r\n" in text[:1000] else "\n"
     return Envelope(
@@ -250,7 +250,7 @@ def _independent(whole: _Whole, cut: _Cut) -> Envelope | None:
     if "%TAG" in cut.head and re.search(r"^%TAG", cut.head, re.MULTILINE):
         return None
     try:
-        # An alias may stand in another piece than its anchor.
+        # An alias may be in another piece than its anchor.
         if whole.tree.shared_anchors() and not _are_read_alone(whole, cut):
             return None
         fields = fields_of(cut.head, whole.text[cut.edges[-1] :])

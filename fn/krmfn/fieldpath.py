@@ -65,7 +65,7 @@ def parse_path(text: str) -> FieldPath:
     at = 0
     while at < len(text):
         step = re.compile(_STEP).match(text, at)
-        # A key starts the path or follows a dot; a bracket follows neither.
+        # A key begins the path or follows a dot. A bracket follows neither.
         if step is None or bool(step["dot"]) != (step["key"] is not None and at > 0):
             raise ValueError(f'must be a field path such as "spec.items[0].name"; got "{text}"')
         at = step.end()

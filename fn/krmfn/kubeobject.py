@@ -45,8 +45,8 @@ __all__ = [
     "text_location",
 ]
 
-# The annotations by which kustomize and kpt remember which file an item came from. Source: kyaml kio/kioutil
-# (PathAnnotation, IndexAnnotation and their legacy forms); functions-spec.md.
+# The annotations in which kustomize and kpt record the file of an item. Source: kyaml kio/kioutil (PathAnnotation,
+# IndexAnnotation and their legacy forms); functions-spec.md.
 
 PATH_KEYS = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path", "config.k8s.io/path")
 """Annotations with the file of an item, relative to the package and separated by slashes. The first present one counts.
@@ -186,7 +186,7 @@ def _lines_added(source: Source, before_line: int) -> int:
     except YamlError:
         return 0
     above = sum(own[: max(before_line - first, 0)])
-    # The client made the whole mapping, its key's line too, when nobody else's annotation is in it.
+    # The client wrote the whole mapping, including the line of its key, if it has only the client's annotations.
     return above + 1 if own and all(own) and before_line > first else above
 
 
@@ -273,7 +273,7 @@ class KubeObject:
         return self is other or self.source == other.source
 
     def __hash__(self) -> int:
-        # The place too: the entries of a list have one text together.
+        # Compare the place too, because the entries of a list share one text.
         return hash(self.source)
 
     def __repr__(self) -> str:
@@ -308,7 +308,7 @@ class KubeObject:
             try:
                 self._value = _read(self.source)
             except FieldError as error:
-                # Whoever tells what is wrong with a text asks for its value again and again.
+                # Callers that report errors of a text read its value many times.
                 self._error = error
                 raise
         return self._value

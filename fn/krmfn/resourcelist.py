@@ -38,7 +38,8 @@ def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: li
         return _join(envelope, kept, results)
     wanted = _expected_fields(envelope, kept, results)
     if envelope.head != envelope.text:
-        # An anchor of an item may be gone while another item still refers to it: read again, and written out then.
+        # An anchor of an item may be gone while another item still refers to it. Read the list again and write the
+        # value out.
         for expand in (False, True):
             text = _attempt(envelope, kept, results, expand=expand)
             if text is not None and reads_as(text, wanted):
@@ -170,7 +171,7 @@ def _appended_results(envelope: Envelope, results: list[Value]) -> tuple[str, st
     if not results or "results" in envelope.rest or not envelope.simple or not _takes_more(tail):
         return None
     tail = _end_line(tail, newline)
-    # An empty list in their place: results can be many.
+    # Replace them by an empty list first, because there can be many results.
     if not _are(fields_of(envelope.head, tail + "results: []\n"), {**envelope.rest, "results": []}):
         return None
     return envelope.head, tail + f"results:\n{write(results)}".replace("\n", newline)
@@ -418,7 +419,7 @@ def _all_same(items: tuple[KubeObject, ...], others: tuple[KubeObject, ...]) -> 
 
 def decode(data: bytes) -> str:
     """Return the text of a ResourceList. Raise ResourceListError if it is not UTF-8 or plainly another format."""
-    # Looked for before decoding: a large text that is something else is not worth its copy.
+    # Look for it before decoding, because a copy of another large text is expensive.
     if b"ResourceList" not in data and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         _refuse_others(data[:_HEAD].decode("utf-8", "replace"))
     try:

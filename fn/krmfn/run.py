@@ -94,7 +94,7 @@ def run(
         pieces, lines, code = _answer(function, config, source, lines_of or _lines_of_results, validator=validator)
     except MemoryError:
         pieces, lines, code = (), [NO_MEMORY], 1
-    # stderr first: a reader that closed stdout early still learns what happened.
+    # Write stderr first, so that a reader that closed stdout early still gets the reason.
     _say(messages, lines)
     return code if _write(sink, messages, pieces) else 1
 
@@ -135,7 +135,7 @@ def _encode(text: str) -> Iterator[bytes]:
 
 
 def _parse(text: str) -> ResourceList:
-    # The list lives as long as the process, and the collector would walk it again and again: half of the time for
+    # The list lives as long as the process, and the collector would visit it repeatedly. That is half of the time for
     # 10,000 items.
     enabled = gc.isenabled()
     gc.disable()
@@ -256,7 +256,7 @@ def _lines(results: Sequence[Result], lines_of: LinesOf) -> list[str]:
     lines = list(lines_of(results))
     errors = [result for result in results if result.severity is Severity.ERROR]
     if errors and len(lines) > 1:
-        # kustomize and kpt users often see one line only.
+        # Users of kustomize and kpt often see only one line.
         first = errors[0].line_of_text().removeprefix("error: ")
         noun = f"{len(errors)} errors; first: " if len(errors) > 1 else ""
         return [f"error: {noun}{first}", *(lines if noun else [line for line in lines if not line.startswith("error")])]
@@ -289,7 +289,7 @@ def _write(stdout: IO[bytes], stderr: IO[str], pieces: Iterable[bytes]) -> bool:
         if not isinstance(error, BrokenPipeError):
             _say(stderr, [f'error: <stdout>: must be a stream that can be written; got "{error.strerror}"'])
         if stdout is getattr(sys.stdout, "buffer", None):
-            # The interpreter flushes stdout once more at its end, and would complain.
+            # The interpreter flushes stdout again when it exits, and would report an error.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return False
     return True

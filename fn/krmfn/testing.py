@@ -121,7 +121,7 @@ def _split_comments(text: str) -> tuple[str, str]:
 
 
 def _text(file: Path) -> str:
-    # Without the universal newlines of read_text: a case may be about CRLF.
+    # Do not use the universal newlines of read_text, because a case may be about CRLF.
     return file.read_bytes().decode("utf-8")
 
 

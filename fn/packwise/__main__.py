@@ -3,7 +3,7 @@
 import sys
 
 if __name__ == "__main__" and not sys.flags.safe_path and not __file__.startswith(sys.path[0]):
-    # `python -m` looks into the working directory first, which may hold a `yaml.py` of anyone's.
+    # `python -m` looks into the working directory first, which may contain any `yaml.py`.
     del sys.path[0]
 
 import gc
@@ -21,7 +21,7 @@ def program() -> "NoReturn":
     """Runs the command line and ends the process with its exit code."""
     code = main()
     if sys.argv[1:] in _FUNCTION or sys.argv[1:2] in _OF_FILES:
-        # To take a large list apart is a fiftieth of a run, and nothing of it is left to be done.
+        # Freeing a large list takes a fiftieth of a run and has no effect at its end.
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
@@ -29,7 +29,7 @@ def program() -> "NoReturn":
 
 def main() -> int:
     """Run the command line and return the exit code."""
-    # Little is garbage in a run this short, and looking for it costs a tenth of the time.
+    # A short run makes little garbage, and collecting it takes a tenth of the time.
     gc.disable()
     if os.getpid() == 1:
         _be_stoppable()
@@ -45,7 +45,7 @@ def _run(arguments: list[str]) -> int:
 
         open_closed()
     if arguments in _FUNCTION:
-        # Clients start the function thousands of times a day: the command line's own imports stay out of its way.
+        # Clients start the function thousands of times a day, so it does not load the imports of the command line.
         from packwise.function import main as run_function
 
         return run_function(validate=len(arguments) > 1)

@@ -24,7 +24,7 @@ _NOT_ASCII = re.compile(r"[^\n -~]")
 
 def json_text(value: Any) -> str:
     """Return `value` as JSON with the same meaning. Unprintable characters and commands to CI runners are escaped."""
-    # Text for people needs none.
+    # Text for people needs no import.
     import json
 
     text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
@@ -130,7 +130,7 @@ def _write(stream: IO[str], text: str) -> OSError | None:
         stream.buffer.write(encode_text(text))  # type: ignore[attr-defined]
         stream.buffer.flush()  # type: ignore[attr-defined]
     except OSError as error:
-        # The interpreter flushes once more at its end, and would complain.
+        # The interpreter flushes stdout again when it exits, and would report an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return error
     return None

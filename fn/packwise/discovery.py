@@ -201,7 +201,7 @@ def _named_files(value: Mapping[str, Value]) -> Iterator[tuple[str, Reason]]:
     """Yield the files that a kustomization names and that are not separate objects."""
     for key in _PATCHES:
         yield from ((path, Reason.PATCH) for path in _paths(value.get(key), "path"))
-    # An entry may be the patch itself.
+    # An entry may be an inline patch.
     merged = value.get("patchesStrategicMerge")
     yield from ((entry, Reason.PATCH) for entry in texts_in(merged) if "\n" not in entry)
     yield from ((entry, Reason.FOREIGN) for entry in texts_in(value.get("configurations")))
@@ -283,7 +283,7 @@ def unparsed_reason(path: str, text: str, error: str = "") -> Reason | None:
     """
     if re.search(_DIRECTIVE, text) or re.search(_BLOCK, text, re.MULTILINE):
         return Reason.TEMPLATE
-    # Other tools read the last of two equal keys, and a question mark as a character.
+    # Other tools use the last of two equal keys, and read a question mark as a character.
     if re.search(_ONLY_KYAML, error) and not re.search(_TYPED, text, re.MULTILINE | re.IGNORECASE):
         return Reason.VALUES if is_values(path) else Reason.FOREIGN
     # Editors and compilers write JSON with comments.

@@ -28,7 +28,7 @@ class Extra(Record):
     @property
     def advice(self) -> str:
         """A sentence with the library that is absent, and the command that adds it."""
-        # The name alone is never advice: no public index has it, and whoever registers it could run code.
+        # Never advise only the name. No public index has it, and anyone who registers it could run code.
         source = "@".join(install_source(_direct_url()))
         command = f'{installer()} "packwise[{self.name}] @ git+{source}"'
         return f'{self.library} is not installed; add the extra "{self.name}": {command}'
@@ -46,7 +46,7 @@ def install_source(direct_url: str | None) -> tuple[str, str]:
     url, commit = str(source.get("url", "")), source.get("vcs_info", {}).get("commit_id")
     if not url.startswith(("https://", "ssh://")) or not commit:
         return REPOSITORY, COMMIT
-    # A file that is committed must hold no name and no password.
+    # A committed file must not contain a name or a password.
     return re.sub(r"^(https://)[^/@]*@", r"\1", url), str(commit)
 
 

@@ -98,12 +98,12 @@ def carry(before: KubeObject, value: Mapping[str, Value]) -> KubeObject:
     if same(before.value, target):
         return before
     if before.text == KubeObject.new(before.value).text:
-        # Nobody has touched it since it was written: there is nothing to splice around.
+        # It was not changed since it was written, so nothing must be spliced.
         return KubeObject.new(target)
     try:
         return with_content(before, target)
     except FieldError:
-        # An anchor in the way, for example.
+        # For example, an anchor prevents it.
         return KubeObject.new(target)
 
 
@@ -163,7 +163,7 @@ def render(
     holds only findings. With `previews`, it includes objects that the scheduler creates itself.
     """
     wanted = [each for each in generated if _is_emitted(each, settings) or (previews and each.preview)]
-    # Stable: within a kind the planner's order is namespace, workload and the operator's own.
+    # The sort is stable. Within a kind, the planner's order is namespace, workload and the operator's own.
     wanted.sort(key=lambda each: _ORDER[str(each.value["kind"])])
     findings: list[Finding] = []
     first: dict[Identity, Generated] = {}
@@ -174,7 +174,7 @@ def render(
         key = identity(each.value) if epoch else stable
         other = index.users.get(key)
         if other is not None and (each.preview or (epoch and has_epoch(other.value))):
-            # The operator's own, from which an epoch is known: it stays as it is.
+            # The operator created it, and its epoch is known. Keep it unchanged.
             continue
         if other is not None:
             findings.append(_clash(each, other))
@@ -230,7 +230,7 @@ def _source(generated: Generated) -> str:
     return generated.source if generated.subject is None else f"{generated.source} ({place_text(generated.subject)})"
 
 
-# Annotations by which Argo CD and Flux apply generated objects the way these need. Source: spec/gitops.md.
+# Annotations with which Argo CD and Flux apply generated objects correctly. Source: spec/gitops.md.
 
 
 def gitops_annotations(generated: Generated, tools: Collection[str], in_use: Collection[str]) -> dict[str, str]:
@@ -246,7 +246,7 @@ def gitops_annotations(generated: Generated, tools: Collection[str], in_use: Col
     if "argocd" in tools:
         if kind.before_workloads:
             annotations["argocd.argoproj.io/sync-wave"] = "-1"
-        # Force alone fails beside server-side apply, Replace alone is refused by the API server.
+        # Force alone fails with server-side apply, and the API server refuses Replace alone.
         options = "Replace=true,Force=true" if generated.recreate else "Prune=false" if kept else ""
         if options:
             annotations["argocd.argoproj.io/sync-options"] = options
@@ -258,9 +258,7 @@ def gitops_annotations(generated: Generated, tools: Collection[str], in_use: Col
     return annotations
 
 
-# Conditions and last errors, as annotations of the objects they belong to.
-#
-# Source: spec/packwise.md#3, spec/designs.md#5.
+# Conditions and last errors, as annotations of their objects. Source: spec/packwise.md#3, spec/designs.md#5.
 
 
 CONDITIONS = f"{_PREFIX}conditions"
@@ -304,7 +302,7 @@ def annotate_generated(
     if not settings.annotate:
         owner = f"of {format_identity(identity(generated.value))}: "
         return generated, [_notice(generated.subject, condition, owner) for condition in status.conditions]
-    # What is written has no generation: a later render of it must say the same.
+    # A written object has no generation, because a later render must produce the same.
     texts = _texts(status, before, None)
     notes = {key.removeprefix(_PREFIX): text for key, text in texts.items() if text is not None}
     return generated.replace(notes={**generated.notes, **notes}), []
@@ -332,7 +330,7 @@ def _conditions(conditions: Sequence[Condition], before: KubeObject | None, gene
     written = before.get(("status", "conditions"))
     if earlier is None and written is None:
         return text
-    # As the object's status has it, else the annotation.
+    # Use the object's status if it has one, otherwise the annotation.
     times = {**dict(_times_in(_parse(earlier))), **dict(_times_in(written))}
     fields = [_fields(condition, observed) for condition in conditions]
     for condition, each in zip(conditions, fields, strict=True):

@@ -95,7 +95,7 @@ def _pattern(line: str) -> _Pattern | None:
     """Return the glob of a line, or None for a comment or an invalid one."""
     if line.startswith("#"):
         return None
-    # Git's texts end at a NUL.
+    # Texts in git end at a NUL.
     text = _without_spaces(line.encode("utf-8", "surrogateescape").partition(b"\0")[0])
     takes_back = text.startswith(b"!")
     text = text.removeprefix(b"!")
@@ -125,7 +125,7 @@ def _test(text: bytes, *, is_of_names: bool) -> Callable[[bytes], object]:
     if is_of_names and text.startswith(b"*") and not _SPECIAL.search(text, 1):
         end = text[1:]
         return lambda name: name.endswith(end)
-    # Git compares what stands before the first wildcard by itself, so that `a/b**/c` has a `**`.
+    # Git compares the text before the first wildcard separately, so `a/b**/c` contains a `**`.
     start = 0 if is_of_names else special.start()
     expression = re.escape(text[:start]) + _expression(_parts(text[start:], is_of_names=is_of_names))
     return re.compile(expression, re.DOTALL).fullmatch
@@ -152,7 +152,7 @@ def _parts(text: bytes, *, is_of_names: bool) -> list[bytes]:
             parts.append(_FOLDERS)
             at += 1
         elif text.startswith(b"\\/", at):
-            # It takes a slash at least.
+            # It matches at least one slash.
             parts += [_STAR, b"/", _FOLDERS]
             at += 2
         else:

@@ -182,7 +182,7 @@ class KeyTable:
         for key in keys:
             self._names.setdefault(key.rpartition("/")[0], []).append(key.rpartition("/")[2])
         self._domains = tuple(dict.fromkeys([domain for domain in (*self._names, *_OWN) if domain]))
-        # The keys that users write, by what stands behind their domain.
+        # The keys that users write, by the part after their domain.
         users = [key.name for key in keys.values() if not (key.is_written or key.successor)]
         self._of_users = {name.rpartition("/")[2]: name for name in users}
         self._inventions = {name: key.name for key in keys.values() for name in key.inventions}
@@ -228,7 +228,7 @@ class KeyTable:
         if self._word and self._word in domain.partition(".")[0]:
             return next(iter(self._names))
         if self._closed and self._closed.partition(".")[0] in domain.replace("-", ".").split("."):
-            # `kai.io`, `scheduling.kai.io`: nobody else has a domain with that word.
+            # `kai.io`, `scheduling.kai.io`: no other project has a domain with that word.
             return self._closed
         near = [
             each for each in self._domains if len(each) > _SHORT_DOMAIN and letters_apart(domain.casefold(), each) < 2
@@ -432,7 +432,7 @@ _AUTO = Releases(
     lambda revision: revision.mnnvl_annotation is not None,
     "grove.io/mnnvl-group is its successor",
 )
-# They came with the backends of schedulers.
+# They were introduced with the backends of schedulers.
 _GROUPS = Releases("Grove from v0.1.0-alpha.8 on", lambda revision: bool(revision.scheduler_backends))
 
 _GROVE, _KAI, _GROUPER, _DYNAMO = "Grove's operator", "KAI", "KAI's pod-grouper", "Dynamo's operator"

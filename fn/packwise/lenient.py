@@ -27,7 +27,7 @@ def value_at(value: Value, *steps: str | int) -> Value:
     return value
 
 
-# A render reads dozens of fields of each workload by the next two: each walks by itself, in one call.
+# A render reads dozens of fields of each workload with the next two functions. Each walks the path in one call.
 
 
 def mapping_at(value: Value, *steps: str) -> Mapping[str, Value]:

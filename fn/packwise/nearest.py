@@ -61,7 +61,7 @@ def configurations_by_folder(
         folder = posixpath.dirname(path)
         traits[folder] = traits.get(folder, Traits()) | own
         files.setdefault(folder, []).append(path)
-    # Who asks whether a folder is used may have to read files for it: most folders need no answer.
+    # To decide whether a folder is used, the caller may have to read files. Most folders need no decision.
     operators = [folder for folder, own in traits.items() if not own.settings]
     if not takes_samples:
         samples = [folder for folder in operators if len(files[folder]) > 1 and not is_used(folder)]

@@ -452,7 +452,7 @@ def within_limit(plans: Sequence[WorkloadPlan], most: int) -> list[WorkloadPlan]
             total += plan.entries
             checked.append(plan)
             continue
-        # The workload may be a document in a ConfigMap: the gang that is too much says where.
+        # The workload may be a document in a ConfigMap, so the place is that of the gang beyond the limit.
         entries = 0
         for placement in plan.placements:
             entries += _entries(placement)

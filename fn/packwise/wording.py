@@ -45,7 +45,7 @@ def closest(name: str, known: Collection[str], most: int = MOST_COMPARED) -> str
         if len(each) <= _LONGEST:
             matcher.set_seq1(each)
             scores.append((matcher.quick_ratio(), each))
-    # The whole comparison takes ten times as long: for the few names alone that have the most letters in common.
+    # The whole comparison takes ten times as long, so it runs only for the few names with the most common letters.
     near: list[tuple[float, str]] = []
     for score, each in sorted(scores, reverse=True)[:_FEW]:
         if score >= _LEAST:
@@ -53,7 +53,7 @@ def closest(name: str, known: Collection[str], most: int = MOST_COMPARED) -> str
             near.append((matcher.ratio(), each))
     best, suggestion = max(near, default=(0.0, ""))
     if best < _LEAST:
-        # A prefix or suffix that kustomize adds to names reaches no field that it does not know.
+        # kustomize does not add its prefix or suffix in fields that it does not know.
         longer = [each for each in known if name and (each.endswith(f"-{name}") or each.startswith(f"{name}-"))]
         suggestion = longer[0] if len(longer) == 1 else ""
     return f'; did you mean "{suggestion}"?' if suggestion else ""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from krmfn.yamltext.reader import YamlNode
 
-# One anchor or tag, and what stands behind it.
+# One anchor or tag, and the text after it.
 _PROPERTY = r"[&!][^ \t\r\n]*(?:[ \t\r\n]|#[^\n]*)+"
 _EXPLICIT = ("? ", "?\t", "?\n", "?\r")
 _TAG_LAST = r"[ \t\n:,\[{]![^ \t\r\n,\[\]{}]*\Z"
@@ -47,7 +47,7 @@ def insert_entry(text: str, nodes: Sequence[YamlNode], name: str, value: Value) 
         spelled = double_quoted(name) if quoted else flow_key(name)
         entry = f"{spelled}: {flow(value, quoted_keys=quoted)}"
         if text[_own_start(text, node)] != "{":
-            # A lone pair in a list, `[a: b]`, needs braces to hold two.
+            # A single pair in a list, `[a: b]`, needs braces before it can hold two.
             return f"{text[: node.start]}{{{text[node.start : node.end]}, {entry}}}{text[node.end :]}"
         return _insert_in_flow(text, node, entry)
     return _insert_lines(text, node.previous_end, {name: value}, _column(text, _own_start(text, node)))
@@ -104,7 +104,7 @@ def _insert_in_flow(text: str, node: YamlNode, entry: str) -> str:
     line = text.rfind("\n", 0, node.first) + 1
     lead = text[line : node.first]
     comma = "," + _line_end(text) + lead if line > node.start and not lead.strip(" \t") else ", "
-    # After an empty value the comma must not touch the colon, or the tag: older readers take `:,` for text.
+    # After an empty value, the comma must not touch the colon or the tag, because older readers read `:,` as text.
     empty = text[at - 1] == ":" or re.compile(_TAG_LAST).search(text, max(node.start, at - _LONGEST_TAG), at)
     return text[:at] + (" " if empty else "") + comma + entry + text[at:]
 
@@ -134,7 +134,7 @@ def _replace_entry(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
     added = "".join([_line_end(text) + each for each in lines])
     if not below:
         return text[:colon] + _space(text, colon, start, inline) + inline + text[end:at] + added + tail
-    # What stands between the key and its value are comments; they stay.
+    # The text between the key and its value is comments, which stay.
     between = text[colon:line].removesuffix("\n").removesuffix("\r")
     return text[:colon] + (" " + inline if inline else "") + between + added + tail
 
@@ -194,7 +194,7 @@ def _remove_lines(text: str, start: int, node: YamlNode) -> str:
             return text[:line] + text[after:]
         kept = text[:line]
         return kept if ends_in_block_scalar(kept) else kept.removesuffix("\n").removesuffix("\r")
-    # It shares its line with the dash of the list that holds it; the next entry moves up to the dash.
+    # The entry shares its line with the dash of its list. Move the next entry up to the dash.
     following = after_gap(text, at)
     if node.next_start >= 0 and not text[at:following].strip(_BLANK):
         return text[:start] + text[following:]
@@ -345,7 +345,7 @@ def changed_entry(text: str, edited: str, path: FieldPath, above: int) -> tuple[
         end = len(edited) - (len(text) - stop)
         if end > node.key_end and edited.startswith(text[: node.key_end]) and edited.endswith(text[stop:]):
             lines = edited[start:end]
-            # Alone they stand less deep.
+            # Read alone, the lines have a smaller depth.
             return (lines, depth) if most_nodes(lines) + depth < MAX_DEPTH else ("", 0)
     return "", 0
 

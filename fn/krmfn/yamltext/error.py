@@ -26,7 +26,7 @@ class YamlError(ValueError):
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
     """The 1-based line and column of the character at `offset`."""
-    # libyaml's own marks also count NEL, LS and PS as line ends, which no editor does.
+    # The marks of libyaml also count NEL, LS and PS as line ends. No editor does.
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 

@@ -152,7 +152,7 @@ def nest_entry(text: str, path: FieldPath, outer: str) -> str:
     return f"{text[: key.start]}{outer_name}:{newline}{' ' * (column + 2)}{text[key.start :]}"
 
 
-# An anchor, alias or tag may hold a `#` that starts no comment.
+# An anchor, alias or tag may contain a `#` that begins no comment.
 _PROPERTIES = r"(?:[&!]\S*(?:\s|#[^\n]*)+)+"
 _PART = r"[&*!][^\s,\[\]{}]*|(#[^\r\n]*)"
 
@@ -187,7 +187,7 @@ def with_lost_comments(before: str, after: str, line: int) -> str:
     newline = "\r\n" if "\r\n" in before else "\n"
     indent = _indent(before, line)
     if len(after) < line and before.startswith(after):
-        # The last entry is gone, and with it the break before it.
+        # The last entry is removed together with the line break before it.
         kept = after + "".join([newline + indent + comment for comment in lost])
     else:
         shared = next((n for n, (mine, other) in enumerate(zip(before, after, strict=False)) if mine != other), line)
@@ -235,7 +235,7 @@ def _scalars(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-# A marker counts at the start of a line only, whatever stands around it: YAML forbids it inside any scalar.
+# A marker counts only at the start of a line, in any context, because YAML forbids it inside a scalar.
 _MARKER = r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)[^\n]*(?:\n|\Z)"
 _BARE = r"(?:---|\.\.\.)[ \t]*(?:#[^\n]*|\r?)\n?"
 _NOTHING = r"\ufeff?(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t\r]*(?:#[^\n]*)?"

@@ -115,10 +115,10 @@ def _translate(text: str, error: MarkedYAMLError | ReaderError) -> YamlError:
     return YamlError(message) if mark is None else error_at(text, mark.index, message)
 
 
-# The value of a document, from libyaml's events, with kyaml's meaning of scalars, aliases and merges. Where it
-# differs from go yaml.v3 (3.0.5): libyaml takes a `%YAML 1.2` directive and the escape `\/`, which yaml.v3 refuses;
-# dates stay the text that kyaml's nodes hold, where decoding into `any` gives a time; a null key and a second
-# document are errors here; integers beyond 64 bits are floats in both.
+# The value of a document from the events of libyaml, with kyaml's meaning of scalars, aliases and merges. There are
+# these differences from go yaml.v3 (3.0.5). libyaml accepts a `%YAML 1.2` directive and the escape `\/`, and yaml.v3
+# refuses them. Dates stay text, as in kyaml's nodes, while decoding into `any` returns a time. A null key and a second
+# document are errors here. Integers beyond 64 bits are floats in both.
 
 MAX_NODES = 1_000_000
 """The largest number of nodes in a document with aliases, after each alias is expanded."""
@@ -153,7 +153,7 @@ class _Frame:
 
 
 _TAG_AND_COMMA = re.compile(r"(?:&[^\s,\[\]{}]*\s+)?!(?!<)[^\s,\[\]{}]*,")
-# Half of a surrogate pair, which no text can spell.
+# Half of a surrogate pair, which no text can contain.
 _MERGE_KEY = "\ud800<<"
 _MERGE = "<<"
 
@@ -171,8 +171,8 @@ class _ValueBuilder:
         self._text = text
         self._step = step
         self._skipped = skipped
-        # The value of the last node with each anchor and its number of nodes, or that node while it is read. As in
-        # kyaml, a node has its anchor from its start on: one within it may take it over.
+        # The value of the last node with each anchor and its number of nodes, or the node while it is being read. As in
+        # kyaml, a node has its anchor from its start, so a node inside it may replace the anchor.
         self._anchors: dict[str, tuple[Value, int] | _Frame] = {}
         self._read = 0
         self._nodes = 0
@@ -213,12 +213,12 @@ class _ValueBuilder:
 
     def _scalar_of(self, stack: list[_Frame], event: Event) -> Scalar:
         if not event.style and "?" in event.value and stack and stack[-1].is_flow:
-            # libyaml takes it for a character, kyaml for the mark of a key.
+            # libyaml reads it as a character, and kyaml as the mark of a key.
             raise self._error(event, 'must quote a text with "?" within brackets')
         if event.tag is not None and not event.value and not event.style:
             start = event.start_mark.index + self._skipped
             if _TAG_AND_COMMA.match(self._text, start):
-                # libyaml ends the tag at the comma, kyaml takes the comma for a part of it.
+                # libyaml ends the tag at the comma, and kyaml includes the comma in the tag.
                 raise error_at(self._text, start, "must have a space between a tag and a comma")
         try:
             return scalar_value(event.value, event.tag, is_plain=not event.style)
@@ -240,7 +240,7 @@ class _ValueBuilder:
 
     def _put_key(self, frame: _Frame, key: str, event: Event) -> None:
         items = cast("dict[str, Value]", frame.items)
-        # To kyaml a key `<<` that merges and one that is a string are the same.
+        # kyaml does not distinguish a merging key `<<` from a string `<<`.
         if key in items or (key == _MERGE and _MERGE_KEY in items) or (key == _MERGE_KEY and _MERGE in items):
             raise self._error(event, f'duplicate key "{key if key != _MERGE_KEY else _MERGE}"')
         items[key] = None
@@ -294,7 +294,7 @@ class _ValueBuilder:
                 mapping = cast("dict[str, Value]", source)
                 self._count(len(mapping), event)
                 for key, value in mapping.items():
-                    # The key that merges is a key `<<` of these fields to kyaml.
+                    # kyaml reads the merging key as one of the fields `<<`.
                     if key != _MERGE:
                         items.setdefault(key, value)
         if frame.anchor is not None and self._anchors[frame.anchor] is frame:
@@ -414,7 +414,7 @@ class EventTree:
 
         if self._is_filled or len(self.text) <= SHORT:
             return read_libyaml(self.text)
-        # As of a list, whose items are looked for next: a second walk would take a third more time.
+        # Search as in a list, whose items are searched next. A second walk would take a third more time.
         filler = _Filler(self.text, [])
         value = read_libyaml(self.text, filler.start())
         self._nodes, self._is_filled = filler.nodes, True
@@ -422,7 +422,7 @@ class EventTree:
 
     def words(self, wanted: tuple[str, ...]) -> list[str] | None:  # noqa: ARG002 (the core's)
         """Return the `wanted` words that are the text of a scalar: see `krmfn.yamltext.reader.Tree`."""
-        # To look through the events takes as long as to make a value of them.
+        # A search through the events takes as long as building a value from them.
         return None
 
     def _fill(self) -> None:
@@ -650,7 +650,7 @@ class _Filler:
             node.next = len(self.nodes)
 
     def _close(self, node: _EventNode, event: Event) -> None:
-        # A lone pair in a list, `[a: b]`, has no bracket of its own.
+        # A single pair in a list, `[a: b]`, has no brackets of its own.
         if node.style == "flow" and event.start_mark.index != event.end_mark.index:
             self._end = event.end_mark.index + self._skipped
         node.mark_end = event.start_mark.index + self._skipped
@@ -679,7 +679,7 @@ def _block_scalar_end(text: str, start: int, end: int) -> int:
     if not keeps:
         first = next((line for line in lines if line.strip(" \r")), "")
         indent = len(first) - len(first.lstrip(" "))
-        # Blank lines count only where they are longer than the indentation.
+        # Blank lines count only if they are longer than the indentation.
         while lines and not lines[-1].strip(" \r") and len(lines[-1].rstrip("\r")) <= indent:
             lines.pop()
     return start + len("\n".join([header, *lines]).removesuffix("\r"))

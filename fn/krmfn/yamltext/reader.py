@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-# Line breaks: LF and CRLF everywhere, and those that YAML 1.1 has besides: CR, NEL, LS and PS. libyaml and kyaml end
-# a line at each of them; editors, and so the places in error messages, at LF only.
+# Line breaks: LF and CRLF, and in YAML 1.1 also CR, NEL, LS and PS. libyaml and kyaml end a line at each of them.
+# Editors, and therefore places in error messages, end a line only at LF.
 
 BREAKS = ("\n", "\r", "\x85", "\u2028", "\u2029")
 """The characters that end a line. CR LF is one end."""
 
 
-# A class of characters with this mark takes three times as long to compile.
+# A character class with this mark takes three times as long to compile.
 _GAP = re.compile(r"(?:[ \t\r\n]|\ufeff|#[^\n]*)*")
 
 
@@ -100,7 +100,7 @@ def check_nodes(text: str) -> None:
             raise YamlError(too_many_nodes())
         return
     if not native.is_installed:
-        # The core counts as it reads. Nodes in Python would take gigabytes.
+        # The core counts while it reads. Nodes in Python would need gigabytes.
         from krmfn.yamltext.pyyaml import count_nodes
 
         count_nodes(text)
@@ -330,7 +330,7 @@ def _refuse_disputed(text: str) -> None:
         raise error_at(text, text.index("\r\r\n"), "must not hold two carriage returns before a line feed")
     at = text.find("\ufeff", 1)
     while at > 0:
-        # libyaml passes over such a mark, kyaml takes it for a part of what follows.
+        # libyaml ignores such a mark, and kyaml reads it as a part of the following text.
         if text[at - 1] in _BEFORE_MARK:
             raise error_at(text, at, "must not hold a byte order mark at the start of a line")
         at = text.find("\ufeff", at + 1)
@@ -369,7 +369,7 @@ def _last_header(text: str) -> int:
     start, end, style = scalars[-1] if scalars else (0, 0, "")
     if style not in ("|", ">"):
         return -1
-    # Past its anchor and tag, which may hold the mark too.
+    # Skip its anchor and tag, which may contain the mark too.
     line = re.compile(r"(?:[&!][^ \t\r\n]*(?:[ \t\r\n]|#[^\n]*)+)*").match(unify_breaks(text), start)
     header = start if line is None else line.end()
     return header if end == len(text) and text[header : header + 1] == style else -1

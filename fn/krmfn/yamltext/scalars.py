@@ -32,7 +32,7 @@ _AFTER_SIGN = frozenset(".0123456789")
 _SIGN_AFTER_PREFIX = r"0(?:b([-+][01]+)|o([-+][0-7]+))"
 _LOOSE_UNDERSCORE = r"(?<![0-9])_|_(?![0-9])"
 _BASES = {"x": 16, "b": 2, "o": 8, "d": 10}
-# More digits than any integer of 64 bits has, in any base: reading them takes time that grows with their square.
+# More digits than any 64-bit integer has, in any base. The time to read them is quadratic.
 _MOST_DIGITS = 64
 
 
@@ -74,10 +74,10 @@ def tagged(tag: str, text: str) -> Scalar:
     if kind == "binary":
         import base64
 
-        # Go's decoder passes over the ends of lines, and over no other white space.
+        # Go's decoder skips line ends, and no other white space.
         encoded = text.replace("\n", "").replace("\r", "")
         text = base64.b64decode(encoded, validate=True).decode("utf-8", "surrogateescape")
-        # Go's JSON has this character for each byte that is no UTF-8.
+        # Go's JSON replaces each byte that is not UTF-8 by this character.
         return re.sub("[\udc80-\udcff]", "\ufffd", text)
     value = resolve(text)
     expected = {"int": int, "float": float, "bool": bool, "null": type(None)}.get(kind)
@@ -98,7 +98,7 @@ def key_name(text: str, tag: str | None, is_plain: bool) -> str | None:
         return None
 
 
-# The native core reads usual numbers itself: most runs compile neither.
+# The native core reads usual numbers itself, so most runs compile neither pattern.
 @cache
 def _integer_pattern() -> re.Pattern[str]:
     return re.compile(r"([-+]?)(?:0[xX](?P<x>[0-9a-fA-F]+)|0[bB](?P<b>[01]+)|0[oO]?(?P<o>[0-7]+)|(?P<d>0|[1-9][0-9]*))")
@@ -113,7 +113,7 @@ def _integer(digits: str) -> int | None:
     """`digits` as Go's strconv.ParseInt(base 0), ParseUint and yaml.v3's own 0b and 0o read it."""
     match = _integer_pattern().fullmatch(digits)
     if match is None:
-        # yaml.v3 hands what follows `0b` and `0o` to ParseInt, which takes a sign there.
+        # yaml.v3 passes the text after `0b` and `0o` to ParseInt, which accepts a sign there.
         odd = re.fullmatch(_SIGN_AFTER_PREFIX, digits)
         return None if odd is None else _bounded_number(odd[1] or odd[2], 2 if odd[1] else 8)
     kind = match.lastgroup or "d"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _is_plain = re.compile(
     r"[A-Za-z/][A-Za-z0-9_./@+()=~$-]*+(?:[ :][A-Za-z0-9_./@+()=~$-]++)*"
-    # A quantity: digits first, and yet no reader's number.
+    # A quantity begins with digits, but no reader takes it for a number.
     r"|[0-9]+(?:\.[0-9]+)?(?:m|k|[MGTP]|[KMGTPE]i)"
 ).fullmatch
 # YAML 1.1's booleans and nulls, the floats of lax readers; each also in capitals.
@@ -26,11 +26,11 @@ _WORDS = frozenset(
     for word in ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity")
     for form in (word, word.capitalize(), word.upper())
 ) | {"NaN"}
-# Controls but for LF, breaks that only some readers know, and what is no character.
+# Controls except LF, line breaks that only some readers know, and code points that are not characters.
 _ODD = r"\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff"
 _CONSTANTS = {None: "null", True: "true", False: "false"}
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-# Most strings of a package are few; the rest would only push them out.
+# A package uses few strings many times. Other strings would only displace them in the cache.
 _MOST_QUOTED = 2048
 _LONGEST_QUOTED = 256
 AFTER_MARK: dict[str, str] = {}
@@ -42,7 +42,7 @@ def scalar(value: Scalar) -> str:
     if isinstance(value, str):
         if _is_plain(value) and value not in _WORDS:
             return value
-        # JSON in single quotes can be read; a newline or an odd character needs escapes all the same.
+        # JSON in single quotes is readable, but a newline or an unusual character still needs escapes.
         if '"' in value and "'" not in value and value.isascii() and value.isprintable():
             return f"'{value}'"
         return double_quoted(value)
@@ -93,7 +93,8 @@ def _to_escape() -> re.Pattern[str]:
 
 @cache
 def _not_literal() -> re.Pattern[str]:
-    # A space or break first would set the indentation, some trim a line of spaces, breaks last depend on chomping.
+    # A leading space or break would set the indentation, some readers trim a line of spaces, and final breaks depend on
+    # chomping.
     return re.compile(rf"\A[ \n]|\n +(?:\n|\Z)|\n\n\Z|[{_ODD}]")
 
 
@@ -114,7 +115,7 @@ def _float(value: float) -> str:
 
 
 _MAX_DEPTH = 500
-# Readers look for the colon of a plain `key: value` within 1,024 characters only.
+# Readers look for the colon of a plain `key: value` only within 1,024 characters.
 _LONGEST_KEY = 1000
 _MOST_KEPT = 1024
 _LONGEST_KEPT = 256
@@ -169,7 +170,7 @@ def block_lines(value: Value, indent: str = "", *, literals: bool = True) -> lis
 
 
 def _join(out: list[str]) -> str:
-    # Each line brings the break before it, the first one too.
+    # Each line includes the break before it, also the first one.
     out.append("\n")
     return "".join(out)[1:]
 

@@ -70,7 +70,7 @@ def application_sources(value: Mapping[str, Value], owner: Owner, repository: Re
     """Return an Application's deliveries from the repository, and its sources that cannot be built."""
     spec = mapping(value.get("spec"))
     several = mappings_by_place(spec.get("sources"))
-    # The one source does not count beside several.
+    # Argo CD ignores `source` if `sources` is set.
     listed: list[tuple[FieldPath, Mapping[str, Value]]] = [(("spec", "sources", at), each) for at, each in several]
     if not listed and isinstance(spec.get("source"), dict):
         listed = [(("spec", "source"), mapping(spec["source"]))]

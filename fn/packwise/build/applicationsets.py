@@ -242,7 +242,7 @@ def _files(section: Mapping[str, Value], repository: Repository, prefix: str, *,
             continue
         content = _yaml(repository.tree.read(path).decode("utf-8", "replace"), path)
         folder, name = posixpath.split(path)
-        # A list makes one Application of each item.
+        # A list generator makes one Application for each item.
         for item in content if isinstance(content, list) else [content]:
             if not isinstance(item, dict):
                 message = f"{path} must hold a mapping, or a list of mappings"

@@ -181,7 +181,7 @@ class Builder:
         objects: list[BuiltObject] = []
         for path in source.files:
             content = self._tree.read(path).decode("utf-8", "replace")
-            # A file is one text, so that its lines stay what they are.
+            # Each file is a separate text, so that its line numbers do not change.
             objects.append(BuiltObject(content, path))
         return Built(delivery, tuple(objects), frozenset([*source.files, *source.excluded]))
 

@@ -146,9 +146,9 @@ def _sum(entries: list[StoredEntry]) -> Contents:
     return Contents(len(entries), sum(entry.size for entry in entries))
 
 
-# A cache in a folder, shared by every job that sees the folder. An entry is written under another name and renamed,
-# so that readers see all of it or nothing. Links are not followed, and files of other names are left alone: the
-# folder may be anybody's.
+# A cache in a folder, shared by all jobs that can access it. An entry is written under another name and renamed, so
+# that readers see all of it or nothing. packwise does not follow links and ignores files with other names, because the
+# folder may belong to other users.
 
 DEFAULT_SIZE = 2 * 1024**3
 """The largest number of bytes of a folder's entries after a run. Several fleets of 2,000 clusters fit into it."""
@@ -182,7 +182,7 @@ class Folder:
         try:
             opened = os.open(self._folder / name, flags)
         except (FileNotFoundError, PermissionError) as error:
-            # An entry of another user is absent; a folder of another user is not.
+            # An entry of another user counts as absent. The folder may belong to another user.
             if isinstance(error, PermissionError) and not os.access(self._folder, os.R_OK | os.X_OK):
                 raise
             return None
@@ -246,7 +246,7 @@ class Folder:
 def _content(file: int, size: int) -> bytes:
     """Content of a file of about that size, up to LARGEST bytes and one."""
     entry = b""
-    # No more at once: the system makes room for as much as is asked for.
+    # Read no more at once, because the system allocates as much as is requested.
     while len(entry) <= LARGEST and (piece := os.read(file, min(max(size - len(entry), 0), LARGEST - len(entry)) + 1)):
         entry += piece
     return entry
@@ -403,9 +403,9 @@ def open_store(place: str) -> Store:
         raise CacheError(f"--cache {place} must be a folder, or a URL that fsspec can open: {reason}") from None
 
 
-# A cache in an object store, through fsspec: S3, Google Cloud Storage, Azure and many more, each by its own library.
-# Object stores replace an object as a whole; where a file system behind fsspec does not, the digest in an entry shows
-# it.
+# A cache in an object store, through fsspec: S3, Google Cloud Storage, Azure and many others, each with its own
+# library. Object stores replace an object as a whole. If a file system behind fsspec does not, the digest in an entry
+# detects it.
 
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "created")
 """Keys in which the libraries of fsspec report when an object was written."""

@@ -198,7 +198,7 @@ def _refuse_remote_schema(content: bytes, path: str) -> None:
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
-        # Helm refuses it itself.
+        # Helm itself refuses it.
         return
     for reference in _references(value):
         if _REFERENCE.search(reference):
@@ -264,7 +264,7 @@ def write_contents(folder: Path, contents: Mapping[str, bytes]) -> None:
     for name, content in contents.items():
         at = folder / name
         at.parent.mkdir(parents=True, exist_ok=True)
-        # If a file system takes two names for one, the second would replace what the first said.
+        # If a file system treats two names as one, the second file would overwrite the first.
         with at.open("xb") as file:
             file.write(content)
 

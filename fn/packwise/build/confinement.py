@@ -156,7 +156,7 @@ def run(
         _limit(process, bounds)
         output, complaint, exceeded = _communicate(process, bounds)
     finally:
-        # Ctrl-C too: nothing outlives packwise.
+        # Also on Ctrl-C, so that no process outlives packwise.
         with suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
         process.kill()
@@ -212,7 +212,7 @@ def _start(program: Program, words: Sequence[str], folders: _Files, env: Mapping
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                # Its own group ends with it, and Ctrl-C is for packwise.
+                # Its own process group ends with it, and only packwise gets Ctrl-C.
                 start_new_session=True,
             )
             started.append(process)
@@ -236,7 +236,7 @@ def _limit(process: subprocess.Popen[bytes], bounds: Bounds) -> None:
 
     limits = {
         resource.RLIMIT_CPU: bounds.processor_seconds,
-        # Of the memory that it may write: Go reserves addresses of which it uses few.
+        # Limit the writable memory only, because Go reserves addresses of which it uses few.
         resource.RLIMIT_DATA: bounds.memory,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: bounds.output,

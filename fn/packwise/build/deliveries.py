@@ -138,7 +138,7 @@ class _Delivering:
         self._follow([(each, self._reads_of(each)) for each in rest if not self._is_read(each)])
         charts = [(each, self._reads_of(each)) for each in self._charts()]
         files = {posixpath.join(each.source.folder, CHART): each for each, _ in charts}
-        # A chart that another one depends on is built within that.
+        # A chart that another chart depends on is built within that chart.
         inner = {path for each, reads in charts for path in reads & files.keys() if files[path] is not each}
         passed = self._reads | inner
         self._follow([each for each in charts if posixpath.join(each[0].source.folder, CHART) not in passed])
@@ -156,12 +156,12 @@ class _Delivering:
                 for path in reads & self._owning:
                     readers.setdefault(path, set()).add(at)
         roots = [at for at, (hits, _) in enumerate(plans) if not readers.get(hits.owner.file, set()) - {at}]
-        # A kustomization that an owner builds on is read by that.
+        # A kustomization that an owner builds on is read by the owner.
         built_on = {path for listed in own for _, reads in listed for path in reads}
         first = [each for each in alone if not self._kustomization_files(each[0].source.folder) & built_on]
         self._follow([*first, *[each for at in roots for each in own[at]]], [plans[at][0] for at in roots])
         for at, (hits, _) in enumerate(plans):
-            # Each of a circle delivers the next one.
+            # In a cycle, each kustomization delivers the next one.
             is_left = hits.owner.key not in self._met and hits.owner.file not in self._reads
             if is_left:
                 self._follow(own[at], [hits])
@@ -194,7 +194,7 @@ class _Delivering:
                     self._built.append(outcome)
                 hits += self._owners_of(outcome)
                 referred += _references_of(outcome)
-            # Values that a build makes count before those of the files that it reads: variables are put into them.
+            # Values from a build override values from its files, because variables are substituted in them.
             objects = (*referred, *self._repository.objects)
             self._repository = self._repository.replace(objects=objects)
             planned = []
@@ -377,7 +377,7 @@ def _find_owner(value: Mapping[str, Value], file: str, item: KubeObject | None, 
 
 
 _OWNERS: Mapping[tuple[str, str], Callable[[Mapping[str, Value], str, KubeObject | None, str], Owner]] = {
-    # Argo CD's objects are those of its own cluster, whatever delivers them.
+    # Argo CD's objects belong to its own cluster, whatever delivers them.
     (ARGO, "Application"): lambda value, file, item, _: application_owner(value, file, item),
     (ARGO, "ApplicationSet"): lambda value, file, item, _: set_owner(value, file, item),
     (FLUX_HELM, "HelmRelease"): release_owner,

@@ -46,7 +46,7 @@ def built_files(built: Sequence[Built], tree: FileTree, top: str, shown: Callabl
     files: list[InputFile] = []
     later: dict[tuple[str, str, str, str], frozenset[Identity]] = {}
     for each, place in reversed(list(zip(built, _places(built), strict=True))):
-        # Of several sources of an Application that deliver an object, the last one counts: spec/sources.md#2.6.
+        # If several sources of an Application deliver an object, the last one counts: spec/sources.md#2.6.
         passed = later.get(each.delivery.owner.key, frozenset())
         own = [_remove_later(file, passed) for file in _files_of(each, place, tree, top, shown)]
         delivered = {identity(item.value) for file in own for item in file.items if is_readable(item)}
@@ -159,7 +159,7 @@ def _deliver_document(document: Document, delivery: Delivery) -> Document | None
     metadata = mapping(source.metadata if isinstance(source, (ChartSource, KustomizationSource)) else None)
     namespace = delivery.namespace
     if isinstance(source, ChartSource):
-        # A release without a namespace is one of Helm's default namespace.
+        # A release without a namespace is in Helm's default namespace.
         namespace = source.namespace or namespace or "default"
 
     def change(each: KubeObject) -> KubeObject:

@@ -144,7 +144,7 @@ def _base(chart: Mapping[str, Value], folder: str, repository: Repository) -> tu
     ignores = chart.get("ignoreMissingValuesFiles") is True
     files: list[Values] = []
     for at, each in enumerate(named):
-        # From the root of the source, not of the chart.
+        # Relative to the root of the source, not of the chart.
         path = path_from_top(each)
         if path is not None and repository.tree.is_file(path):
             files.append(Values(path))
@@ -192,7 +192,7 @@ def _reference(
     data = {**mapping(hits[0].value.get("stringData")), **mapping(hits[0].value.get("data"))}
     content = data.get(key)
     if not isinstance(content, str):
-        # The documentation says that it fails, if it is optional too; it is passed over.
+        # The documentation says that an optional one also fails, but helm-controller skips it.
         if is_optional:
             return None
         message = f'{kind} {name} has no key "{key}"'

@@ -120,7 +120,7 @@ _VAR = FieldsShape(
     {
         "name": TEXT,
         "objref": FieldsShape({**_ID, "apiVersion": TEXT}),
-        # kustomize's own documentation has the second spelling.
+        # kustomize's own documentation uses the second spelling.
         "fieldref": FieldsShape(_texts("fieldPath", "fieldpath")),
     }
 )

@@ -350,7 +350,8 @@ class Kustomizations:
                 walk.problems.append(ClientProblem(plugged, message))
         inputs = BuildInputs(tuple(sorted(walk.files)), tuple(dict.fromkeys(walk.problems)), reads)
         if outer:
-            # Within a cycle this depends on where it was entered; what builds on a cycle has that problem in any case.
+            # In a cycle, this depends on the first visited member. Every kustomization that builds on a cycle has that
+            # problem anyway.
             self._bases[folder] = inputs
         return inputs
 
@@ -387,7 +388,7 @@ class _KustomizationWalk:
         self._chart_home = _CHART_HOME
         self._file = file
         self._folder = posixpath.dirname(file)
-        # The file and the object whose fields are looked at, where that is not the kustomization itself.
+        # The file and the object whose fields are checked, if it is not the kustomization itself.
         self._place: tuple[str, KubeObject | None] | None = None
         self.bases: list[str] = []
         self.files = {file}
@@ -478,7 +479,7 @@ class _KustomizationWalk:
             self._refuse_no_objects(entry, path)
             return entry
         if not entry and isinstance(path[-1], str):
-            # A field that might as well be absent.
+            # The field is empty and counts as absent.
             return entry
         key, separator, name = entry.rpartition("=") if shape is LeafShape.DATA else ("", "", entry)
         if "=" in key:
@@ -521,7 +522,7 @@ class _KustomizationWalk:
 
     def _add_chart(self, chart: Mapping[str, Value], path: FieldPath) -> None:
         name, version, release = (chart.get(field) for field in ("name", "version", "releaseName"))
-        # It becomes a word of Helm's command line, where it could be an option.
+        # It becomes an argument of Helm, where it could be read as an option.
         if isinstance(release, str) and release.startswith("-"):
             self._refuse((*path, "releaseName"), f"must be a name; got {describe(release)}")
         homes = [f"{self._chart_home}/{name}"]
@@ -554,7 +555,7 @@ class _KustomizationWalk:
             return []
         self.reads += entry.inputs.reads
         if "\n" in text:
-            # Each by itself: an entry in which kustomize cannot read objects is a path to it.
+            # Check each entry separately: an entry in which kustomize cannot read objects is a path.
             return [as_json(self._configuration(item, "", field)) for item in entry.objects]
         for file, objects in entry.files:
             self.rewritten[file] = [self._configuration(item, file, field) for item in objects]
@@ -605,7 +606,7 @@ class _KustomizationWalk:
             self.problems.append(_locate_problem(problem, text_at(self._tree, self._file), path, key=key))
             return
         file, item = self._place
-        # Lines within a text in the kustomization are not those of its file.
+        # Line numbers within a text of the kustomization are not those of the file.
         place = None if item is None else item.location(path)
         problem = ClientProblem(file, named) if place is None else ClientProblem(file, named, place.line, place.column)
         self.problems.append(problem)

@@ -116,7 +116,7 @@ def with_flux_options(value: Mapping[str, Value], spec: Mapping[str, Value]) -> 
     for field in ("components", "patches"):
         if entries(spec.get(field)):
             changed[field] = [*entries(changed.get(field)), *entries(spec.get(field))]
-    # Older fields of Flux; both became `patches`.
+    # Older fields of Flux. Both became `patches`.
     merges = [{"patch": _as_yaml(each)} for each in entries(spec.get("patchesStrategicMerge"))]
     edits = [
         {"patch": _as_yaml(each.get("patch")), "target": each.get("target")}

@@ -299,7 +299,7 @@ def _is_named(metadata: Value, namespace: str, name: str) -> bool:
 def first_line(text: str, most: int = 2000) -> str:
     """Return a program's error text on one line of limited length."""
     line = " ".join(text.split())
-    # The cause is at the end of what Helm says of nested templates.
+    # The end of Helm's message about nested templates contains the cause.
     return line if len(line) <= most else f"{line[: most // 2]}…{line[-most // 2 :]}"
 
 
@@ -387,7 +387,7 @@ def _accepts(tokens: Sequence[re.Pattern[str] | str], path: str) -> bool:
             elif part == f"={char}":
                 following.append(at + 1)
             elif part == "**/":
-                # A run of folders ends behind a "/" alone.
+                # A run of folders ends only after a "/".
                 inside.add(at)
                 following += [at] if char == "/" else []
             elif part == "**" or (part == "*" and char != "/"):

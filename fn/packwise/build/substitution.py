@@ -142,7 +142,7 @@ def _trim(value: str, glob: str, operator: str) -> str:
     is_longest = len(operator) == 2
     if operator.startswith("#"):
         return value[_match_end(value, units, is_longest=is_longest) :]
-    # An end is a start if both are read backwards.
+    # Read backwards, an end is a start.
     return value[::-1][_match_end(value[::-1], units[::-1], is_longest=is_longest) :][::-1]
 
 
@@ -162,7 +162,7 @@ def _find_first(value: str, units: Sequence[_Unit], start: int) -> int:
     if len(literals) == len(units):
         at = value.find("".join(literals), start)
         return -1 if at < 0 else at + len(units)
-    # Without a literal text each place costs as many steps as there are characters.
+    # Without a literal text, each place takes as many steps as there are characters.
     if len(units) > _MOST_WILDCARDS:
         raise SubstitutionError(f"a glob has more than {_MOST_WILDCARDS} characters between two asterisks")
     expression = "".join([unit.expression for unit in units])
@@ -194,7 +194,7 @@ class _Unit(Record):
     @property
     def expression(self) -> str:
         """The expression of the character."""
-        # Python 3.14 spells the end of a text in lower case.
+        # Python 3.14 requires the end of a text in lower case.
         return translate(self.bracket or self.literal or "?")[: -len(r"\Z")]
 
 
@@ -202,7 +202,7 @@ def _units(glob: str) -> list[_Unit]:
     units: list[_Unit] = []
     at = 0
     while at < len(glob):
-        # A bracket may begin with one that closes: `[]a]`, `[!]a]`.
+        # A bracket may begin with a closing bracket: `[]a]`, `[!]a]`.
         first = at + 2 + glob.startswith("[!", at)
         end = glob.find("]", first) if glob[at] == "[" else -1
         if end >= 0:

@@ -206,7 +206,7 @@ def _documents(text: str) -> list[tuple[Source, Mapping[str, Value]] | YamlError
     return documents
 
 
-# The files of a repository: a folder on disk, or a commit beside it.
+# The files of a repository: a folder on disk, or a commit.
 
 _BYTES_KEPT = 4 << 20
 """Bytes of cached file contents. The cache is for shared bases, which every package reads."""
@@ -275,7 +275,7 @@ class DiskTree:
         self._kinds: dict[str, str] = {}
         self._contents = RecentContents()
         self._files: list[str] = []
-        # Of each file that is listed, one after the other; zeros before it is read.
+        # The digests of the listed files, one after the other. A file that was not read yet has zeros.
         self._digests = bytearray()
         self._files = self._walk(root)
         self._digests = bytearray(_SIZE * len(self._files))
@@ -344,7 +344,7 @@ class DiskTree:
         at = self._top / path
         try:
             if real(at) != str(at):
-                # A link, or below one.
+                # A link, or a path below a link.
                 return ""
             return "folder" if at.is_dir() else "file" if at.is_file() else ""
         except (OSError, ValueError):

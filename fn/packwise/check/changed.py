@@ -136,7 +136,7 @@ def bases_of(reference: str, paths: Iterable[str]) -> list[Base]:
     names = merge_bases(reference.removeprefix(COMMIT), named[0])
     bases = [Base(name, named[0]) for name in names]
     for path in named:
-        # Else it stands in another repository, or in none.
+        # Otherwise, it is in another repository, or in none.
         if work_tree(path) != bases[0].top:
             raise UsageError(
                 f'--changed-since "{reference}" must go with paths of one repository; "{path}" is not in that of '

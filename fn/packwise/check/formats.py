@@ -112,7 +112,7 @@ def _command(result: Result) -> str:
         "title": f"packwise ({tags['rule']})" if "rule" in tags else "packwise",
     }
     if not properties["file"]:
-        # A line without a file would be shown beside some other file.
+        # The forge would show a line without a file at some other file.
         del properties["line"], properties["col"]
     options = ",".join([f"{name}={_property(value)}" for name, value in properties.items() if value])
     message = result.line_of_text().removeprefix(f"{result.severity.value}: ")

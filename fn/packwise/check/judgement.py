@@ -83,13 +83,13 @@ def judge(checkup: Checkup, *, is_listed: bool = False) -> Judgement:
     judged = [(group, _verdict_of(group, is_listed=is_listed)) for group in checkup.groups]
     results = [*checkup.results]
     passed = rules_missed_by(checkup.results)
-    # Where there is a workload, the others need none; where there is none, nothing asks for a configuration.
+    # If one group has a workload, the others need none. If no group has one, no configuration is needed.
     passed |= {NO_WORKLOADS.name} if any(each.workloads for _, each in judged) else set()
     passed |= set() if any(each.has_plans for _, each in judged) else _OF_WORKLOADS
     for _, each in judged:
         results += [result for result in each.results if result.tags.get("rule") not in passed]
     coverage = groups_covered(checkup, [(group, each.workloads, each.judge, each.objects) for group, each in judged])
-    # A definition that several groups read is wrong once.
+    # Report a definition that several groups read only once.
     unique = {str(result): result for result in _with_reasons(results, coverage)}
     is_new = any(each.is_new for _, each in judged)
     reported = without_echoes(unique.values())
@@ -186,7 +186,7 @@ def _select_reported(results: Iterable[Result], obstacles: Iterable[Result], gro
 
     `obstacles` are results about configurations and CRDs.
     """
-    # There can be a hundred thousand of each: looked up, not compared with one another.
+    # There can be a hundred thousand of each, so look them up instead of comparing all pairs.
     preventing = {repr(result) for result in obstacles if result.severity is Severity.ERROR}
     results = list(results)
     if group.unchanged:

@@ -62,7 +62,7 @@ def check(command: CheckOptions, terminal: Terminal = PLAIN) -> Answer:
         verbosity=command.verbosity,
         changed_since=command.changed_since,
     )
-    # Workloads are there, and neither a baseline nor a status tells what changed.
+    # The input has workloads, and neither a baseline nor a status shows what changed.
     is_compared = command.named.baseline is not None or exit_code(checkup.results) or not judgement.is_new
     if command.verbosity is Verbosity.VERBOSE and not is_compared:
         lines.append("note: without --baseline (as in --baseline git:main) the rules for updates are not checked")
@@ -108,13 +108,13 @@ def _report(command: CheckOptions, checked: Checked, terminal: Terminal) -> Answ
             count = count_text(chosen.gone, "finding")
             lines.append(f"{count} of {choice.known} {are} there no longer; write it once more")
     if command.verbosity is Verbosity.VERBOSE:
-        # Before the findings, which would else stand far above the last line.
+        # Print it before the findings, because otherwise it would be far above the last line.
         lines += checked.coverage.detail_lines
     excess = _excess(checked.results, choice)
     code = max(exit_code(checked.results), int(bool(excess)), absence)
     counted = count_by_rule(checked.results)
     last = ending(checked.last_line, [counted] if counted else [], command.verbosity)
-    # The lines of `github` are commands to its runner.
+    # A runner reads the lines of `github` as commands.
     texts = [
         Text((_printer(output.format)(checked),), output.file, is_data=output.format == "github")
         for output in command.outputs
@@ -170,7 +170,7 @@ class _Chosen(Record):
 
 def _refuse_unknown(choice: FindingChoice) -> None:
     """Raise UsageError if a named rule is unknown, or if an ignored rule reports errors."""
-    # Only whoever names rules pays for the table of all.
+    # Load the table of all rules only if the user names rules.
     from packwise.rules.run import rule_named
 
     for name in choice.selected:
@@ -210,7 +210,7 @@ def _divide(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
 def _is_chosen(result: Result, choice: FindingChoice) -> bool:
     rule = result.tags.get("rule", "")
     if result.severity is Severity.ERROR:
-        # Where no rule is judged, nothing of those selected is no good news.
+        # If no rule was checked, a result without findings means nothing.
         return not choice.selected or rule in choice.selected or prevents(result)
     return rule not in choice.ignored and (not choice.selected or rule in choice.selected)
 
@@ -243,7 +243,7 @@ def _fix(named: Named, how: Fix) -> _Fixed:
     """
     if STDIN in named.paths:
         raise UsageError("--fix must go with files or folders: stdin cannot be written back")
-    # The past and the CRDs have no say in what is mended.
+    # The baseline and the CRDs do not affect fixes.
     only = Named(named.paths, named.config, exclude=named.exclude)
     inputs = read_inputs(only)
     if exit_code(inputs.results):
@@ -281,7 +281,7 @@ def mend(package: Package, *, unsafe: bool = False) -> Mended:
     try:
         cluster = cluster_of(selection, topologies_of(inventory, selection))
     except FieldError:
-        # A topology that cannot be read says what others mean; what is wrong with it is a finding of a check.
+        # A topology that cannot be read decides the meaning of other objects. A check reports its problem.
         return Mended(package.items, 0)
     safe = [
         _attempt(item, partial(_mend_safely, cluster=cluster, settings=selection.settings)) for item in package.items
@@ -298,7 +298,7 @@ def _attempt(item: KubeObject, change: Callable[[KubeObject], KubeObject]) -> Ku
     try:
         return change(item)
     except FieldError:
-        # The finding stays, and says what to mend by hand.
+        # The finding stays and describes the fix by hand.
         return item
 
 
@@ -323,7 +323,7 @@ def _mend_by_decision(item: KubeObject, cluster: Cluster, settings: TopologyRend
 def _printer(name: Format) -> Callable[[Checked], str]:
     if name == "text":
         return as_text
-    # No other format pays for the imports of those for programs.
+    # Import the formats for programs only if they are used.
     from packwise.check.formats import PRINTERS
 
     return PRINTERS[name]

@@ -165,7 +165,7 @@ def builder_of(parsed: argparse.Namespace) -> Builder | None:
 def _build(
     paths: Sequence[str], files: Sequence[InputFile], left_out: Sequence[tuple[str, LeftOut]], commit: str | None
 ) -> BuiltInputs:
-    # Few runs build: the others load nothing of it.
+    # Few runs build sources. The others do not load this module.
     from packwise.build.named import build_named
 
     return build_named(paths, files, left_out, commit)

@@ -108,13 +108,13 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return _run(parse(arguments))
     except SystemExit as stop:
-        # The help is on its way only.
+        # Only the help is being printed.
         return (stop.code if isinstance(stop.code, int) else 0) if show("") else 1
     except MemoryError:
         code, line = 1, NO_MEMORY
     except Exception as error:
         code, line = _failure(error)
-    # What filled the memory is let go of where the block above ends.
+    # The memory is released at the end of the block above.
     say([line])
     return code
 
@@ -136,7 +136,7 @@ def _failure(error: Exception) -> tuple[int, str]:
 
 
 def _run(call: Call) -> int:
-    # Help and wrong usage do not need this import.
+    # Help and usage errors do not need this import.
     from packwise.frontends.osmo.account import one_account
 
     with one_account():
@@ -152,10 +152,10 @@ def parse(arguments: Sequence[str]) -> Call:
     arguments = _protect_paths(arguments)
     if arguments[0] in COMMANDS:
         parser = _command_parser(arguments[0])
-        # Options may stand among the paths.
+        # Options may come between the paths.
         parsed = parser.parse_intermixed_args(arguments[1:], argparse.Namespace(command=arguments[0]))
     else:
-        # Help, the version and wrong usage know every command.
+        # Help, the version and usage errors list every command.
         whole, commands = parsers([word for word in arguments if word in COMMANDS][:1])
         parsed = whole.parse_args(arguments)
         parser = commands[parsed.command]
@@ -233,7 +233,7 @@ class _Parser(argparse.ArgumentParser):
         columns = get_terminal_size((_WIDEST, 24)).columns
         width = max(_NARROWEST, min(columns, _WIDEST))
         layout = partial(_Layout, width=width, max_help_position=28)
-        # A shortened option that works today may be ambiguous tomorrow.
+        # A shortened option that works today may become ambiguous.
         super().__init__(**options, formatter_class=layout, allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:

@@ -26,7 +26,7 @@ def _columns() -> int | None:
     try:
         columns = os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):
-        # In a pipe or a file, output is the same in every environment.
+        # In a pipe or a file, the output does not depend on the environment.
         return None
     chosen = os.environ.get("COLUMNS", "")
     return int(chosen) if chosen.isdecimal() and 0 < int(chosen) < _MOST_COLUMNS else columns or None
@@ -35,7 +35,7 @@ def _columns() -> int | None:
 def deliver(answer: Answer) -> int:
     """Print and write an answer and return its exit code, or 1 if a required text cannot be written."""
     say(answer.before)
-    # One that cannot be written keeps none of the others from being written.
+    # Write the others even if one cannot be written.
     written = [_write(text) for text in answer.texts]
     is_written = all(written)
     if answer.needs_texts and not is_written:

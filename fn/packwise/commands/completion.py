@@ -50,7 +50,7 @@ def completion(command: Completion) -> int:
         raise UsageError(f"completion must have its library: {COMPLETION.advice}")
     import shtab
 
-    # The names that complete words are no business of the help.
+    # The help does not need the names that complete words.
     from packwise.check.options import FORMATS
     from packwise.rules.run import RULES_BY_NAME
     from packwise.schema.options import SCHEMAS

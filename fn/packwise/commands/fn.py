@@ -46,7 +46,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def fn(command: Function) -> int:
     """Run the function and return the exit code."""
-    # Its help needs nothing of it.
+    # The help does not need this import.
     from packwise.function import main
 
     return main(validate=command.validate, verbose=command.verbose)

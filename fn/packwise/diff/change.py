@@ -266,7 +266,7 @@ def _without_nulls(value: Value) -> Value:
 
 
 def _fields_without_nulls(value: Mapping[str, Value]) -> dict[str, Value]:
-    # An empty constraint asks for nothing; Grove writes one where there is none. Source: spec/grove.md#10.
+    # An empty constraint has no effect. Grove writes one if there is none. Source: spec/grove.md#10.
     return {
         key: _without_nulls(part)
         for key, part in value.items()
@@ -383,7 +383,7 @@ def _place(key: Identity) -> tuple[object, ...]:
     group, _, namespace, name = key
     kind = word_of(key)
     order = ORDER.index(kind) if kind in ORDER else len(ORDER)
-    # Digits and other text stand by turns, so that like is compared with like.
+    # Digits and other text alternate, so that numbers are compared with numbers.
     parts = tuple(_size(part) if at % 2 else part for at, part in enumerate(_NUMBER.split(name)))
     return order, kind, group, namespace, parts, name
 

@@ -383,7 +383,7 @@ def dropped_constraints(changes: Iterable[ObjectChange], before: State, after: S
     reason.
     """
     old_topologies, judge = _topologies(before), _Judge(after)
-    # Objects of the first design name none: there is one only.
+    # Objects of the first design name no topology, because there is only one.
     only = next(iter(old_topologies)) if len(old_topologies) == 1 else None
     for change in changes:
         old, new = change.before, change.after
@@ -482,10 +482,10 @@ class _Judge:
         enabled = self._after.enabled
         dropped = self._dropped.get((identity(subject.value)[2], workload_of(subject) or ""), set())
         is_dropped = bool(dropped) if wanted.domain is None else wanted.domain in dropped
-        # In the first designs the operator prefers a level, whatever the workload says.
+        # In the first designs, the operator prefers a level, whatever the workload requests.
         is_operators = strength == "preferred" and not enabled
         if not is_dropped and not is_operators:
-            # What the render did not drop, nobody asked it for.
+            # If the render did not drop it, no workload requested it.
             return LossReason.REMOVED
         if not enabled:
             return LossReason.DISABLED
@@ -541,7 +541,7 @@ def rekey(
 def _pods(key: Identity, item: KubeObject) -> _Pods:
     group, kind, namespace, name = key
     pods = leaves(item.value)
-    # Of a gang without pods nothing but its name tells which it is.
+    # Only its name identifies a gang without pods.
     return group, kind, namespace, workload_of(item) or "", pods or frozenset([f"\0{name}"])
 
 
@@ -611,7 +611,7 @@ def _without_kinds(objects: Mapping[Identity, KubeObject], kinds: Collection[str
 
 def json_patch(before: Mapping[str, Value], after: Mapping[str, Value]) -> list[dict[str, Any]]:
     """Return the operations that turn the object `before` into the comparable part of `after` and keep the rest."""
-    # Costs as much at start as the rest of a comparison's imports.
+    # Its import costs as much at start as all other imports of a comparison.
     from jsonpatch import make_patch
 
     target = with_counted(before, after)

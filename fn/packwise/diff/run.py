@@ -423,7 +423,7 @@ def as_patches(compared: Comparison) -> str:
 
 
 def _entry(change: ObjectChange) -> dict[str, Any]:
-    # Of a gang whose epoch differs, the patch is for the object that is there.
+    # For a gang with another epoch, the patch is for the existing object.
     patched = change.before or change.subject
     entry: dict[str, Any] = {"action": change.action.value, "resource": resource(patched)}
     if change.before is not None and change.after is not None:
@@ -465,7 +465,7 @@ def _compare_inputs(command: Diff, before: Inputs, after: Inputs) -> Comparison:
     new = sorted_state(state_after(after.package, before.package), after.group)
     if before.sources is not None:
         old, new = _locate(old, before), _locate(new, after)
-    # What no file is blamed for is the same of both.
+    # Findings without a file are the same for both.
     unnamed = {str(each): each for state in (old, new) for each in state.render_results if is_of_release(each)}
     seen = [without_kinds(state, command.hidden) for state in (old, new)]
     return Comparison(

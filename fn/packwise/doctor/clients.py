@@ -184,7 +184,7 @@ def _is_of(value: Mapping[str, Value], group: str) -> bool:
 def _names_plugin(value: Value) -> bool:
     """Return True if a source names packwise's plugin, also in an ApplicationSet's template."""
     if isinstance(value, dict):
-        # Of an older plugin, the version stands in the name.
+        # The name of an older plugin contains the version.
         if re.fullmatch(rf"{_PLUGIN}(-.*)?", text_at(value, "plugin", "name")):
             return True
         return any(_names_plugin(each) for each in value.values())
@@ -213,7 +213,7 @@ def kpt_clients(
             wrong = [*_wrong_program(words, is_executable), *_faults_of_kpt(folder, entry, documents)]
             problems += [ClientProblem(path, message) for message in wrong]
             if not wrong:
-                # kpt runs an image without being asked.
+                # kpt runs an image without a request by the user.
                 flag = " --allow-exec" if words else ""
                 clients.append(Client("kpt", path, _STEPS[role], f"kpt fn render {folder or '.'}{flag}", _notes(entry)))
         if not entries and _has_settings(folder, documents):
@@ -269,7 +269,7 @@ def _wrong_program(words: list[str], is_executable: Callable[[str, str], bool]) 
         return
     if words[1:2] != ["fn"]:
         yield "exec must be packwise fn: packwise is a function by `packwise fn`"
-    # Unlike kustomize, kpt looks from the folder that it is started in.
+    # Unlike kustomize, kpt resolves the path from the folder in which it starts.
     if not is_executable("", words[0]):
         where = "from the folder that kpt is started in" if "/" in words[0] else "on PATH"
         yield f'exec must name a program {where} that can be executed; got "{words[0]}"'
@@ -403,7 +403,7 @@ def _renders_at(path: str, field: str, entry: str, documents: Documents) -> Iter
     target = _target(path, entry)
     yield from (_Listed(path, field, target, value) for value in documents.get(target, ()) if is_settings_value(value))
     if field == "resources":
-        # A base has transformers of its own.
+        # A base has its own transformers.
         return
     for name in KUSTOMIZATIONS:
         inner = posixpath.join(target, name)

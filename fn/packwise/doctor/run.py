@@ -109,7 +109,7 @@ def _documents(files: Iterable[InputFile]) -> Documents:
     folders = {Path(real(path)).parent for path in values}
     above = {each for folder in folders for each in folder.parents}
     wanted = [_from_here(str(folder / name)) for folder in folders | above for name in CLIENT_FILES]
-    # A path that was looked for once is not looked for again, so that the loop ends.
+    # Never look for a path twice, so that the loop ends.
     looked = set(values)
     while wanted:
         for path in [each for each in wanted if each not in looked]:

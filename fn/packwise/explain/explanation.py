@@ -485,7 +485,7 @@ class _Trees:
             key = (emitted.generated.source, id(emitted.generated.subject))
             self._by_source.setdefault(key, []).append(emitted)
         self._missing = omissions_of(rendered, inventory)
-        # A run may have as many findings as workloads: each workload looks up its own.
+        # A run may have as many findings as workloads, so each workload looks up its own.
         self._by_file: dict[str | None, list[Result]] = {}
         self._by_object: dict[tuple[str | None, ...], list[Result]] = {}
         for result in rendered.results:
@@ -505,7 +505,7 @@ class _Trees:
             for source, placements in by_source.items():
                 yield self._tree(plan, source, placements)
             if not by_source and (name := _name_of_nothing(plan)) not in unnamed:
-                # A document has a plan for each thing that is wrong with it.
+                # A document has a plan for each of its problems.
                 unnamed.add(name)
                 yield self._tree(plan, name, [])
         for queued in list(self._queued.values()):
@@ -515,7 +515,7 @@ class _Trees:
             yield WorkloadTree(name, item, written, results=self._results(item), queued=tuple(queued))
         shown = {id(plan.workload) for plan in self._rendered.plans} | self._queued.keys()
         for item in [each for each in self._rendered.queued if id(each) not in shown]:
-            # The pods of a TrainJob are its runtime's, which may not be among the input.
+            # The pods of a TrainJob come from its runtime, which may not be in the input.
             yield self._tree_without_pods(item)
 
     def _tree_without_pods(self, item: KubeObject) -> WorkloadTree:
@@ -585,7 +585,7 @@ def _gang(gang: Gang, objects: Iterable[Emitted], members: _Members) -> GangTree
 
     def below(parent: str | None) -> tuple[SetTree, ...]:
         return tuple(
-            # A clique and a replica of its group may have one name: only inner sets have parts.
+            # A clique and a replica of its group may have the same name. Only inner sets have parts.
             SetTree(
                 pods, below(pods.name) if pods.members is None else (), tuple(members.get((gang.name, pods.name), ()))
             )
@@ -724,7 +724,7 @@ class _Line:
         if place is None or place.item.origin not in self.fields:
             return False
         if place.embedded or place.derived is not None:
-            # Lines of a document within the object are no fields of it.
+            # Lines of a document within the object are not fields of the object.
             return place.location().line == self._line
         paths = self.fields[place.item.origin]
         within = any(place.path[: len(path)] == path for path in _innermost(paths))

@@ -80,10 +80,10 @@ def explain(command: Explain, terminal: Terminal = PLAIN) -> Answer:
     judged = render_groups(checkup, is_listed=True)
     coverage = coverage_of_groups(checkup, judged)
     rendered = [(layer.group, layer.rendered) for _, layers in judged for layer in layers]
-    # Files that belong to no cluster have nothing to explain beside those that do.
+    # Files without a cluster have nothing to explain if other files have one.
     rendered = [pair for pair in rendered if len(rendered) == 1 or pair[0].configurations or pair[1].workloads]
     results = [*checkup.results, *(result for _, layers in judged for result in results_of(layers))]
-    # A definition that several groups read is wrong once.
+    # Report a definition that several groups read only once.
     if checkup.sources is not None:
         from packwise.build.files import locate_results
 
@@ -157,7 +157,7 @@ def _at_line(target: _Target, explanations: list[Explained], checkup: Checkup) -
         at = [at_line(each.explanation, name, target.line) for name in files]
         chosen = next((each_at for each_at in at if each_at is not None), None)
         if chosen is not None and chosen not in [other.chosen for other in there]:
-            # What all variants read is the same for each.
+            # Input that all variants share is the same for each.
             there.append(each.replace(chosen=chosen))
     if not is_read:
         raise UsageError(f'"{target.file}" must be a file that is read; name it, or its folder, as PATH too')
@@ -474,7 +474,7 @@ def as_json(explanations: Sequence[Explained], coverage: Coverage) -> str:
     first, *others = [_answer_fields(each) for each in explanations]
     for other in others:
         for key, value in other.items():
-            # What is said of all of them is said where they agree.
+            # Print common facts once, if all of them agree.
             first[key] = first[key] + value if isinstance(value, list) else _common_value(key, first[key], value)
     return json_text({**first, "coverage": coverage.fields})
 

@@ -227,14 +227,14 @@ class Finding(Record):
             if origin is not None:
                 tags["origin"] = origin
             parts = _id_parts(subject)
-            # A document that is no Kubernetes object is told by its place alone.
+            # A document that is not a Kubernetes object is identified only by its place.
             ref = ResourceRef(*parts) if any(parts) else None
         if self.path:
             current = subject.get(self.path) if subject is not None else None
-            # A document within a text is not the value that the finding is about.
+            # The value of the finding is not the document within the text.
             is_part = self.location is not None and isinstance(current, str) and "\n" in current
             shown = None if is_part or isinstance(current, (dict, list)) else current
-            # An entry of a List is shown below the list that its file holds.
+            # Show an entry of a List below the list in the file.
             entry = subject.origin.entry if subject is not None and subject.written else ()
             field = ResultField(format_path((*entry, *self.path)), shown, self.proposed)
         return shorten(Result(self.message, self.severity, ref, field, file, tags))
@@ -278,7 +278,7 @@ def shorten(result: Result) -> Result:
     if field is not None:
         texts += (field.path, field.current) if isinstance(field.current, str) else (field.path,)
     if max(map(len, texts)) <= MAX_TEXT:
-        # As nearly all are.
+        # The usual case.
         return result
     if ref is not None:
         ref = type(ref)(_cut(ref.api_version), _cut(ref.kind), _cut(ref.namespace), _cut(ref.name))
@@ -336,6 +336,6 @@ def _id_parts(subject: KubeObject) -> tuple[str, str, str, str]:
     api_version, kind, namespace, name = [part if isinstance(part, str) else "" for part in parts]
     prefix = names.get("generateName")
     if not name and isinstance(prefix, str) and prefix:
-        # The API server makes the name.
+        # The API server generates the name.
         name = f"{prefix}*"
     return api_version, kind, namespace, name

@@ -29,7 +29,7 @@ def fingerprints(results: Iterable[Result]) -> list[str]:
 
 
 def _hash(result: Result) -> str:
-    # Few formats have hashes, and their module brings OpenSSL.
+    # Few formats have hashes, and the module for them loads OpenSSL.
     from hashlib import sha256
 
     ref = result.resource_ref
@@ -114,7 +114,7 @@ def causes(results: Iterable[Result]) -> list[Result]:
         elif _stage(result) > _stage(kept[earlier]):
             kept[earlier] = result
         elif _stage(result) == _stage(kept[earlier]):
-            # Two texts of one who refuses it are two things to mend.
+            # Two texts of the same component are two problems to fix.
             kept.append(result)
     return kept
 

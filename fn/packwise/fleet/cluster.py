@@ -83,11 +83,11 @@ class ClusterPool(Generic[T, R]):
 
     def submit(self, number: int, task: T) -> None:
         """Hands the task to the scheduler, under a name of its own: two equal tasks are two."""
-        # As bytes: a worker that cannot read its messages ends, and says nothing.
+        # Send bytes, because a worker that cannot read its messages ends without an error.
         task_as_bytes = pickle.dumps((build(), self._work, task))
         key = f"packwise-{os.urandom(12).hex()}"
         with warnings.catch_warnings(action="ignore"):
-            # Of a task of ten megabytes it says how data are better handed over.
+            # Dask warns about a task of ten megabytes.
             future = self._client.submit(self._call, task_as_bytes, key=key, pure=False)
         self._futures[number] = future
         self._expect(number)
@@ -136,7 +136,7 @@ class ClusterPool(Generic[T, R]):
         if error is not None:
             raise error
         try:
-            # The answer may still go while it is on its way.
+            # An answer can still be lost on its way.
             answer = future.result(timeout=SECONDS_TO_LOOK) if future.status == "finished" else None
         except TimeoutError:
             return None
@@ -151,7 +151,7 @@ class ClusterPool(Generic[T, R]):
         """Raise WorkersError if the scheduler has another version of distributed, because versions are incompatible."""
         from distributed.versions import get_versions
 
-        # Workers are looked at task by task: of one that was lost, the scheduler learns late.
+        # Check workers task by task, because the scheduler learns late of a lost worker.
         theirs = self._client.sync(self._client.scheduler.versions)["packages"]["distributed"]
         ours = get_versions()["packages"]["distributed"]
         if ours != theirs:

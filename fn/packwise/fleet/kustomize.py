@@ -70,7 +70,7 @@ def build(files: Mapping[str, bytes], path: str, kustomization: Value, data: Col
             for name, content in {**files, path: written}.items():
                 at = top / name
                 at.parent.mkdir(parents=True, exist_ok=True)
-                # Where a file system takes two names for one, the second would replace what the first said.
+                # If a file system treats two names as one, the second file would overwrite the first.
                 with at.open("xb") as file:
                     file.write(content if name in data else content.replace(_LOCAL, _KEPT))
             built = _run(program, ["build", str((top / path).parent)], top, confinement)

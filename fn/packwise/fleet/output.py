@@ -44,11 +44,11 @@ class OutputFolder:
     __slots__ = ("_below", "_copied_in", "_evidence", "_folder")
 
     def __init__(self, folder: Path, below: Callable[[str], str], evidence: FolderEvidence) -> None:
-        # Findings have whole paths, as nobody knows here where the user stands.
+        # Findings have full paths, because the user's working directory is not known here.
         self._folder = Path(real(folder))
         self._below = below
         self._evidence = evidence
-        # Of each folder above packages, once: thousands may stand in one.
+        # Create each folder above packages only once, because it may contain thousands of them.
         self._copied_in = lru_cache(64)(folders_with_copies)
 
     def write(self, result: PackageResult, payload: bytes) -> PackageResult:
@@ -89,7 +89,7 @@ class OutputFolder:
             return result.replace(status=PackageStatus.UNCHANGED)
         after = self._apply(folder, changes)
         if after is not None and after.is_after(before, _written_paths(changes)):
-            # Files that stay had two names for a moment, which changes one of their times.
+            # Unchanged files had two names for a moment, which changes one of their times.
             now = after if is_new else self._evidence.look(folder)
             if now is not None and now.has(after.entries) and after.has(now.entries):
                 self._evidence.keep(folder, digest, now)
@@ -164,7 +164,7 @@ def prune(output: Path, name: str) -> list[Result]:
         with lock_folder(Path(real(folder)).parent):
             remove_left(folder)
             changes = survey(folder, _NOTHING, with_list=True)
-            # The list stays as long as it names a file that stays.
+            # Keep the list as long as it names a file that stays.
             own = () if changes.results else (Path(real(folder)) / LIST,)
             apply(folder, changes.replace(removed=(*changes.removed, *own), listing=None), at_once=True)
             remove_empty(folder, output)
@@ -212,7 +212,7 @@ class Look(Record):
         kept = {path: entry for path, entry in self.entries.items() if entry != FOLDER and path not in written}
         if kept and not (before is not None and before.has(kept) and Look(kept, before.at).is_at_rest()):
             return False
-        # Where times are whole seconds, a file can change once more within the second in which it was written.
+        # With times in whole seconds, a file can change again within the second in which it was written.
         return any(_time(self.entries[path]) % _SECOND for path in written if path in self.entries)
 
     def has(self, entries: Mapping[str, bytes]) -> bool:

@@ -146,14 +146,14 @@ class Packages:
         self._built: dict[str, FleetPackage] = {}
         self._left_out: tuple[set[str], set[str]] = set(), set()
         self._mentioning: set[str] = set()
-        # Files of configurations, by the folder whose files they judge; that folder, by the kustomizations below it.
+        # Files of configurations by the folder that they apply to, and that folder by the kustomizations below it.
         self._configurations: dict[str, list[str]] = {}
         self._above: dict[str, str] = {}
-        # Files in the root that may define something; those that a configuration judges, by its folder.
+        # Files in the root that may contain definitions, and the files that a configuration applies to, by its folder.
         self._defining: list[str] = []
         self._definitions: dict[str, list[tuple[str, str]]] = {}
         self._outer: list[str] = []
-        # Operators' configurations that judge nothing.
+        # Operators' configurations that apply to no package.
         self._samples: set[str] = set()
         self.clients: dict[str, PackageClient] = {}
         self.clients = dict(sorted(self._clients(tree.files_below(root), root).items()))
@@ -213,7 +213,7 @@ class Packages:
                 taken |= named
                 if named:
                     clients[folder] = PackageClient.KUSTOMIZE
-                    # At once, while its kustomization is at hand: to read it is most of the work.
+                    # Do this now, while its kustomization is loaded, because reading it is most of the work.
                     self._built[folder] = self._kustomize_package(folder)
             elif name == KPTFILE:
                 named = self._named_by_kptfile(path)
@@ -308,7 +308,7 @@ class Packages:
                 around = self._files_around(folder, above, own)
         else:
             own = self._own_files(folder, {other for other in below(self._folders, folder) if other != folder})
-        # kpt sends everything along.
+        # kpt sends all files of the package.
         own = [path for path in own if client is PackageClient.KPT or path not in self._samples]
         files = [path for path in own if path.endswith(SUFFIXES) or posixpath.basename(path) in SAYING]
         problems = (
@@ -344,7 +344,7 @@ class Packages:
     def _kustomize_package(self, folder: str) -> FleetPackage:
         inputs = self._kustomizations.inputs(folder)
         files, problems = set(inputs.files), [*inputs.problems, *_differences_after_build(self._tree, folder)]
-        # What the kustomization lists comes out of its build.
+        # The build contains the files that the kustomization lists.
         above = folder if folder in self._configurations else self._above.get(folder)
         if above is None:
             configuring = list(self._configuring(_yaml_files_in(self._tree, folder)))
@@ -388,7 +388,7 @@ class Packages:
 
         for path in paths:
             nearest = nearest_folder(path, is_bound)
-            # The configuration of a function, or of another package, counts nowhere else.
+            # The configuration of a function, or of another package, applies nowhere else.
             is_elsewhere = path in self._mentioning and any(map(_configures, objects_at(self._tree, path)))
             if nearest is not None and not is_elsewhere and not _is_within(posixpath.dirname(path), *left_out):
                 yield path, nearest
@@ -416,7 +416,7 @@ class Packages:
         try:
             if file is None or not _PLUGIN.search(self._tree.read(file)):
                 return set()
-            # In any case: kustomize would run packwise by such a field, so it is no other folder.
+            # Compare without case. kustomize would run packwise by such a field, so it names no other folder.
             value = {same_name(key, PLUGINS) or key: each for key, each in mapping_at(self._tree, file).items()}
         except (OSError, YamlError):
             return set()
@@ -429,7 +429,7 @@ class Packages:
         """
         functions = [entry for _, entry in _functions(self._tree, path) if _is_packwise(entry)]
         if not functions:
-            # One that cannot be read and speaks of packwise is an error of its package.
+            # An unreadable file that mentions packwise is an error of its package.
             return set() if unreadable_at(self._tree, path, (b"packwise",)) else None
         configs = [entry.get("configPath") for entry in functions]
         folder = posixpath.dirname(path)

@@ -256,7 +256,7 @@ def digest_of(rooted: Rooted, folder: str, form: str = "") -> str:
             blob = "unreadable"
         digest.update(f"\0{rooted.below(path)}\0{blob}".encode("utf-8", "surrogateescape"))
     for problem in package.problems:
-        # What is looked for and not there has no content.
+        # A missing file that is looked for has no content.
         digest.update(f"\0{problem.message}".encode("utf-8", "surrogateescape"))
     if package.build is not None:
         digest.update(f"\0{package.build.digest}".encode())

@@ -52,7 +52,7 @@ def fleet(command: Fleet, deliver: Callable[[Answer], int], terminal: Terminal =
     crds = read_crds(command.crds, top)
     lines = as_lines(crds.results)
     if exit_code(crds.results):
-        # Without the definitions that were asked for, every answer would be a guess.
+        # Without the requested definitions, every answer would be a guess.
         return deliver(Answer(before=tuple(lines), code=1))
     with ExitStack() as stack:
 
@@ -65,7 +65,7 @@ def fleet(command: Fleet, deliver: Callable[[Answer], int], terminal: Terminal =
         after = finder.packages(disk, root, top, is_current=True)
         befores = finder.packages_before(disk)
         if command.crds:
-            # Other definitions are another cluster for all packages.
+            # Other definitions mean another cluster for all packages.
             for at, each in enumerate(befores):
                 if isinstance(each.tree, CommitTree):
                     old, new = blobs_of(command.crds, top, each.tree)
@@ -339,7 +339,7 @@ class _Run:
             if self._is_known(key):
                 continue
             request = self._requests.request(name)
-            # A file can change between two looks at it.
+            # A file can change between two reads.
             if request.key != key and self._is_known(request.key):
                 continue
             self._waiting[number] = request.folder, request.client
@@ -364,7 +364,7 @@ class _Run:
         try:
             self._finish(payload)
         except (ValueError, KeyError, TypeError):
-            # Whoever else writes to the cache wrote something else.
+            # Another program wrote other content to the cache.
             return False
         return True
 

@@ -116,11 +116,11 @@ def _read_own(side: PackageSide, kustomize: str) -> SideRead:
             read = SideRead(side, configured=configured, validates=function.validates)
         if side.client is not PackageClient.KUSTOMIZE:
             return _read_files(read)
-        # Once more, of the very bytes that kustomize gets: a file can change between two looks at it.
+        # Read again the bytes that kustomize gets, because a file can change between two reads.
         copy = copy_of(tree, side.folder)
         if copy.problems:
             return SideRead(side, results=tuple(_problem(problem) for problem in copy.problems))
-        # A worker elsewhere may have another one, whose answer nobody asked for.
+        # A worker on another machine may have another version, whose answer is not wanted.
         if kustomize_version() != kustomize:
             here = f"kustomize must be {kustomize}, as where the fleet was started; got {kustomize_version()}"
             raise KustomizeError(here)
@@ -224,7 +224,7 @@ def read_crds(paths: tuple[str, ...], top: str) -> Crds:
     if exit_code(reader.results):
         return Crds(results=tuple(reader.results))
     sources = [_parts(item.source, top) for item in items]
-    # Each request brings them, and they have some hundred thousand characters of much the same.
+    # Each request contains them. They have some hundred thousand characters, mostly repeated.
     return Crds(zlib.compress(json.dumps(sources).encode()) if sources else b"", tuple(reader.results))
 
 
@@ -309,7 +309,7 @@ def _check(blank: PackageResult, after: SideRead, before: SideRead | None) -> Pa
     chosen = (after.configured.function_config, *after.configured.context)
     names = [str(item.file) for item in chosen if item is not None]
     names += [str(file.path.name) for file in (*after.around, *after.files) if traits_of(file).configures]
-    # A finding about a configuration around is of the package, which may be all that it judges.
+    # A finding about a configuration outside belongs to the package, because it may apply only to it.
     around = frozenset(str(file.path.name) for file in after.around).difference(names)
     group = Group(package, tuple(names), around)
     sources = None if after.side.build is None else Sources()
@@ -386,7 +386,7 @@ _GANGS = tuple(kind.name for kind in GANGS)
 def _with_changes(result: PackageResult, changes: Iterable[ObjectChange], objects: int) -> PackageResult:
     listed = list(changes)
     kinds = [str(change.subject.value.get("kind")) for change in listed]
-    # A gang that is written for two schedulers is one.
+    # Count a gang that is written for two schedulers once.
     gang = next((name for name in _GANGS if name in kinds), None)
     recreated = [change for change in listed if change.action is Action.RECREATE]
     gangs = [change.action for change, kind in zip(listed, kinds, strict=True) if kind == gang]

@@ -94,7 +94,7 @@ def run(tasks: Iterable[T], work: Callable[[T], R], workers: Workers) -> Generat
 
     Raise the exceptions of `work`, or WorkersError if no worker can run.
     """
-    # The command line does without, since a usual run makes little garbage. This one is long.
+    # The command line disables it, because a usual run makes little garbage. This run is long.
     gc.enable()
     with closing(_open(workers, work)) as pool:
         lost: list[tuple[int, T]] = []
@@ -104,7 +104,7 @@ def run(tasks: Iterable[T], work: Callable[[T], R], workers: Workers) -> Generat
             else:
                 yield index, answer
         for each in lost:
-            # Alone: no other takes its memory, or gets the blame.
+            # Run it without others, so that no other task takes its memory or is blamed.
             for index, _, answer in _answers(pool, [each]):
                 yield index, answer
 
@@ -157,9 +157,9 @@ class _Here(Generic[T, R]):
         """Do nothing, because no task runs outside the caller."""
 
 
-# A pool of processes of this machine. Each runs a task at a time, so that a process that dies names its task. By pipes
-# of the standard library, since its own executor gives up all of its processes, and forgets which task ran where, when
-# the kernel kills one.
+# A pool of processes on this machine. Each process runs one task at a time, so that a dead process identifies its task.
+# It uses pipes of the standard library. The standard executor ends all of its processes, and forgets which task ran
+# where, when the kernel kills one.
 
 _PATIENCE = 3.0
 """Seconds that terminating processes have to remove their temporary files."""
@@ -201,7 +201,7 @@ class ProcessPool(Generic[T, R]):
         """Submit the task to a process."""
         worker = self._idle.pop() if self._idle else self._start()
         self._busy[number] = worker
-        # A process that died since has an answer all the same: that it is lost.
+        # A process that has died since still gets an answer: its task is lost.
         with suppress(BrokenPipeError, ConnectionResetError):
             worker.pipe.send(task)
 
@@ -236,7 +236,7 @@ class ProcessPool(Generic[T, R]):
     def _start(self) -> _Worker:
         ours, theirs = self._context.Pipe()
         forked = self._context.get_start_method() == "fork"
-        # A forked process has copies of all pipes; while it holds them, no other sees that this process is gone.
+        # A forked process has copies of all pipes. While it holds them, no other process notices the end of this one.
         inherited = [ours, *(worker.pipe for worker in (*self._idle, *self._busy.values()))] if forked else []
         process = self._context.Process(target=_serve, args=(self._work, theirs, inherited), daemon=True)
         with _signals_wait():
@@ -258,7 +258,7 @@ def _serve(work: Callable[[Any], Any], pipe: Connection, inherited: Iterable[Con
         each.close()
     _lead_group(0)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # By an exception, so that temporary files are removed on the way.
+    # Raise an exception, so that temporary files are removed.
     signal.signal(signal.SIGTERM, _exit)
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)

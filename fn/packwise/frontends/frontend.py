@@ -92,10 +92,8 @@ class FrontEnd(Protocol):
         return ()
 
 
-# Documents of other tools, which are no Kubernetes objects: OSMO's pool configs and workflow specs.
-#
-# As files they stand for themselves; among the items of a ResourceList each travels as a ConfigMap with a label that
-# says so. Source: spec/osmo.md#input.
+# Documents of other tools that are not Kubernetes objects: OSMO's pool configs and workflow specs. In files, they are
+# documents of their own. In a ResourceList, each is inside a ConfigMap with a label. Source: spec/osmo.md#input.
 
 
-# Workloads that the scheduler may group itself: the candidates among the input. Imported in every run.
+# Workloads that the scheduler may group itself: the candidates in the input. Every run imports this module.

@@ -147,7 +147,7 @@ def layer_problems(spec: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
     """Yield problems of a part of a pod's spec that is merged with others. Missing values may be in other parts."""
     for rule, problem in pod_problems(spec):
         if ": Required value" not in (problem.operator_message or ""):
-            # The fields that the API server names are those of the whole pod.
+            # The API server names the fields of the whole pod.
             yield rule, problem.replace(operator_message=None, stage=None)
 
 
@@ -186,7 +186,7 @@ def _duplicate_names(spec: Mapping[str, Value], *, has_unique_names: bool) -> It
 
 def _container(container: Mapping[str, Value], path: FieldPath, image_of: str) -> Iterator[tuple[Rule, Problem]]:
     name, image = container.get("name"), container.get("image")
-    # What is still to be filled in is judged afterwards.
+    # A value with placeholders is checked after they are filled in.
     if not name:
         yield _CONTAINER, _refusal(path, ErrorType.REQUIRED, None, "", "must have a name", field=(*path, "name"))
     elif isinstance(name, str) and not is_placeholder(name):
@@ -219,7 +219,7 @@ def _resources(resources: Mapping[str, Value], path: FieldPath) -> Iterator[tupl
     for name, requested in requests.items():
         problem = _request_problem(name, requested, limits.get(name), path)
         if problem is not None:
-            # KAI's own answers hold pods with huge pages in requests alone, of which it says where they would go.
+            # KAI's own answers place pods with huge pages only in requests.
             is_huge = name.startswith(_HUGE_PAGES) and name not in limits
             yield (_HUGE if is_huge else _RESOURCE), problem
 

@@ -324,7 +324,7 @@ def _example(plan: Plan) -> str:
     facts, revision = plan.facts, plan.revision
     topologies = facts.topologies or (Topology(_TOPOLOGY, facts.levels),)
     levels = topologies[0].levels if revision.default_topology is None else facts.levels
-    # One level above the narrowest, which is a single node as a rule.
+    # One level above the narrowest, which is usually a single node.
     domain = levels[-2 if len(levels) > 1 else -1].domain
     if revision.deprecates_pack_domain:
         constraint = [f"topologyName: {scalar(topologies[0].name)}", "pack:", f"  required: {scalar(domain)}"]

@@ -65,7 +65,7 @@ def _lines_of(topologies: Sequence[ListedTopology]) -> Iterator[str]:
     if any([level.key for level in each.levels] != keys for each in others):
         raise UsageError(f"the Topologies must have the same levels; give one of {names} alone, or nodes")
     left_out: list[LeftOutLabel] = []
-    # A label that says nothing gets a domain as narrow as the levels below it leave room for.
+    # An unknown label gets the narrowest domain that is still broader than the levels below it.
     labels = [_Label(key, _hint_of(key) or "rack", {}) for key in keys]
     named = _name_levels(labels, left_out)
     yield f"# Levels of {names}: the domains are what workloads of Grove call them."

@@ -66,7 +66,7 @@ def init(command: Init, terminal: Terminal = PLAIN) -> Answer:
         change_files(start, changes, {})
     except OSError as error:
         return Answer(before=(cannot_write(error),), code=1)
-    # Without facts about a cluster, the levels are those of none.
+    # Without facts about a cluster, the levels belong to none.
     is_example = not (command.sources or command.levels) and any(path.name == "topology.yaml" for path in files)
     shown = [f"wrote {path.as_posix()}" for path in files]
     return Answer((Text([f"{line}\n" for line in (*shown, *_next_steps(command, is_example=is_example))]),))
@@ -97,7 +97,7 @@ def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
         raise UsageError(f"{option} must not go with --without-grove: KAI makes the PodGroups; leave one of them out")
     there = _look_at(folder)
     revision = REVISIONS[facts.revision]
-    # Whoever has a release has its operator in the cluster.
+    # A cluster with a release runs its operator.
     runs = facts.has_operator or bool(revision.releases)
     apply = False if command.apply is None and runs else command.apply
     if apply and revision.podgang_maps:

@@ -69,7 +69,7 @@ def _folders_below(top: str, renders: Iterable[str]) -> Folders:
         return any(os.path.lexists(Path(top) / folder / name) for name in KUSTOMIZATIONS)
 
     def is_here(url: str) -> bool:
-        # A clone of a folder of this machine, or none, does not tell what others call the repository.
+        # A clone from a local folder, or a folder without git, does not show the repository's name for others.
         return "{{" not in url and (not remotes() or _address(url) in remotes())
 
     return Folders([from_top(path, top) for path in renders], is_kustomization, is_here)
@@ -128,7 +128,7 @@ def unnamed_plugins(application: KubeObject, folders: Folders) -> Iterator[Findi
         config = _parameter(plugin, "config")
         for folder in _folders(source, elements, folders):
             is_newest = source.get("targetRevision") in _NEWEST
-            # Of another branch its root is as likely what CI rendered.
+            # The root of another branch is probably the output of CI.
             if folder.startswith("../") or (folder == "." and not is_newest):
                 continue
             named = config is not None and posixpath.normpath(posixpath.join(folder, config)) in folders.renders
@@ -152,7 +152,7 @@ def _sources(value: Mapping[str, Value]) -> Iterator[tuple[FieldPath, Mapping[st
         path, spec = ("spec", "template", "spec"), _field_of(_field_of(spec, "template"), "spec")
     several = _field_of(spec, "sources")
     if isinstance(several, list) and several:
-        # The one source does not count beside them.
+        # Argo CD ignores `source` if `sources` is set.
         for index, source in enumerate(several):
             if isinstance(source, dict):
                 yield (*path, "sources", index), source, generators

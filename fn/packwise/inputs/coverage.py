@@ -110,7 +110,7 @@ def groups_covered(checkup: Checkup, judged: Iterable[tuple[Group, int, str | No
     missed = _workloads_among(checkup.files) - sum([objects for *_, objects in listed])
     groups = [(number, judge or "") for _, number, judge, _ in listed if number]
     if checkup.sources is not None:
-        # Sources are judged one by one; those of one configuration are told as one.
+        # Sources are checked one by one. Print the sources of one configuration together.
         numbers: dict[str, int] = {}
         for number, words in groups:
             numbers[words] = numbers.get(words, 0) + number
@@ -136,7 +136,7 @@ def files_covered(
 def objects_judged(rendered: Rendered, unchanged: Collection[str | None] = ()) -> int:
     """Return the number of judged Kubernetes workloads outside `unchanged` files."""
     workloads = [plan.workload for plan in rendered.plans if _is_workload(plan.workload)]
-    # A place costs a look into the text, and most runs compare no files.
+    # A place needs a search in the text, and most runs compare no files.
     return len([item for item in workloads if not unchanged or item.location().file not in unchanged])
 
 

@@ -28,10 +28,10 @@ _OPTIONS = (
     "--no-pager",
     "--no-optional-locks",
     "--literal-pathspecs",
-    # A folder that holds HEAD, objects and refs is no repository: a commit can bring one.
+    # Ignore a folder that merely contains HEAD, objects and refs, because a commit can create one.
     "-c",
     "safe.bareRepository=explicit",
-    # Nothing is fetched. Settings for one protocol rank before this one, and the variable below before both.
+    # Fetch nothing. Settings for one protocol override this one, and the variable below overrides both.
     "-c",
     "protocol.allow=never",
     "-c",
@@ -44,10 +44,10 @@ _VARIABLES = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
-    # A commit is what its hash says, whatever a repository would put in its place.
+    # Read a commit by its hash, and ignore the repository's replacements.
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_GRAFT_FILE": f"{os.devnull}/none",
-    # Its messages are quoted, in the same words everywhere.
+    # packwise quotes git's messages, so they are always in English.
     "LC_ALL": "C",
 }
 
@@ -252,7 +252,7 @@ def skip_reasons(
 def _top(folder: Path, path: str) -> Path:
     """Return the top of the work tree around `folder`. Raise UsageError if there is none."""
     start = Path(real(folder))
-    # Git itself would stop at the first folder that looks like a repository, on the way up to `.git`.
+    # Git itself would stop at the first folder that looks like a repository on the way up to `.git`.
     top = next((above for above in (start, *start.parents) if os.path.lexists(above / ".git")), start)
     _refuse_endless(top / ".git")
     try:
@@ -267,7 +267,7 @@ def _top(folder: Path, path: str) -> Path:
 
 def _commit(folder: Path, commit: str) -> str:
     """Return the full name of a commit. Raise UsageError if git does not know it."""
-    # Git takes ^NAME for all that is not reached from there, which is no commit.
+    # Git reads ^NAME as everything that NAME does not reach. That is not a commit.
     if not commit or commit.startswith(("-", "^")):
         raise UsageError(f'"git:{commit}" must name a commit: a branch, a tag, a hash')
     try:
@@ -289,7 +289,7 @@ def _contents(top: Path, entries: list[_Entry]) -> list[bytes] | None:
         return []
     names = "".join([f"{entry.blob}\n" for entry in entries]).encode()
     try:
-        # A thousandth of what an object becomes may stand on disk: its size is asked for first.
+        # An object can be a thousand times larger than its file on disk, so ask for its size first.
         sizes = [line.rsplit(b" ", 1)[-1] for line in _git(top, "cat-file", "--batch-check", stdin=names).splitlines()]
         if not all(map(bytes.isdigit, sizes)):
             return None
@@ -408,7 +408,7 @@ def _start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        # Ctrl-C is for packwise, which ends git itself.
+        # Only packwise gets Ctrl-C, and it ends git itself.
         start_new_session=True,
     )
 

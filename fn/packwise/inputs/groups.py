@@ -525,7 +525,7 @@ def _groups(
         if path in around_paths:
             beside.setdefault(folders[path], []).append(file)
         else:
-            # A delivery to another cluster, or to an unknown one, is not of the cluster of the plain files.
+            # A delivery to another or an unknown cluster does not belong to the cluster of the plain files.
             mine.setdefault((folders[path], _cluster_of(file)), []).append(file)
         if traits[path].configures:
             configuring.setdefault(folders[path], []).append(str(file.path.name))

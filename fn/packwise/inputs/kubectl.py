@@ -125,10 +125,10 @@ def cluster_files(
             say([f"note: {note}" for note in listing.notes])
             hidden += listing.hidden
             file = Path(folder) / LIVE_FILE
-            # Findings name the line, so each object has its own.
+            # Findings name the line, so write each object on its own line.
             items = ",\n".join(map(json.dumps, listing.objects))
             content = f'{{"apiVersion": "v1", "kind": "List", "items": [\n{items}\n]}}\n'
-            # Objects of a cluster are for its users alone.
+            # Only the user may read the objects of a cluster.
             with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as opened:
                 opened.write(content)
             read.append(str(file))

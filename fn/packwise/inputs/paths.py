@@ -261,7 +261,7 @@ def from_top(path: str, top: str) -> str:
     try:
         return Path(os.path.relpath(at, top)).as_posix()
     except ValueError:
-        # Another drive.
+        # The path is on another drive.
         return Path(at).as_posix()
 
 

@@ -214,7 +214,7 @@ def decode(data: bytes, path: InputPath) -> InputFile:
         return _without_objects(text, split, path, path.left_out)
     if _is_list(text):
         if not path.is_named:
-            # What lies in a folder is test data, most often: its functionConfig is nobody's configuration.
+            # A ResourceList in a folder is usually test data, so its functionConfig does not count.
             return _without_objects(text, split, path, LeftOut(Reason.RESOURCE_LIST))
         return _list_file(text, path)
     read = [_document(document, path) for document in split]
@@ -361,7 +361,7 @@ def _is_foreign_file(documents: Iterable[Document], error: FieldError, is_kustom
 
 def _without_objects(text: str, documents: tuple[YamlDocument, ...], path: InputPath, left_out: LeftOut) -> InputFile:
     """Return the file as bytes without objects."""
-    # What a patch changes stands elsewhere, and is judged there.
+    # The object that a patch changes is elsewhere, and is checked there.
     workloads = 0 if left_out.reason is Reason.PATCH else workloads_in(text)
     return InputFile(
         path,
@@ -441,7 +441,7 @@ class Reader:
         for path in paths:
             named, results = find_files(path, output, self._exclude, force_exclude=self._force_exclude)
             self.results += results
-            # One folder may hold all files, and be named for both purposes.
+            # One folder may contain all files and be named twice.
             apart = [other for other in self._apart if not contains(other, real(path))]
             for file in named:
                 key = file.identity
@@ -588,7 +588,7 @@ def _exclusions(files: Iterable[InputFile]) -> list[tuple[str, str, Globs]]:
 def _exclusion_of(name: str, exclusions: Iterable[tuple[str, str, Globs]]) -> str | None:
     for folder, by, globs in exclusions:
         below = name if folder == "." else name.removeprefix(f"{folder}/")
-        # A name that the folder does not start is outside it.
+        # A name that does not begin with the folder is outside it.
         if (folder == "." or below != name) and globs.take(below):
             return by
     return None

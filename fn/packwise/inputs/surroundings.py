@@ -145,7 +145,7 @@ class _Search:
                 data = content_of(path)
                 file = decode(data, path) if wanted.search(data) else None
             except FieldError as error:
-                # Nobody knows what else it holds.
+                # Its other content is unknown.
                 self._report(path, [error])
                 continue
             if file is None:

@@ -89,10 +89,10 @@ def layers_of(group: Group) -> list[tuple[KubeObject, ...]]:
     items = group.package.items
     clients = _Clients(group)
     layers: list[list[KubeObject]] = [[]]
-    # Of each identity, the keys of the items that each layer has.
+    # For each identity, the keys of the items in each variant.
     taken: dict[Identity, list[set[tuple[str, str]]]] = {}
     repeated = _repeated_identities(items)
-    # Below a configuration, topologies of one name are of one cluster, whatever their folders.
+    # Below a configuration, topologies with the same name belong to one cluster, whatever their folders.
     varying = _WORKLOADS | _DEFINING if group.applied == "file" else _WORKLOADS
     for item in items:
         key = identity(item.value)
@@ -101,7 +101,7 @@ def layers_of(group: Group) -> list[tuple[KubeObject, ...]]:
             continue
         keys = clients.keys_of(item)
         variants = taken.setdefault(key, [])
-        # What is applied together has to stand in one layer, where it is found to stand twice.
+        # Objects that are applied together must be in one variant, so that duplicates are found.
         place = next((place for place, variant in enumerate(variants) if variant & keys), len(variants))
         if place == len(variants):
             variants.append(set())
@@ -229,7 +229,7 @@ class _Clients:
             elif not self._bases_of(inner)[1]:
                 reached |= self._reach(inner, (*outer, kustomization))
         if not outer:
-            # Within a cycle this depends on where it was entered.
+            # In a cycle, this depends on the first visited member.
             self._reached[kustomization] = frozenset(reached)
         return frozenset(reached)
 

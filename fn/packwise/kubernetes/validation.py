@@ -382,14 +382,13 @@ def _go_value(value: Value) -> str:
     return str(value) if isinstance(value, int) else go_json(value)
 
 
-# Quantities, durations and integers as Kubernetes and Go read them, and what a pod requests.
-#
-# Source: apimachinery v0.37.2, api/resource (quantity.go, suffix.go, amount.go); Go, time and strconv. Of requests:
-# Kubernetes v1.34, component-helpers `AggregateContainerRequests`, and KAI Scheduler v0.17.0, api/pod_info; sidecars
-# are init containers that are restarted.
+# Quantities, durations and integers as Kubernetes and Go read them, and the requests of a pod. Source: apimachinery
+# v0.37.2, api/resource (quantity.go, suffix.go, amount.go); Go, time and strconv. Requests: Kubernetes v1.34,
+# component-helpers `AggregateContainerRequests`, and KAI Scheduler v0.17.0, api/pod_info. Sidecars are init containers
+# with a restart policy.
 
 
-# ParseQuantity accepts a number without any digit as 0, and skips zeros at its start.
+# ParseQuantity accepts a number without digits as 0, and skips leading zeros.
 _QUANTITY = re.compile(r"([+-]?)0*+([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+[+-]?[0-9]*+)")
 _EXPONENT = r"[eE]([+-]?[0-9]++)"
 _BINARY = {f"{letter}i": 10 * step for step, letter in enumerate("KMGTPE", 1)}
@@ -463,7 +462,7 @@ def _parse_quantity(text: str) -> _Quantity | str:
 
 def _binary_quantity(match: re.Match[str], sign: int, number: str, fraction: str) -> _Quantity | str:
     exponent = _BINARY[match[4]]
-    # So many digits fit into 64 bits together with the suffix, by Kubernetes' own estimate.
+    # By Kubernetes' own estimate, this many digits and the suffix fit into 64 bits.
     if fraction or len(number) > 14 - exponent * 3 // 10:
         return _round_number(match, sign, -len(fraction), _Format.BINARY, 1 << exponent)
     is_canonical = int(number) % 8 != 0
@@ -521,7 +520,7 @@ def canonical_quantity(text: str) -> str:
     power -= power % 3
     if parsed.format is not _Format.EXPONENT and power in _DECIMAL_SUFFIXES:
         return whole + _DECIMAL_SUFFIXES[power]
-    # A larger power has no suffix of its own.
+    # A larger power has no suffix.
     return f"{whole}e{power}" if power else whole
 
 

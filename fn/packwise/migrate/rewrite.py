@@ -211,7 +211,7 @@ def as_admitted(package: Package, admission: str, revision: str) -> Package:
 def _without_preferred(value: Value) -> Value:
     if isinstance(value, dict):
         kept = {key: _without_preferred(entry) for key, entry in value.items() if key != "preferred"}
-        # A constraint that only preferred something is none.
+        # A constraint with only a preference does not count.
         return {key: entry for key, entry in kept.items() if not (key == "topologyConstraint" and _is_empty(entry))}
     if isinstance(value, list):
         return [_without_preferred(entry) for entry in value]
@@ -265,7 +265,7 @@ def levels_text(text: str, path: FieldPath, levels: Sequence[Level], indent: str
         if _reads_as(moved, value):
             return "".join([f"{indent}{line}\n" if line else "\n" for line in moved])
     span = locate(text, path)
-    # A part of a text may be no YAML: its first line is moved without the others.
+    # A part of a text may not be YAML: its first line is moved without the others.
     lost = [comment for at, comment in placed_comments(text) if span is not None and span.start <= at < span.end]
     return "".join([f"{indent}{line}\n" for line in (*lost, *write({"levels": value}).splitlines())])
 
@@ -302,7 +302,7 @@ def _in_order(lines: list[str], value: list[Value]) -> list[str]:
         return []
     places: list[int] = []
     for wanted in value:
-        # A level that stands twice is two items.
+        # A repeated level is two items.
         left = [place for place, entry in enumerate(written) if place not in places and same(entry, wanted)]
         places += left[:1]
     if len(places) != len(items):
@@ -341,7 +341,7 @@ def rename_key(place: Place, key: str) -> Place:
     if last == key:
         return place
     if place.embedded and not place.inner:
-        # The data of a ConfigMap may spell a field with the path to it.
+        # The data of a ConfigMap may name a field by its path.
         key = key if isinstance(last, str) and not last.startswith("spec.") else f"spec.{key}"
         return place.replace(item=place.item.rename(place.path, key), path=(*path[:-1], key))
     place = edit_place(place, lambda item, at: item.rename(at, key))
@@ -531,7 +531,7 @@ class _Rewriting:
     def run(self) -> None:
         """Run all steps. Raise FieldError if an anchor prevents one or a comment cannot be kept."""
         configuration = self._selection.configuration
-        # What is added stands behind what is there: only then is that cut down, its comments left where they are.
+        # Append new entries first. Only then remove the old ones, so that their comments stay in place.
         self._settings()
         if configuration is not None:
             self._order(configuration)
@@ -745,7 +745,7 @@ def _comments_of(item: KubeObject) -> list[str]:
             try:
                 texts += comments(text)
             except ValueError:
-                # Not YAML, and not touched.
+                # It is not YAML, and stays unchanged.
                 continue
     return texts
 

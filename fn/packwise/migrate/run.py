@@ -130,7 +130,7 @@ def _report(terminal: Terminal, inputs: Inputs, results: Sequence[Result], last:
             len(inputs.files),
             inputs.text_of,
             coloured=terminal.is_stderr_coloured,
-            # There is no other run that would list what is left out.
+            # No other run would list the skipped files.
             verbosity=Verbosity.VERBOSE,
             coverage=coverage,
         )

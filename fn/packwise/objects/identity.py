@@ -173,7 +173,7 @@ def without_epoch(name: str, labels: Mapping[str, str]) -> str:
 
 def has_epoch(value: Mapping[str, Value]) -> bool:
     """True if the object is a gang with an epoch in its name: others are never parsed as one."""
-    # Nearly every object is done with after this look.
+    # This check is sufficient for nearly every object.
     if EPOCH not in _written_labels(value) or identity(value)[:2] not in _KINDS:
         return False
     labels = _labels(value)

@@ -347,9 +347,9 @@ def kind_of_object(value: Mapping[str, Value]) -> Kind:
     return _BY_KEY[group if slash else "", str(value["kind"])]
 
 
-# Near misses: objects whose kind, group or version is nearly that of one that packwise reads. No API server knows
-# them, and packwise would pass them by in silence. Kinds of other projects that happen to be near are known too.
-# Source: the CRDs of Grove, KAI, Volcano and Kueue.
+# Near misses: objects whose kind, group or version is similar to one that packwise reads. No API server knows them, and
+# packwise would skip them silently. The table also contains similar kinds of other projects. Source: the CRDs of Grove,
+# KAI, Volcano and Kueue.
 
 SPELLING = Rule("kind-spelling", "An object has a misspelt kind, API group or version.", "spec/kubernetes.md#1.3")
 RULES = (SPELLING,)
@@ -370,7 +370,7 @@ _OTHERS = {
     ("kueue.x-k8s.io", "ResourceFlavor"): ("v1beta1", "v1beta2"),
     **{kind.key: ("v1beta1", "v1beta2") for kind in QUEUEING},
     **{("kueue.x-k8s.io", kind): () for kind in _KUEUE},
-    # Their front ends judge the version themselves.
+    # Their front ends check the version themselves.
     ("nvidia.com", "DynamoGraphDeployment"): (),
     **{kind.key: () for kind in KINDS if kind.group == KUBERNETES_WORKLOAD.group},
     ("scheduling.k8s.io", "PriorityClass"): (),

@@ -61,7 +61,7 @@ def _sources(item: KubeObject, number: int) -> list[Source]:
     pieces = _pieces(item.text)
     if not pieces or len(pieces) != number:
         return [source.replace(root=(*source.root, *place[-2:]), entry=place) for place in places]
-    # What stands around the list moves its lines down and to the right, all alike.
+    # The text around the list moves all of its lines down and to the right by the same amount.
     known, cut_at = item.location(("items", 0)), text_location(pieces[0], ())
     lines, margin = known.line - cut_at.line, " " * (known.column - cut_at.column)
     return [

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Stage
 
 
-# Places in objects, the origin of what is made from one, and the objects that a render makes.
+# Places in objects, the origin of derived values, and the objects that a render makes.
 
 
 def place_text(item: KubeObject) -> str:
@@ -144,7 +144,7 @@ class Place(Record):
             (start,) = starts(origin.text, [(*origin.root, *self.path)])
         except YamlError:
             return outer
-        # Only in a literal block does a line of the document stand on a line of its own.
+        # Only a literal block has each line of the document on its own line.
         if start is None or line < 1 or not origin.text.startswith("|", start):
             return outer
         first = _first_line(origin.text, start)
@@ -203,16 +203,16 @@ class Generated(Record):
     preview: bool = False
 
 
-# Group, kind, namespace and name of an object, who generated it, and the key of a gang whatever its epoch is.
+# Group, kind, namespace and name of an object, its generator, and the key of a gang in any epoch.
 
 
-# What tells a PodGang of a workload from the others whatever its epoch is. Source: spec/grove-releases.md#3.4. The
-# epoch in a name is the moment at which the operator made the gang, so two renders, or a render and a cluster, agree
-# in what a gang is and not in its name. A PodGroup of a PodGang has its labels, and the same key.
+# Identifies a PodGang of a workload in any epoch. The epoch in a name is the time at which the operator created the
+# gang. Two renders, or a render and a cluster, therefore agree on the gang but not on its name. The PodGroup of a
+# PodGang has its labels, and the same key. Source: spec/grove-releases.md#3.4.
 
 
-# Lists of objects, as kubectl and the API server print several: read as their entries. Source: Kubernetes API
+# Lists of objects, as kubectl and the API server print them. They are read as their entries. Source: Kubernetes API
 # conventions, "Lists are named by appending List".
 
 
-# Compact JSON for annotations, without the import of a JSON library where the texts are plain.
+# Compact JSON for annotations. Plain texts need no import of a JSON library.

@@ -375,7 +375,7 @@ _KINDS = (
     _replica_types("TFJob", "tfReplicaSpecs", "Chief", "Master", "PS", "Worker", "Evaluator"),
     _replica_types("XGBoostJob", "xgbReplicaSpecs", "Master", "Worker", required=("Master", "Worker")),
     _replica_types("JAXJob", "jaxReplicaSpecs", "Worker", required=("Worker",)),
-    # What KAI may not read: each pod is on its own.
+    # Kinds that KAI may not read. Each of their pods is separate.
     _replica_types("PaddleJob", "paddleReplicaSpecs", "Master", "Worker", grouping=Grouping.UNREAD),
     _replica_types(
         "MPIJob", "mpiReplicaSpecs", "Launcher", "Worker", required=("Launcher", "Worker"), versions=("v2beta1", "v1"),
@@ -403,7 +403,7 @@ _KINDS = (
     WorkloadKind("", "Pod", ("v1",), Grouping.POD, (_own_metadata("a Pod"),), (), integration=Integration.POD),
     WorkloadKind(
         _TRAINER, "TrainJob", ("v1alpha1",), Grouping.TRAIN_JOB,
-        # Trainer copies what stands in the spec to the JobSet.
+        # Trainer copies the metadata in the spec to the JobSet.
         (_own_metadata("a TrainJob"), Metadata(("spec",), Role.OWNER, "the spec of a TrainJob")),
         integration=Integration.TRAIN_JOB,
     ),
@@ -431,7 +431,7 @@ _KINDS = (
         ),
         priority_class="inference",
     ),
-    # Of a Notebook's pods only the spec is there.
+    # A Notebook has only the spec of its pods.
     _kind_with_template(_KUBEFLOW, "Notebook", ("v1beta1",), priority_class="build"),
     WorkloadKind(
         "argoproj.io", "Workflow", ("v1alpha1",), Grouping.WORKFLOW,

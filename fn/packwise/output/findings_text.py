@@ -179,7 +179,7 @@ _BEFORE = 40
 
 _TAB = "→   "
 
-# A node as far as one line tells: quoted, a dash, a flow collection without another in it, plain.
+# A node within one line: a quoted text, a dash, a flow collection without another one inside, or a plain text.
 _NODE = re.compile(
     r"""
       "(?:\\.|[^"\\])*"? | '(?:''|[^'])*'?
@@ -271,7 +271,7 @@ def as_text(checked: Checked) -> str:
 
     @cache
     def lines_of(name: str | None) -> Sequence[str]:
-        # Editors, and the places of findings, know no other line ends.
+        # Editors, and the places of findings, use no other line ends.
         return (checked.text_of(name) or "").split("\n")
 
     lines: list[str] = []
@@ -279,7 +279,7 @@ def as_text(checked: Checked) -> str:
     for each in for_people(checked.results, checked.verbosity):
         result = each.result
         form = form_of(result)
-        # Where all are listed, the text around shows nothing new from the second of a form on.
+        # If all findings are listed, the surrounding text shows nothing new after the first of a form.
         has_excerpt = checked.verbosity is not Verbosity.VERBOSE or form not in seen
         seen.add(form)
         excerpt_lines = _excerpt(result, lines_of, coloured=checked.coloured) if has_excerpt else []
@@ -298,7 +298,7 @@ def _excerpt(result: Result, lines_of: Callable[[str | None], Sequence[str]], *,
     name = result.file.path if result.file is not None else None
     lines = lines_of(name)
     if 0 < place.line <= len(lines) and not lines[place.line - 1].strip():
-        # What is missing at the end of a file is missing after its last line with text.
+        # Text that is missing at the end of a file is missing after its last line with text.
         filled = [number for number in range(place.line, 0, -1) if lines[number - 1].strip()][:1]
         if not filled:
             return []

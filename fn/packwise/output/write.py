@@ -129,7 +129,7 @@ class _Staged:
 
     def add(self, path: Path, content: bytes) -> None:
         """Write the future content of `path`. Raise OSError naming `path`."""
-        # A link stays: what it leads to is written.
+        # Keep a link, and write its target.
         target = Path(real(path))
         with naming(path):
             self._make_folder(target.parent)
@@ -138,7 +138,7 @@ class _Staged:
             with temporary.open("xb") as file:
                 file.write(content)
             if target.exists():
-                # What is written is read, and never run.
+                # Written files are read, and never executed.
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode) & 0o666)
 
     def put(self, path: Path) -> None:
@@ -210,7 +210,7 @@ def write_text(name: str, text: str, *, is_data: bool = False) -> bool:
     try:
         with naming(path):
             if path.exists() and not path.is_file():
-                # A pipe, or a terminal: nothing can take its place.
+                # Nothing can replace a pipe or a terminal.
                 path.write_bytes(content)
             else:
                 replace_file(path, content)

@@ -59,7 +59,7 @@ def render_clusters(package: Package) -> Rendered | None:
     has_workloads = any(part.workloads for _, part in parts)
     results = [result for _, part in parts for result in part.results if result.tags.get("rule") != NO_WORKLOADS.name]
     if not has_workloads:
-        # It is said once.
+        # Report it only once.
         results += [result for result in parts[0][1].results if result not in results]
     results += [finding.to_result() for folder, part in parts if folder is None for finding in _homeless(part)]
     if exit_code(results):
@@ -77,7 +77,7 @@ def _folders(items: Iterable[KubeObject]) -> dict[str, str | None]:
     by_path: dict[str, list[KubeObject]] = {}
     for item in items:
         by_path.setdefault(_path(item), []).append(item)
-    # A client that sends operators' configurations along means them.
+    # A client that sends operators' configurations means them to apply.
     return nearest_folders({path: traits_of(own) for path, own in by_path.items()}, takes_samples=True)
 
 

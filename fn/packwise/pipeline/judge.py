@@ -66,7 +66,7 @@ def judge(
     `is_part` is true if the input is a part of several clusters' packages.
     """
     items = source.inventory.items
-    # A configuration with a slip in its kind is none that is absent.
+    # A configuration with a typo in its kind is not absent.
     is_part = is_part or bool(known.of_input)
     absence, of_workloads = _split_absence(known.of_workloads, selection, items, is_part=is_part)
     if selection.is_assumed:
@@ -220,11 +220,11 @@ def _name_assumption(findings: Sequence[Finding], selection: Selection) -> list[
 
 
 def _rests_on_release(finding: Finding, definitions: Definitions) -> bool:
-    # Most runs name a release, and need no table of all fields.
+    # Most runs name a release, and do not need the table of all fields.
     from packwise.frontends.grove.crd import is_alike
 
     if finding.rule in (DECODE.name, SCHEMA.name, UNKNOWN.name):
-        # The cluster's own definition of PodCliqueSets judges the fields; else most releases have them alike.
+        # The cluster's own CRD of PodCliqueSet checks the fields. Without it, most releases have the same fields.
         return definitions.of_kind(*POD_CLIQUE_SET.key) is None and not is_alike(finding.path, RELEASES)
     return finding.rule in _differing_rules()
 

@@ -130,7 +130,7 @@ def _has_kubernetes_gangs(inventory: Inventory) -> bool:
 def _has_gangs(index: Index) -> bool:
     if any(group == "scheduling.k8s.io" and kind != "PriorityClass" for group, kind in index.by_kind):
         return True
-    # The names of Jobs that the Job controller makes no group of: spec/kubernetes-gangs.md#8.18.
+    # The names of Jobs for which the Job controller creates no group: spec/kubernetes-gangs.md#8.18.
     jobs = index.of_kind("batch", "Job")
     is_grouped = any("." in job.name or len(job.name) > 57 or job.get(("spec", "scheduling")) for job in jobs)
     return is_grouped or index.has_word("schedulingGroup")
@@ -147,7 +147,7 @@ FRONT_ENDS: tuple[FrontEndEntry, ...] = (
         load=_importer("frontends.osmo.frontend:OSMO"),
         rules=_importer("frontends.osmo.rules:RULES"),
         recognition=_importer("frontends.osmo.recognition"),
-        # The ConfigMaps of a kustomization, and what holds the values of OSMO's charts: spec/osmo.md#1.
+        # The ConfigMaps of a kustomization, and the objects with values of OSMO's charts: spec/osmo.md#1.
         carriers=(("", "ConfigMap"), ("helm.toolkit.fluxcd.io", "HelmRelease"), ("argoproj.io", "Application")),
         omissions=_importer("frontends.osmo.omissions:omissions"),
     ),

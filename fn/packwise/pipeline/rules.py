@@ -152,7 +152,7 @@ class Choice:
 
     def __init__(self, settings: TopologyRender, items: Iterable[KubeObject], *, compared: bool) -> None:
         self._settings = settings
-        # Those for some files come before those for all.
+        # Settings for some files come before settings for all.
         folder = dirname(settings.item.file or "") if settings.item is not None else ""
         self._entries: dict[str, list[tuple[RuleEntry, Callable[[str | None], bool]]]] = {}
         for entry in sorted(settings.rules, key=lambda entry: not entry.paths):

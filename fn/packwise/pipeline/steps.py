@@ -106,7 +106,7 @@ def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) 
     choice = _choice(package, settings)
     configured = _report_configuration(selection, items, choice)
     if configured.is_refused:
-        # With a configuration that means nothing, every answer about a workload would be a guess.
+        # With an invalid configuration, every answer about a workload would be a guess.
         return Rendered(package.items, (), configured.results, selection, obstacles=configured.obstacles)
     # topologies
     topologies = topologies_of(inventory, selection)
@@ -126,7 +126,7 @@ def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) 
     judged = judge(source, selection, known, written.generated, is_part=package.is_part, writes=writes)
     # report
     reported = (*configured.obstacles, *_report(judged, written.ignorable, choice))
-    # annotate: the configuration may make errors of notices, too
+    # annotate: the configuration can make errors of notices, too
     annotated = None if exit_code(reported) else _annotate(package, plans, written, source)
     notices = () if annotated is None else choice.results(annotated.notices)
     results = (*reported, *notices, *choice.wrong_comments())
@@ -311,7 +311,7 @@ def _annotate(package: Package, plans: Sequence[WorkloadPlan], written: _Written
         if status is None:
             kept += [] if is_generated(item.value) else [item]
         elif item.source.entry:
-            # What a List holds is read, and not written: its conditions are results.
+            # The entries of a List are read and not written, so their conditions are results.
             notices += annotate(item, status, settings.replace(annotate=False))[1]
             kept.append(item)
         else:
@@ -351,7 +351,7 @@ class _NoChoice:
 def _choice(package: Package, settings: TopologyRender) -> Choice | _NoChoice:
     """Return the choice among findings. Without settings and comments about rules, no further module is imported."""
     items = (*package.items, *package.documents)
-    # Edits never come before this, so that it is the text with its comments. The entries of a List have one together.
+    # No edit happens before this, so this is the text with its comments. The entries of a List share one text.
     texts = dict.fromkeys([item.source.text for item in items])
     if not settings.rules and not any("packwise:" in text for text in texts):
         return _NoChoice()

@@ -159,7 +159,7 @@ def _values(data: bytes, name: str) -> Iterator[Value]:
         raise UsageError(f'"{name}" must be UTF-8') from None
     if text.lstrip()[:1] == "{":
         try:
-            # An export of a large cluster has hundreds of MiB, and is JSON all through.
+            # An export of a large cluster has hundreds of MiB, and only JSON.
             yield json.loads(text)
         except (ValueError, RecursionError):
             pass
@@ -273,7 +273,7 @@ _SCALED: Mapping[str, tuple[FieldPath, ...]] = {
     "LeaderWorkerSet": (("spec", "replicas"),),
     "Deployment": (("spec", "replicas"),),
     "StatefulSet": (("spec", "replicas"),),
-    # A Job that completes with its pods stays so.
+    # A Job that completes with its pods keeps doing so.
     "Job": (("spec", "parallelism"), ("spec", "completions")),
     "JobSet": (),
     **{kind.name: () for kind in WORKLOAD_KINDS.values() if kind.types},
@@ -319,7 +319,7 @@ def _replica_paths(item: KubeObject, part: str) -> list[FieldPath]:
     """Return the fields with the number of replicas. Raise WhatIfError if the part does not exist."""
     whole = _SCALED[item.kind]
     if not part and whole:
-        # Only the first field is written if the others are not there.
+        # Write only the first field if the others do not exist.
         return [path for path in whole if path == whole[0] or item.get(path) is not None]
     parts: dict[str, FieldPath] = {}
     for path, name, below in _LISTED_PARTS:

@@ -67,7 +67,7 @@ def exact_packing(turn: Scene) -> Packing:
     tree = JobTree(turn.jobs[0], 0)
     due = tree.root.due()
     if any(pod.share is not None or pod.lacks or cluster.neighbours.concern(pod) for pod in due):
-        # What other pods, and shared GPUs, have to say is no part of the question.
+        # Constraints of other pods and shared GPUs are not part of the question.
         return Packing(PackingVerdict.OPEN)
     kinds = _kinds(cluster, tree, due)
     if kinds is None or sum(len(kind.fitting) for kind in kinds) > _MOST_CHOICES:

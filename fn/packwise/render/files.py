@@ -103,7 +103,7 @@ def without_bookkeeping(item: KubeObject) -> KubeObject:
     """
     annotations = item.get(("metadata", "annotations"))
     if not item.written and isinstance(annotations, dict):
-        # A new object has no text yet: nothing has to be spliced.
+        # A new object has no text yet, so nothing must be spliced.
         kept = {key: value for key, value in annotations.items() if not is_bookkeeping(key)}
         metadata = {**cast("Mapping[str, Value]", item.value["metadata"]), "annotations": kept}
         if not kept:
@@ -134,7 +134,7 @@ def _documents(
     for document in file.documents:
         item = document.item
         if document.entries:
-            # What stands within a List is the list's own: it is judged, and the objects that follow are new ones.
+            # Objects within a List belong to the list. They are checked, and the derived objects are new ones.
             for entry in document.entries:
                 if not is_generated(entry.value):
                     next(kept)
@@ -215,7 +215,7 @@ def join_streams(texts: Iterable[str]) -> str:
         last = pieces[-1]
         if not last.endswith("\n"):
             pieces.append("\r\n" if "\r\n" in last else "\n")
-        # A byte order mark may stand at the start of a stream only; a directive only after the end of a document.
+        # A byte order mark is allowed only at the start of a stream, and a directive only after the end of a document.
         text = text.removeprefix("\ufeff")  # noqa: PLW2901
         if text.startswith("%"):
             pieces.append("...\n")
@@ -259,7 +259,7 @@ def read_list(folder: Path) -> dict[str, str]:
     except OSError:
         raise _unreadable(file) from None
     digests: dict[str, str] = {}
-    # A name may have any other end of a line in it; git may have written this one for Windows.
+    # A name may contain other line ends. Git may have written this one for Windows.
     for line in text.removesuffix("\n").split("\n") if text else ():
         match = _LINE.fullmatch(line.removesuffix("\r"))
         if match is None:
@@ -451,7 +451,7 @@ def refuse_same_target(files: Iterable[InputFile]) -> None:
             continue
         others = files_by_target.setdefault(alike(path.target), [])
         for other in others:
-            # Within one folder the system itself tells names apart; those of two folders meet here.
+            # Within one folder the system distinguishes names. Here, the names of two folders come together.
             if other.target == path.target or _root(other) != _root(path):
                 both = f'"{other.name}" and "{path.name}" would both be written to "{path.target}"'
                 raise UsageError(f"{both}; render them one by one")

@@ -182,7 +182,7 @@ def _may_be_there(path: str) -> bool:
     except FileNotFoundError:
         return False
     except OSError:
-        # Whoever looks for a file below it learns why that cannot be.
+        # A later search for a file below it reports the reason.
         return True
     return True
 
@@ -445,7 +445,7 @@ def apply(
 def _as_list(folder: Path, changes: Changes) -> list[FileChange]:
     written = [FileChange(folder / name, content) for name, content in changes.contents.items()]
     removed = [FileChange(path, None) for path in changes.removed]
-    # The list comes last: as long as it names a file that is to go, the next run knows whose that is.
+    # Write the list last. As long as it names a file to remove, the next run knows who wrote that file.
     return written + removed + ([] if changes.listing is None else [FileChange(folder / LIST, changes.listing)])
 
 

@@ -87,7 +87,7 @@ def render(command: Render, terminal: Terminal = PLAIN) -> Answer:
         text = stream_of(outcome_of(inputs.files, rendered))
     except FieldError as error:
         return report.refuse(rendered.results, error)
-    # kubectl knows no annotation that keeps an object from the cluster.
+    # kubectl has no annotation that excludes an object.
     previews = count_previews(rendered)
     note = f"do not apply the {count_text(previews, 'preview')}" if previews else ""
     lines = tuple(report.findings(rendered.results))
@@ -153,9 +153,9 @@ def _output_of(command: Render) -> str:
 
 @contextmanager
 def _lock_output(folder: Path, command: Render) -> Generator[None]:
-    """No other render looks at the folder or writes it until the block ends."""
+    """Keep other renders from reading or writing the folder until the block ends."""
     if command.in_place:
-        # What was read is compared once more, under a lock of its own.
+        # A render in place has its own lock, and compares the files with what it read.
         yield
         return
     parent = Path(real(folder)).parent

@@ -355,7 +355,7 @@ def _by_key(side: Side) -> dict[tuple[object, ...], int]:
     """Return the positions of gangs by identity without epochs."""
     gangs = side.situation.gangs
     stable = gang_identities([(gang.namespace, gang.name, gang.labels) for gang in gangs])
-    # Two front ends may make gangs of one name.
+    # Two front ends may create gangs with the same name.
     alike: Counter[Identity] = Counter()
     keys: dict[tuple[object, ...], int] = {}
     for index, key in enumerate(stable):
@@ -400,7 +400,7 @@ class _Drawer:
             after=later,
             before=earlier,
             change="" if before is None else _change(after, before, new, old),
-            # Notes on what the cluster's objects do not show need a cluster.
+            # Notes about missing objects of the cluster need a cluster.
             notes=() if not self._positions else known.notes if answer is None else answer.notes,
         )
 
@@ -409,7 +409,7 @@ class _Drawer:
         whole, *others = known.parts
         yield self._part(whole)
         for each in others:
-            # A scheduler may name domains that are no nodes.
+            # A scheduler may name domains that are not nodes.
             nodes = [
                 (self._positions[node], count) for node, count in spread.get(each.name, ()) if node in self._positions
             ]
@@ -476,7 +476,7 @@ def report(command: ReportOptions, terminal: Terminal = PLAIN) -> Answer:
         picture, fits, comparison_lines = _picture(command, inputs, rendered, snapshot)
     except TooManyPodsError as error:
         raise UsageError(str(error)) from None
-    # The drawing says it too, and is open nowhere yet.
+    # The drawing repeats it, but is not open yet.
     is_filed = any(output.file is not None for output in command.outputs)
     return Answer(
         tuple(_text_of(output, picture, command) for output in command.outputs),
@@ -500,7 +500,7 @@ def _picture(
     if command.named.baseline is not None and not exit_code(inputs.results):
         comparison = _compare(inputs.package, command.named.baseline, " ".join(paths), snapshot)
         if exit_code(rendered.results):
-            # Where an update is refused, the gangs are those that it would lead to.
+            # If an update is refused, the gangs are the result of the refused update.
             accepted = render(inputs.package.replace(baseline=None))
     after = _side(accepted, snapshot)
     gangs, nodes = _boxes(after, comparison.before)
@@ -555,7 +555,7 @@ def _compare(package: Package, name: str, other: str, snapshot: Snapshot) -> _Co
     compared = Comparison(compare(old, new), name, other, old.rendered, new.rendered)
     unreadable = stderr_lines(compared.difference.unreadable, Verbosity.NORMAL)
     lines = (*[f"note: {note}" for note in notes(compared)], *unreadable)
-    # An export shows objects, and no workloads whose gangs could be placed.
+    # An export shows objects, but no workloads whose gangs could be placed.
     before = _side(render(earlier), snapshot) if old.rendered and old.objects is not None else None
     return _Comparison(before, tuple(changed_kinds(compared)) if compared.difference.compared else None, lines)
 
@@ -568,7 +568,7 @@ def _earlier(package: Package) -> Package:
     earlier = package.replace(items=items, baseline=None, documents=package.documents_before, documents_before=())
     bare = earlier.replace(function_config=None, context=())
     if not has_sources(bare):
-        # An export, which no configuration makes a source of.
+        # An export that no configuration marks as a source.
         return bare
     if any(has_topology(item) for item in items):
         return earlier

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
 
-# What a revision's operator writes into statuses, as data. Source: spec/designs.md#5, spec/grove.md#8.
+# The statuses that a revision's operator writes, as data. Source: spec/designs.md#5, spec/grove.md#8.
 
 
 class ConditionCase(Record):
@@ -84,7 +84,7 @@ class TopologyStatus(Record):
     """Description of that error."""
 
 
-# What a revision's API takes for levels and their keys. Source: spec/designs.md#1.
+# The levels and keys that a revision's API accepts. Source: spec/designs.md#1.
 
 _PATTERN = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"
 
@@ -131,7 +131,7 @@ class Limits(Record):
         return None
 
 
-# The fields of workloads that came with a release, in the words of packwise.fields. Source: spec/grove-releases.md#2.6.
+# The workload fields that a release introduced, in the terms of packwise.fields. Source: spec/grove-releases.md#2.6.
 
 
 class WorkloadFields(Record):
@@ -359,7 +359,7 @@ PLANNED_BACKENDS = ("kueue",)
 """Scheduler backends of no release so far: GREP-704. Source: spec/kueue.md#10."""
 
 
-# The designs of topology-aware scheduling: each says what it does otherwise than the one before. Source:
+# The designs of topology-aware scheduling. Each record contains the differences from the design before it. Source:
 # spec/designs.md#1, spec/grove.md#12.
 
 _DISABLED = "Topology support disabled in operator configuration"
@@ -469,7 +469,7 @@ DESIGN_2 = DESIGN_1.replace(
         unnamed=None,
         topology_missing=None,
         level_missing=ConditionCase("False", "TopologyLevelNotFound", f"{_NOT_FOUND} {_IGNORED}"),
-        # The design has no text for several: each stands in quotes, as the one does.
+        # The design has no text for several levels. Put each in quotes, as a single one is.
         levels_missing=ConditionCase(
             "False", "TopologyLevelNotFound", f"{_NOT_FOUND.replace('level', 'levels', 1)} {_IGNORED}"
         ),
@@ -529,8 +529,8 @@ GREP_244_MULTI = GREP_244.replace(
 """A design with many ClusterTopologies. A workload names one in `spec.template.clusterTopologyName`."""
 
 
-# Grove's releases from alpha.8 on, in the order they came: each says what it does otherwise than the one before. One
-# record serves the releases that agree. Source: spec/grove-releases.md#1.1.
+# Grove's releases from alpha.8, in their order. Each record contains the differences from the one before it. Releases
+# with the same behaviour share a record. Source: spec/grove-releases.md#1.1.
 
 ALPHA_8 = GREP_244.replace(
     name="v0.1.0-alpha.8",
@@ -683,7 +683,7 @@ def same_record(revision: Revision, other: Revision) -> bool:
     return _PLACES.get(revision.name, _AFTER_ALL)[0] == _PLACES.get(other.name, _AFTER_ALL)[0]
 
 
-# What is known of each release of Grove beside what it does: when it came, what is new, what it goes with. Source:
+# Other facts about each release of Grove: its date, its news and its compatible releases. Source:
 # spec/grove-releases.md#1 and #7.
 
 
@@ -754,7 +754,7 @@ HISTORY = (
 """Every release with a record, in the order of the tags."""
 
 
-# The facts that the rewriting of one object needs: the two revisions, and the topology that workloads mean.
+# The facts for the rewriting of one object: the two revisions, and the topology that workloads mean.
 
 
 class Step(Record):

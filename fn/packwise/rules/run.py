@@ -250,7 +250,7 @@ def rule_named(name: str) -> Rule:
 
 
 def _explanation_text(rule: Rule, columns: int, *, as_json: bool) -> str:
-    # A list of rules reads no explanation.
+    # The list of rules needs no explanation.
     explained = explanation(rule.name)
     refused = refusal(rule.name, explained)
     if as_json:

@@ -62,7 +62,7 @@ def podgang_value(gang: Gang) -> Mapping[str, Value]:
         name = pods.name
         part: dict[str, Value]
         if pods.members is None:
-            # The entry stays when its level is gone.
+            # Keep the entry even if its level is gone.
             part = {"name": name, "podGroupNames": names.setdefault(name, [])}
             configs.append(part)
         else:

@@ -147,7 +147,7 @@ class _Writer:
 
     def _refer(self, name: str, kind: Object) -> Schema:
         if name not in self.parts:
-            # Before its fields are looked at, which may lead back to it.
+            # Register it before its fields, because these may refer to it again.
             self.parts[name] = {}
             self.parts[name].update(self.object(kind))
         return {"$ref": f"#/$defs/{name}"}

@@ -348,8 +348,8 @@ def _known_release(text: str) -> tuple[str, Revision] | None:
     return known_release(text)
 
 
-# The release of KAI that a render is for. As with Grove, packwise chooses none silently: what the input deploys
-# otherwise is a warning with the line to add.
+# The release of KAI that a render is for. As for Grove, packwise never assumes one silently: if the input deploys
+# another one, it warns and shows the line to add.
 
 KAI_UNNAMED = Rule(
     "kai-unnamed",

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from packwise.settings.configuration import Operator
     from packwise.topology.known import KnownTopologies
 
-# The revision of a render, and what chose it. Source: spec/designs.md#2, spec/grove-releases.md#1.
+# The revision of a render, and the reason for its choice. Source: spec/designs.md#2, spec/grove-releases.md#1.
 
 REVISION = Rule("revision", "packwise does not know the revision.", "spec/designs.md#1")
 NEWER = Rule(
@@ -177,7 +177,7 @@ def revision_called(name: str) -> Revision:
     known = REVISIONS.get(name)
     if known is not None:
         return known
-    # Few inputs name one, and a run need not read the tags of the others.
+    # Few inputs name one. Other runs do not read the tags.
     from packwise.revisions.tags import newest_as
 
     return newest_as(name)
@@ -358,7 +358,7 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     definitions = definitions_of(package.crds, index)
     findings = list(index.findings)
     if package.crds:
-        # Without a definition that was asked for, every answer would be a guess.
+        # Without a requested definition, every answer would be a guess.
         asked = frozenset(package.crds)
         findings += [finding for finding in definitions.findings if finding.subject in asked]
         others = [finding for finding in definitions.findings if finding.subject not in asked]
@@ -429,7 +429,7 @@ def topologies_of(inventory: Inventory, selection: Selection) -> KnownTopologies
 def cluster_of(selection: Selection, known: KnownTopologies, nodes: tuple[Mapping[str, Value], ...] = ()) -> Cluster:
     """Return the cluster of the render. `nodes` are its given objects, including its Nodes."""
     configuration, around, revision = selection.configuration, selection.around, selection.revision
-    # Without scheduler profiles the operator makes the scheduler's topologies.
+    # Without scheduler profiles, the operator creates the scheduler's topologies.
     profiles = around.makes_kai_topologies if around is not None else None
     return Cluster(
         revision=revision,
@@ -449,7 +449,7 @@ def _kai_evidence(index: Index, settings: TopologyRender) -> Iterable[Finding]:
     """The warning of a release of KAI that the input deploys and the settings do not name."""
     if DEPLOYING.isdisjoint(index.by_kind):
         return ()
-    # What deploys nothing need not pay for the import.
+    # Input that deploys nothing does not need this import.
     from packwise.select.evidence import kai_evidence
 
     return kai_evidence(index, settings)
@@ -519,7 +519,7 @@ def _evidence(package: Package, choice: ChosenRevision, index: Index, settings: 
     """Return the evidence against an unnamed revision. A named one needs no further import."""
     from packwise.select.evidence import evidence_against
 
-    # A part of several clusters' packages has their configurations, which may well name a release.
+    # A part that belongs to the packages of several clusters has their configurations, which may name a release.
     shared = choice.reason if choice.is_shared and not package.is_part else ""
     return evidence_against(choice.revision, index, settings, is_guess=choice.is_assumed, shared=shared)
 
@@ -557,7 +557,7 @@ _BESIDE_CHOSEN = (
 def _second(chosen: KubeObject, other: KubeObject, real: Mapping[str, str]) -> str:
     """The message about a second TopologyRender: in another folder it is another cluster's."""
     folders = [(each.file or "").rpartition("/")[0] for each in (chosen, other)]
-    # A folder that is named in full and one that is found from the current folder may be the same one.
+    # A folder with a full path and a folder found from the current one may be the same.
     at = [posixpath.normpath(real.get(folder, folder)) for folder in folders]
     message = f"must be the only {KIND}; there is another, {place_text(chosen)}"
     if at[0] == at[1]:
@@ -634,7 +634,7 @@ def _sections_around(settings: TopologyRender, revision: Revision, index: Index)
         return None
     place = settings_place(settings)
     sections: dict[str, Value] = {revision.configuration_key: {}}
-    # Their types are right: `load` has looked at them.
+    # `load` has checked their types.
     return read_source(TopologySource(f"the {KIND}", place, sections, settings.scheduler, settings.network), [])
 
 
@@ -651,7 +651,7 @@ def _schedulers(
     schedulers, problems = read_schedulers(configuration, revision, settings.item)
     findings += problems
     if is_assumed and configuration is None:
-        # As Grove's chart configures it: KAI schedules what names it, and nothing else need have its queue.
+        # As in Grove's chart: KAI schedules pods that name it, and other pods need no queue.
         return schedulers.replace(default=KUBE_PROFILE)
     return schedulers
 

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from packwise.revisions.grove import Revision
     from packwise.settings.topologyrender import TopologyRender
 
-# The objects that a topology configuration is read from: TopologyRender, OperatorConfiguration, a ConfigMap with one.
-#
-# Source: spec/designs.md#2.
+# The objects with a topology configuration: TopologyRender, OperatorConfiguration, or a ConfigMap with one. Source:
+# spec/designs.md#2.
 
 SOURCES = Rule(
     "configuration-sources", "The input has two topology configurations, or one in two spellings.", "spec/designs.md#2"
@@ -252,7 +251,7 @@ def read_source(source: TopologySource, findings: list[Finding]) -> Configuratio
     )
 
 
-# The fields that are read of sections that no decoder has looked at; another one has words for the rest.
+# The fields that are read in sections without a decoder. Another decoder reports all other problems.
 
 _TEXT, _FLAG = Field(Text(), nullable=True), Field(Flag(), nullable=True)
 
@@ -284,7 +283,7 @@ def _scheduler_findings(place: Place, scheduler: Value) -> list[Finding]:
     findings = _shape_findings(place, scheduler, _SCHEDULER)
     for index, profile in enumerate(_profiles(scheduler)):
         at = place.below("profiles", index)
-        # An entry that is empty is wrong, too.
+        # An empty entry is invalid too.
         problems = field_problems(profile, _PROFILE)
         findings += [at.about(problem.replace(stage=Stage.DECODE), SHAPE) for problem in problems]
         if isinstance(profile, dict) and profile.get("name") == KAI_PROFILE:
@@ -351,7 +350,7 @@ class _LevelCheck:
             error = self._error("levels", ErrorType.REQUIRED, None, "levels are required when topology is enabled")
             self._add(place, LEVELS, "must hold at least one level while enabled; got none", error)
         elif most is not None and len(levels) > most:
-            # Seven domains that must differ: the operator names the eighth as a duplicate or as unknown.
+            # There are seven different domains, so the operator reports the eighth as a duplicate or as unknown.
             self._add(place, LEVELS, f"must hold at most {most} levels; got {len(levels)}", None)
 
     def domain(self, index: int, level: Level) -> None:
@@ -387,7 +386,7 @@ class _LevelCheck:
         problem = self._revision.limits.key_problem(("spec", "levels", index, "key"), level.key)
         if problem is None:
             return
-        # With a configuration that the operator refuses, no API server ever sees a ClusterTopology.
+        # If the operator refuses the configuration, no ClusterTopology reaches the API server.
         by_operator = self._revision.duplicate_level is not None
         place = self._configuration.place.below("levels", index, "key")
         order = len(self.findings)
@@ -405,9 +404,8 @@ class _LevelCheck:
         self.findings.append(place.finding(rule, message, operator_message=error, stage=Stage.CONFIG, order=order))
 
 
-# Which objects configure a render, and in which of their texts.
-#
-# A ConfigMap can hold a TopologyRender or an OperatorConfiguration as a document, as Grove's chart writes the latter.
+# The objects that configure a render, and their texts. A ConfigMap can contain a TopologyRender or an
+# OperatorConfiguration as a document. Grove's chart writes the latter.
 
 
 def is_settings(item: KubeObject) -> bool:
@@ -445,7 +443,7 @@ def kai_names(items: Iterable[KubeObject]) -> frozenset[str]:
     """Return the names with which pods select KAI: its own, and the names in configurations among the items."""
     names = {KAI_PROFILE}
     for item in items:
-        # Few ConfigMaps hold one, and some hold much.
+        # Few ConfigMaps contain one, and some are large.
         may_hold = not item.written or "schedulerName" in item.source.text
         settings = item if is_settings(item) else held_configuration(item) if may_hold else None
         name = None if settings is None else settings.get(("spec", "kai", "schedulerName"))
@@ -509,7 +507,7 @@ def read_schedulers(
     profiles = mappings(value_at(section, "profiles"))
     own = configuration is None or configuration.place.item is settings
     if place is None or not isinstance(section, dict) or not profiles:
-        # A backend of a proposal is only known if packwise's own configuration asks for it.
+        # The backend of a proposal is known only if packwise's own configuration enables it.
         planned = tuple(name for name in PLANNED_BACKENDS if name in revision.scheduler_backends)
         return (
             Schedulers((KAI_PROFILE, KUBE_PROFILE, *planned), KAI_PROFILE)
@@ -520,7 +518,7 @@ def read_schedulers(
     findings = list(_wrong_names(names, place, revision.scheduler_backends))
     backends = revision.scheduler_backends
     if revision.name not in REVISIONS:
-        # A release that is newer than all known ones may have further backends.
+        # A release that is newer than all known ones may have more backends.
         from packwise.findings.newer import soften_lists
 
         findings = list(soften_lists(findings))

@@ -74,7 +74,7 @@ def _table_of(api: API) -> ObjectTable:
     controllers = ("podClique", "podCliqueScalingGroup", "podCliqueSet", *(("podGang",) if api.profiles else ()))
     levels = {"levels": Field(Array(_LEVEL, "[]v1alpha1.TopologyLevel"))} if api.levels else {}
     fields: dict[str, Field] = {
-        # The API server never sees this object: its metadata are those of kustomize and kpt.
+        # The API server never sees this object. Its metadata is for kustomize and kpt.
         **dict.fromkeys(("apiVersion", "kind", "metadata", "status"), _ANY),
         "authorizer": _part("AuthorizerConfig", {
             "enabled": _FLAG, "exemptServiceAccountUserNames": Field(Array(Text(), "[]string")),
@@ -131,7 +131,7 @@ class _ConfigurationDecoder(Decoder):
         return Problem((*path, name), message, effect=Effect.UNKNOWN if near else Effect.IGNORED, at_key=True)
 
     def decoder_path(self, at: At) -> str:
-        # Go embeds a Server in the WebhookServer, and says so.
+        # Go embeds a Server in the WebhookServer, and its text shows that.
         owner, _, name = (dotted := super().decoder_path(at)).rpartition(".")
         return f"{owner}.Server.{name}" if owner == "server.webhooks" and name in _SERVER else dotted
 
@@ -188,9 +188,9 @@ def _findings(place: Place, value: Mapping[str, Value], api: API) -> Iterator[Fi
     for order, (rule, problem) in enumerate(checked):
         yield place.about(problem, rule, order=order)
     for problem in unknown:
-        # Other sections and levels that the release has not are the selection's business.
+        # The selection reports other sections, and levels that the release does not have.
         if problem.path[0] not in DIALECTS or problem.path[1:] not in {(), ("levels",)}:
-            # A name that is nearly right is one that its author counts on.
+            # The author relies on a name that is nearly right.
             misspelt = problem.effect is Effect.UNKNOWN
             yield place.about(problem, FIELD, severity=None if misspelt else Severity.WARNING)
 
@@ -263,14 +263,14 @@ def _lock(election: Mapping[str, Value]) -> Iterator[Problem]:
 def _burst(value: Mapping[str, Value]) -> Iterator[Problem]:
     burst = _integer(value_at(value, "runtimeClientConnection", "burst"))
     if burst is not None and burst < 0:
-        # The operator calls the section by another name.
+        # The operator has another name for the section.
         error = OperatorError("clientConnection.burst", ErrorType.INVALID, burst, "must be non-negative")
         yield _refusal(error, f'must not be negative; got "{burst}"', "runtimeClientConnection", "burst")
 
 
 def _syncs(value: Mapping[str, Value], api: API) -> Iterator[Problem]:
     controllers = mapping_at(value, "controllers")
-    # alpha.7 checks two controllers, and calls both by the first one's name.
+    # alpha.7 checks two controllers, and its text names the first for both.
     for name in _CONTROLLERS if api.profiles else _CONTROLLERS[:2]:
         count = _integer(value_at(controllers, name, "concurrentSyncs"))
         if count is not None and count <= 0:
@@ -285,7 +285,7 @@ def _server(server: Mapping[str, Value]) -> Iterator[Problem]:
         if name == "webhooks":
             yield from _certificates(section)
         port = _integer(section.get("port"))
-        # Zero is the default port; a negative one of the webhooks too.
+        # Zero is the default port, and so is a negative port of the webhooks.
         if port is not None and (port > _LAST_PORT or (port < 0 and name != "webhooks")):
             text = f"listen tcp: address {port}: invalid port"
             if name == "metrics":

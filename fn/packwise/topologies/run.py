@@ -205,7 +205,7 @@ def _use(use: Use) -> dict[str, Any]:
 def has_sources(package: Package) -> bool:
     """True if something among the package is to be rendered: a configuration, a topology or a workload."""
     inventory, selection = read_package(package)
-    # TAS is enabled by users' topologies alone, too.
+    # Users' topologies alone also enable TAS.
     if selection.is_configured or brings_topologies(inventory):
         return True
     settings, revision = selection.settings, selection.revision
@@ -256,7 +256,7 @@ def overview(package: Package, queued: Iterable[KubeObject] = ()) -> Overview:
         )  # fmt: skip
     except FieldError as error:
         return Overview(results=(*results, unreadable(error)), is_known=False)
-    # Nobody but the author makes these; those that are rendered are of the topologies above.
+    # Only users create these. Rendered ones belong to the topologies above.
     for kind in [kind for kind in KINDS if kind.is_listed]:
         own = sorted(inventory.items.of_kind(*kind.key), key=lambda item: item.name)
         topologies += tuple(ListedTopology.of_scheduler(kind.word, item) for item in own)
@@ -269,5 +269,5 @@ def overview(package: Package, queued: Iterable[KubeObject] = ()) -> Overview:
     if selection.enabled or selection.configuration is not None or needs_configuration:
         absent = [] if selection.absent is None else [selection.absent]
         return Overview(topologies, uses, selection.enabled, results_of(absent, results))
-    # An export of a cluster shows its topologies, and needs no configuration that says so.
+    # An export of a cluster shows its topologies, and needs no configuration.
     return Overview(topologies, uses, enabled=True, results=results)

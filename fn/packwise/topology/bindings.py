@@ -151,7 +151,7 @@ def _scheduler_problems(item: KubeObject, enabled: Sequence[str], with_topologie
         if not isinstance(name, str):
             continue
         path = (*REFERENCES, index, "schedulerName")
-        # The operator names the field as it was once called.
+        # The operator uses the former name of the field.
         field = f"spec.schedulerTopologyReferences[{index}].schedulerName"
         if name in seen:
             message = f'duplicate reference to "{name}"'

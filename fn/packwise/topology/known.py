@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from packwise.validate.crds import Definitions
 
 
-# Levels: a domain, and the node label that tells its members apart; an ordered list of them is a ClusterTopology.
+# Levels: a domain, and the node label that distinguishes its members. A ClusterTopology is an ordered list of levels.
 
 DOMAINS: tuple[str, ...] = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
 """The seven domains, broadest first. Source: spec/grove.md#4.3, #r45."""
@@ -96,7 +96,7 @@ def sort_levels(levels: Iterable[Level]) -> tuple[Level, ...]:
     return tuple(sorted(levels, key=lambda level: rank(level.domain)))
 
 
-# `spec.levels` of a topology object, as the API server takes them. Source: spec/grove.md#3; crds/alpha7, crds/head.
+# `spec.levels` of a topology object, as the API server accepts it. Source: spec/grove.md#3; crds/alpha7, crds/head.
 
 
 def levels_of(value: Mapping[str, Value]) -> Sequence[Value]:
@@ -210,9 +210,9 @@ def refusal(path: FieldPath, message: str, error: OperatorError) -> Problem:
     return Problem(path, message, error.text(), Stage.SCHEMA)
 
 
-# Labels of nodes that topograph has renamed: levels by the old ones match no node, in silence. Topograph 1.0 writes
-# `fabric.topograph.run/tier-N`, tier 0 next to the node, and `accelerator.topograph.run/domain`. Source: topograph's
-# changelog, 1.0.0; its reference of node labels.
+# Labels of nodes that topograph has renamed. Levels with the old labels silently match no node. Topograph 1.0 writes
+# `fabric.topograph.run/tier-N`, with tier 0 next to the node, and `accelerator.topograph.run/domain`. Source:
+# topograph's changelog, 1.0.0; its reference of node labels.
 
 RENAMED = Rule(
     "label-renamed", "A level uses a node label that Topograph has renamed.", "spec/kubernetes.md#4.1", Severity.WARNING
@@ -257,7 +257,7 @@ def new_label(key: str) -> str | None:
 def check_labels(index: Index, settings: KubeObject | None) -> Iterator[Finding]:
     """A warning for each level of a renamed label, in the users' objects and in packwise's own settings."""
     listed = [item for key in _LEVELS for item in index.of_kind(*key)]
-    # kpt lists the function's configuration among the items too.
+    # kpt also lists the function's configuration among the items.
     is_listed = settings is None or any(identity(item.value) == identity(settings.value) for item in listed)
     for item in listed if settings is None or is_listed else (settings, *listed):
         for path, old, new in _renamed_labels(item):
@@ -331,7 +331,7 @@ class ListedTopology(Record):
         return cls(kind, item.name, tuple(Level("", label) for label in node_labels(item.value)), item)
 
 
-# Statuses of objects: their conditions, and what a ClusterTopology's says of the scheduler's object made of it.
+# Statuses of objects: their conditions, and the state of the scheduler's object in the status of a ClusterTopology.
 # Source: spec/designs.md#5, ClusterTopology `Ready`.
 
 _TYPE = "Ready"
@@ -376,8 +376,8 @@ def _condition(case: ConditionCase) -> Condition:
     return Condition(_TYPE, case.status, case.reason, case.message)
 
 
-# ClusterTopology as a manifest: what the operator writes, and what the API server takes. Source: spec/grove.md#3 and
-# #9.
+# The manifest of a ClusterTopology as the operator writes it and as the API server accepts it. Source: spec/grove.md#3
+# and 9.
 
 GROUP = "grove.io"
 API_VERSION = f"{GROUP}/v1alpha1"
@@ -681,7 +681,7 @@ def _unused_finding(item: KubeObject, why: str) -> Finding:
     return Finding.of(UNUSED, item, ("metadata", "name"), f'"{item.name}" is not used: {why}')
 
 
-# Which changes of users' ClusterTopologies running workloads forbid. Source: spec/designs.md#7.5 and #7.6.
+# Changes of users' ClusterTopologies that running workloads forbid. Source: spec/designs.md#7.5 and #7.6.
 
 LOCKED = Rule(
     "clustertopology-locked",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-# Slurm's topology files, as topograph writes them: which switches and which block each node is in. Source: Slurm,
+# Slurm's topology files, as topograph writes them: the switches and the block of each node. Source: Slurm,
 # topology.conf(5) and topology.yaml(5); topograph's engines slurm and slinky.
 
 MAX_NAMES = 200_000
@@ -197,7 +197,7 @@ def with_topology(objects: Iterable[Mapping[str, Value]]) -> tuple[Mapping[str, 
     """
     listed = list(objects)
     labels: _Labels = {}
-    # What Slurm takes where a job names no topology counts first.
+    # The topology that Slurm uses for a job without one counts first.
     for value in sorted(listed, key=lambda value: value.get("cluster_default") is not True):
         for name, own in _labels_of(value):
             known = labels.setdefault(name, {})

@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from packwise.validate.schema import ValidationRule
     from packwise.validate.structure import ValuePath
 
-# CEL expressions, compiled and evaluated by the CEL project's own runtime; which of them are not. The runtime bounds
-# the time of an evaluation: 10,000 iterations, 32 levels. It does not bound memory: `cost` does.
+# CEL expressions, compiled and evaluated by the CEL project's own runtime, and the expressions that are not. The
+# runtime limits the time of an evaluation (10,000 iterations, 32 levels) but not its memory. `cost` limits that.
 
 LONGEST = 4000
 MOST_COPIES = 5
 _COPYING = re.compile(r"\b(?:optFlatMap|optMap)\b")
 """Macros that write their target twice. In a chain of them, each link doubles the tree."""
 
-# What the runtime calls things, and what Kubernetes' does.
+# The runtime's names, and Kubernetes' names for them.
 _TEXTS = (
     (re.compile(r'.*?Key not found in map : "?(.*?)"?'), r"no such key: \1"),
     (re.compile(r".*?Index error: index=(-?\d+) size=\d+"), r"index out of bounds: \1"),
@@ -86,7 +86,7 @@ class Expression:
             if match := pattern.fullmatch(text):
                 return Evaluation(error=match.expand(replacement), cost=cost)
         if _NO_OVERLOAD in text:
-            # Values have types here where they are met, in Kubernetes where the rule is compiled.
+            # Types are checked here when values are evaluated, and in Kubernetes when the rule is compiled.
             self.trouble = text
         return Evaluation(trouble=text, cost=cost)
 
@@ -132,7 +132,7 @@ def _first_line(text: str) -> str:
     return re.sub(r" \[[A-Z_]+\]$", "", line)
 
 
-# Values as rules see them: only what the schema knows, by names that CEL can write. Source: apiserver, cel/escaping
+# Values as rules see them: only fields of the schema, with names that CEL can write. Source: apiserver, cel/escaping
 # and cel/common/values.
 
 _RESERVED = frozenset({
@@ -248,7 +248,7 @@ class CelRules:
         yield from self._violations_below(value, old, schema, at, is_object=True)
         if self._left < 0 and _SPENT not in self._reported:
             self._reported.add(_SPENT)
-            # The same text whichever object it is, and whichever rule would be next.
+            # The text does not depend on the object or on the next rule.
             yield Problem(("spec",), _SPENT, effect=Effect.UNCHECKED)
 
     def unchecked_once(self, problems: Iterable[Problem]) -> Iterator[Problem]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-# The syntax tree of a compiled expression, read from the bytes that the runtime writes it as. Source: cel-spec,
-# proto/cel/expr/checked.proto and syntax.proto. Macros are expanded: `all` and `map` are loops.
+# The syntax tree of a compiled expression, read from the bytes that the runtime serializes. Macros are expanded: `all`
+# and `map` are loops. Source: cel-spec, proto/cel/expr/checked.proto and syntax.proto.
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -283,7 +283,7 @@ class _Bounding:
         if isinstance(node, Constant):
             return _Weight(_SCALAR + node.size, 0, node.text)
         if isinstance(node, Ident):
-            # Any other name is that of a type.
+            # Any other name is the name of a type.
             return names.get(node.name, _FLAT)
         if isinstance(node, Select):
             part = self._part(self.of(node.operand, names, times), node.field)
@@ -343,7 +343,7 @@ class _Bounding:
         folded = start
         if added is not None:
             folded = _Weight(start.weight + length * added.weight, max(start.entry, added.entry))
-            # The list is copied for each entry that is added.
+            # The list is copied for each added entry.
             self._add(_SCALAR * length // 2, repeated)
         self.of(node.condition, {**inner, node.accumulator: folded}, repeated)
         return self.of(node.result, {**names, node.accumulator: folded}, times)

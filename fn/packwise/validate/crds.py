@@ -144,7 +144,7 @@ def _one_of(items: Iterable[KubeObject], findings: list[Finding]) -> Definition 
 
     A chart's copy of an operator's CRD counts as the same definition, with any labels and descriptions.
     """
-    # Only where there are any, is what reads and checks them imported.
+    # Import the reader and the checks only if there are definitions.
     from packwise.validate.definition import read_definition
     from packwise.validate.schema import SchemaError
 
@@ -229,6 +229,6 @@ def _crd_finding(rendered: Generated, problem: Problem, order: int, unknown: Sev
     where = format_identity(identity(rendered.value))
     message = f"becomes {where}, which its CRD refuses: {format_path(problem.path)} {problem.message}"
     severity = unknown if problem.effect is Effect.UNKNOWN else None
-    # The field is one of the rendered object, and the finding is about what it is made from.
+    # The field belongs to the rendered object, and the finding is about its source.
     refusal = problem.replace(path=(), message=message, effect=Effect.REFUSED)
     return Finding.about(refusal, rendered.subject, OBJECT, order=order, severity=severity)

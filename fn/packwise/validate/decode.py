@@ -210,7 +210,7 @@ class ObjectTable:
         """Return the fields to check in the order of the table. Unknown ones come last."""
         right = self.right
         names: list[str] = []
-        # Not a comprehension, which is a call in Python 3.11: most mappings have a field or two.
+        # Not a comprehension, which is a call in Python 3.11. Most mappings have a field or two.
         for name, entry in value.items():
             if type(entry) is not right.get(name):
                 names.append(name)
@@ -438,7 +438,7 @@ class _TypedWalk:
         for key, default in absent.items():
             parts = [entry.get(key, default) for _, entry in named]
             columns.append([default if part is None else part for part in parts] if None in parts else parts)
-        # A number differs from a text; what is a list or mapping goes by how it is written.
+        # A number differs from a text. Lists and mappings are compared by their written form.
         forms = [[part if type(part) is str else repr(part).encode() for part in parts] for parts in columns]
         identities = list(zip(*forms, strict=True))
         if len(set(identities)) == len(identities):
@@ -446,7 +446,7 @@ class _TypedWalk:
         seen: dict[tuple[str | bytes, ...], int] = {}
         for (index, _), identity, parts in zip(named, identities, zip(*columns, strict=True), strict=True):
             seen[identity] = seen.get(identity, 0) + 1
-            # As the API server does, once for each value, however often it stands there.
+            # Report each value once, as the API server does, however often it occurs.
             if seen[identity] == 2:
                 shown = ", ".join([f'{key} "{part}"' for key, part in zip(absent, parts, strict=True)])
                 value = dict(zip(absent, parts, strict=True))
@@ -540,7 +540,7 @@ _QUANTITY = Quantity()
 
 def _quantity_fault(value: Value) -> str | None:
     """Return the decoder's error about an invalid quantity, or None."""
-    # Go reads the JSON text, whatever its type: no quantity begins with what other types begin with.
+    # Go reads the JSON text, whatever its type. No quantity begins like another type.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return None if is_number else quantity_fault(value if isinstance(value, str) else "{")
 

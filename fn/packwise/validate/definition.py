@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.validate.schema import Schema
 
-# What an API server makes of an object before it validates it: nulls dropped, defaults filled in. Source:
+# The object as an API server prepares it for validation: without nulls, and with defaults. Source:
 # apiextensions-apiserver, schema/defaulting.
 
 
@@ -109,7 +109,7 @@ class Definition:
 
     def _broken_rules(self, value: Value, old: Value, schema: Schema, refused: list[Problem]) -> Iterator[Problem]:
         for problem in self.rules.violations(value, old, schema, _ROOT):
-            # What a rule misses, it finds once the field that is required is there.
+            # A rule that fails on a missing value can be evaluated once the required field exists.
             if problem.cause is not Cause.UNANSWERED or not refused:
                 yield problem
 

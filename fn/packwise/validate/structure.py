@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-# Formats of texts that an API server checks. Source: kube-openapi, validation/strfmt. Left out, and so never refused:
-# bsonobjectid, creditcard, isbn, rgbcolor. Other formats mean nothing there.
+# Formats of texts that an API server checks. bsonobjectid, creditcard, isbn and rgbcolor are not checked here, and
+# therefore never refused. Other formats have no effect. Source: kube-openapi, validation/strfmt.
 
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
 _DURATION = re.compile(r"[-+]?(0|(([0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(ns|us|µs|μs|ms|s|m|h))+)")
 _LONGEST_DURATION = 100
-# What Kubernetes takes too, wherever it stands in the text: `2 days`.
+# Kubernetes also accepts it anywhere in the text: `2 days`.
 _WORDY_DURATION = re.compile(r"[0-9]\s*(ns|us|ms|nano|micro|milli|s|m|h|d|w)", re.IGNORECASE)
 _LABEL = re.compile(r"[^\W_]([^\W_]|-)*", re.UNICODE)
 _MAC = re.compile(r"([0-9a-f]{2}[:-]){5}[0-9a-f]{2}|([0-9a-f]{4}\.){2}[0-9a-f]{4}", re.IGNORECASE)
@@ -166,9 +166,9 @@ CHECKED: Mapping[str, Callable[[str], bool]] = {
 """The checks of formats, by name without dashes."""
 
 
-# Patterns are RE2, as in Kubernetes: the time of a match is at most that of the text times that of the pattern. RE2
-# writes out what a pattern repeats by a number, so that 17 characters may stand for thousands of states, each of them
-# looked at for each character of the text.
+# Patterns are RE2, as in Kubernetes. The time of a match is at most proportional to the text and to the pattern. RE2
+# expands counted repetitions, so 17 characters may mean thousands of states, and each is tried for each character of
+# the text.
 
 MOST_STATES = 100_000_000
 """The largest product of a pattern's states and a text's characters. A more expensive text is not checked."""
@@ -211,7 +211,7 @@ def _states(pattern: str) -> int:
     """Return an upper limit for the states of the automaton that RE2 builds from a pattern."""
     each = 1 if pattern.isascii() and "(?" not in pattern else _STATES_OF_OTHERS
     most = len(pattern) * _STATES_OF_OTHERS * _MOST_REPEATED
-    # Of each group that is open: its states, and those of its last part.
+    # For each open group: its states, and the states of its last part.
     groups = [(1, 0)]
     for atom in _ATOM.finditer(pattern):
         whole, last = groups.pop()
@@ -251,7 +251,7 @@ def _is_pattern(pattern: str) -> bool:
 
 @cache
 def _matcher() -> Callable[[str, str], bool | None]:
-    # CEL's own `matches` is RE2: one library serves rules and patterns.
+    # CEL's own `matches` uses RE2, so one library serves rules and patterns.
     from cel_expr_python import cel  # pyright: ignore[reportMissingTypeStubs]
 
     texts = {"text": cel.Type.STRING, "pattern": cel.Type.STRING}
@@ -354,7 +354,7 @@ def _type(value: Value, schema: Schema, at: ValuePath) -> Problem | None:
 
 def _alternatives(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
     for name, schemas in schema.alternatives.items():
-        # Those of a number or text are its types, which are checked.
+        # Numbers and texts have only a type here, which is checked.
         if schema.int_or_string and name == "anyOf":
             continue
         if name == "allOf":
@@ -518,7 +518,7 @@ def _mapping(value: Mapping[str, Value], schema: Schema, at: ValuePath) -> Itera
             yield at.field(name).refusal(ErrorType.REQUIRED, "must be set", cause=Cause.REQUIRED)
 
 
-# Fields that the schema does not know. Source: apiextensions-apiserver, schema/pruning.
+# Fields that the schema does not have. Source: apiextensions-apiserver, schema/pruning.
 
 _OBJECT = ("apiVersion", "kind", "metadata")
 _METADATA = tuple(entry.partition(":")[0] for entry in TYPES["v1.ObjectMeta"].split(" "))
@@ -557,7 +557,7 @@ def _stranger(name: str, known: Iterable[str], at: ValuePath, owner: Mapping[str
     return Problem((*at.path, name), message, effect=Effect.UNKNOWN)
 
 
-# Lists whose entries must differ, by keys or as a whole. Source: apiextensions-apiserver, schema/listtype.
+# Lists whose entries must be unique, by keys or as a whole. Source: apiextensions-apiserver, schema/listtype.
 
 
 def duplicates(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
@@ -611,7 +611,7 @@ def _message(key: Value, entry: Value) -> str:
     return f"must be the only entry with {shown}"
 
 
-# The metadata of an object, which no CRD describes. Source: apimachinery v0.34, api/validation ObjectMeta.
+# The metadata of an object. No CRD describes it. Source: apimachinery v0.34, api/validation ObjectMeta.
 
 _TEXTS = ("generateName", "name", "namespace")
 _MAPPINGS = ("annotations", "labels")

@@ -56,7 +56,7 @@ class Trace(Record):
                 through=whole.through and written.through, at_key=whole.at_key or written.at_key
             )
             if written.through:
-                # What is put together of several places is traced part by part.
+                # A value that is assembled from several places is traced part by part.
                 start = len(written.path)
                 for inner, at in first.entries.items():
                     if len(inner) > start and inner[:start] == written.path:
@@ -226,7 +226,7 @@ def _pod_template(
     main = _main_container(service, old, (*at, "spec", "containers", 0), entries)
     others: list[Mapping[str, Value]] = []
     for index, container in enumerate(mappings_in_place(extra.get("containers"))):
-        # The operator drops an entry of the name that mainContainer has.
+        # The operator drops an entry with the same name as mainContainer.
         if container.get("name") != MAIN:
             place = (*at, "spec", "containers", len(others) + bool(main))
             entries[place] = Written((*old, "extraPodSpec", "containers", index), through=True)

@@ -249,12 +249,12 @@ class _GraphJudge:
 
     def plans(self, judgements: list[_GraphJudgement], sets: FrontEnd, definitions: Definitions) -> list[WorkloadPlan]:
         """Return the plans of the graphs, made from Grove's plans of their PodCliqueSets."""
-        # A derived set has no text, and is told by its name, which no other has.
+        # A derived set has no text. Its name, which is unique, identifies it.
         derived = {identity(each.derived.item.value): each.derived for each in judgements if each.derived is not None}
         plans: dict[KubeObject, WorkloadPlan] = {}
         if derived:
             items = tuple(each.item for each in derived.values())
-            # What of pods nobody knows is dropped from the graph already.
+            # Unknown fields of pods were dropped from the graph before.
             settings = self._settings.replace(unknown_fields="Warn")
             inventory = self._inventory.replace(
                 items=_with_sets(self._inventory.items, items), baseline=self._baseline()
@@ -398,7 +398,7 @@ def _graph_plan(plan: WorkloadPlan, derived: DerivedSet) -> WorkloadPlan:
     """Return the plan of a graph from the plan of its derived PodCliqueSet."""
     distinct: dict[tuple[str, FieldPath, str], Finding] = {}
     for finding in map(derived.finding, _without_echoes(plan.findings, derived)):
-        # Leader and workers are cliques of one template.
+        # Leader and workers are cliques from one template.
         distinct.setdefault((finding.rule, finding.path, finding.message), finding)
     findings = tuple(distinct.values())
     wrong = [finding.path for finding in findings if finding.severity is Severity.ERROR]
@@ -419,7 +419,7 @@ def _graph_plan(plan: WorkloadPlan, derived: DerivedSet) -> WorkloadPlan:
         workload=derived.workload,
         findings=findings,
         placements=tuple(derived.placement(placement) for placement in plan.placements),
-        # They are the PodCliqueSet's, and so are the notes: the graph keeps every byte.
+        # The findings and notes belong to the PodCliqueSet. The graph keeps every byte.
         conditions=(),
         notes={},
         previews=() if has_errors(plan.findings) else (preview,),

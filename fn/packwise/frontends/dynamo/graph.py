@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from packwise.fields import Kind
     from packwise.frontends.dynamo.convert import Trace
 
-# The fields of both versions: what is of a wrong type, and what the API server prunes.
+# The fields of both versions, to find wrong types and fields that the API server prunes.
 
 
 def _field(kind: Kind) -> Field:

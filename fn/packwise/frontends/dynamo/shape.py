@@ -229,7 +229,7 @@ class _SetBuilder:
         return roles
 
     def _replicas(self, component: Component) -> int:
-        # A checkpoint that pods wait for is not there in a preview.
+        # A preview does not have the checkpoint that pods wait for.
         return 0 if component.waits_for_checkpoint else component.replicas
 
     def _min_available(self, component: Component) -> int:
@@ -317,7 +317,7 @@ class _SetBuilder:
             self._record_origin((*at, "labels", key), ("spec", "labels", key), through=True)
         users = {**graph.own_labels, **pods}
         if graph.annotations.get("nvidia.com/enable-metrics") != "false":
-            # The one label of the operator that others win over.
+            # The only label of the operator that other labels override.
             users.setdefault("nvidia.com/metrics-enabled", "true")
         return dict(sorted({**users, **own}.items()))
 
@@ -334,7 +334,7 @@ class _SetBuilder:
         self._record_origin(here, component.path("podTemplate", "spec"), through=True)
         containers = mappings_in_place(spec.get("containers"))
         if all(container.get("name") != MAIN for container in containers):
-            # The operator brings the container, image and all.
+            # The operator adds the container with its image.
             spec["containers"] = [{"name": MAIN}, *containers]
             self._record_origin((*here, "containers", 0), component.path())
             for index in range(len(containers)):

@@ -117,10 +117,9 @@ def _domains(pcs: PodCliqueSet) -> set[tuple[str, str | None, str]]:
     return {(constraint.kind, constraint.name, constraint.domain) for constraint in topology.constraints_at(pcs)}
 
 
-# The rules of Grove's webhook, in its order. A rule that not all releases have says since and until when they have it.
-#
-# Source: spec/grove.md#4 and #5; spec/grove-releases.md#1.1 "order inside a clique", "empty clique name", #2.1 to
-# #2.6, #4.
+# The rules of Grove's webhook, in its order. A rule that only some releases have states them as `since` and `until`.
+# Source: spec/grove.md#4 and #5; spec/grove-releases.md#1.1 "order inside a clique", "empty clique name", #2.1 to 2.6,
+# #4.
 
 _NAME_CONSTRAINTS = (*cliques.CLIQUE_NAME_DNS, *metadata.CLIQUE_NAME_LENGTH)
 
@@ -139,7 +138,7 @@ RULES = Rulebook(
         Scope(itself, (*metadata.METADATA, *cliques.SET, *cliques.SET_SHARING, *cliques.CLIQUES_ANY)),
         Scope(cliques_of, (
             *cliques.CLIQUE_NAME,
-            # Of a clique without a name, the name is one error; until then it is one of a wrong name, too.
+            # A clique without a name is one error. Before this release, it is also an invalid name.
             Scope(_with_name, _NAME_CONSTRAINTS, since=ALPHA_12_RC1),
             *metadata.CLIQUE_METADATA,
             *cliques.CLIQUE_SHARING,
@@ -181,10 +180,9 @@ def rulebook(revision: Revision) -> Rulebook:
 _rulebook = cache(RULES.of)
 
 
-# Rules about what a cluster holds beside the files, and an apply leaves there: replicas, preferences, updates, pods.
-#
-# Source: spec/grove.md#7, spec/grove-releases.md#3.2, #2.6, spec/designs.md#7.2, #1. The webhook judges the object
-# with these.
+# Rules about stored fields that the files do not have and an apply keeps: replicas, preferences, updates, pods. The
+# webhook validates the object with these fields. Source: spec/grove.md#7, spec/grove-releases.md#3.2, #2.6,
+# spec/designs.md#7.2, #1.
 
 _GROUP = POD_CLIQUE_SET.group
 
@@ -261,7 +259,7 @@ def _preferring(pods: PodSet, earlier: Mapping[str, Mapping[str, Value]]) -> Pod
 
 def _preferred_bounds(value: Mapping[str, Value] | None, origin: Origin) -> Bounds:
     key = value_at(value, "topologyConstraint", "packConstraint", "preferred")
-    # Which domain the label key was of is not recorded.
+    # The domain of the label key is not recorded.
     return Bounds(None, Level("", key), origin.replace(rule="spec/designs.md#1")) if isinstance(key, str) else Bounds()
 
 
@@ -344,7 +342,7 @@ def _merge(value: Mapping[str, Value], stored: Mapping[str, Value]) -> Mapping[s
 
 def _check_smaller_gangs(change: _Change, context: Context) -> Iterator[Problem]:
     """Report cliques if their gang needed all pods by an earlier release's default and now needs one."""
-    # A workload of the baseline is judged as an update, which is refused.
+    # A workload of the baseline is validated as an update, which is refused.
     if context.revision.min_available_default != "One" or change.stored is not None:
         return
     written = mappings_in_place(value_at(change.value, "spec", "template", "cliques"))

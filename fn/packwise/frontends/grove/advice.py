@@ -34,7 +34,7 @@ TOOL_DEPENDENT = {
 }
 """Words that kustomize and kpt read as strings and kubectl reads as booleans, with the boolean."""
 
-# It finds more than those words, and fewer than there are in quotes.
+# The pattern finds more than those words, and quoted texts only in part.
 _MAY_BE_DEPENDENT = re.compile(r"[:,\[-]\s*[yYnNoO](?:[eEoOnNfF][sSfF]?)?(?=[\s,\]}]|\Z)")
 
 
@@ -48,7 +48,7 @@ def pod_specs(workload: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Va
 
 def tool_dependent_words(workload: KubeObject) -> list[FieldPath]:
     """The paths of the words of `TOOL_DEPENDENT` that have no quotes."""
-    # Few workloads have such a text anywhere, and in most of those it is in quotes.
+    # Few workloads have such a text, and most of them have it in quotes.
     if not _has_word(workload.value) or not _MAY_BE_DEPENDENT.search(workload.source.text):
         return []
     paths = [path for path, word in _texts(workload.value, ()) if word in TOOL_DEPENDENT]
@@ -135,7 +135,7 @@ def _namespace(at: _Advised, _context: Context) -> Iterator[Problem]:
 
 def _queue(at: _Advised, context: Context) -> Iterator[Problem]:
     pcs = at.pcs
-    # An operator that makes the PodGroups asks for the queue itself.
+    # An operator that creates the PodGroups requires the queue itself.
     if context.revision.podgroups_by_operator or KAI_QUEUE in pcs.labels or KAI_QUEUE in pcs.annotations:
         return
     default = context.schedulers.default if context.schedulers is not None else None

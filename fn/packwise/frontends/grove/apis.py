@@ -97,7 +97,7 @@ _GROUP = {
 _CLAIM_TEMPLATE = Object("ResourceClaimTemplateConfig", {
     "name": _TEXT,
     "templateSpec": Field(Object("ResourceClaimTemplateSpec", {
-        # The CRD knows none of its fields.
+        # The CRD has none of its fields.
         "metadata": Field(Object("ObjectMeta", {}, "v1")),
         "spec": Field(Reference("v1.ResourceClaimSpec")),
     }, "v1")),

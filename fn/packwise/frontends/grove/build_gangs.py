@@ -196,7 +196,7 @@ class _GangBuilder:
             (clique, translate.part(("cliques", position), clique.topology, _PODGROUP, _CLIQUE_FIELDS))
             for position, clique in enumerate(pcs.cliques)
         ]
-        # Of two cliques of one name the operator's lookup finds the first.
+        # If two cliques have one name, the operator's lookup finds the first.
         self._by_name = {clique.name: (clique, part) for clique, part in reversed(cliques)}
         self._standalone = [(clique, part) for clique, part in cliques if clique.name not in grouped]
         self._group_parts = [
@@ -315,7 +315,7 @@ class _GangBuilder:
 
     def _members_of(self, group: ScalingGroup, part: _OwnPart) -> _Members:
         members = [self._by_name[name] for name in group.clique_names if name in self._by_name]
-        # A group whose own level is gone does not fall back to the set's constraint; one that names none does.
+        # A group whose own level is gone does not use the set's constraint instead. A group without a constraint does.
         is_own = not self._maps and group.topology and (group.topology.required or group.topology.preferred)
         bounding = part if is_own else self._set
         origin = Origin(part.origin.place, _BEYOND if self._maps else _SCALED, part.origin.fields)
@@ -328,7 +328,7 @@ class _GangBuilder:
 
     def _pods(self, clique: Clique, part: _OwnPart, group: ScalingGroup | None = None) -> _Pods:
         """Return the name of the clique and all fields of its PodSet except name and parent."""
-        # The scheduler is that of the clique where it is not that of the gang.
+        # The clique's scheduler if it differs from the gang's.
         scheduler = KAI_PROFILE if clique.name in self._left_to_kai else ""
         return (
             clique.name, clique.min_available, part.bounds, part.origin, scheduler, clique.replicas,
@@ -392,7 +392,7 @@ class _Translation:
             return _UNBOUND
         if constraint is None:
             return Bounds(None, strictest, Origin(owner, _CONSTRAINT))
-        # Each is looked up by itself: one may be there without the other.
+        # Look each up separately, because one may exist without the other.
         required = topology.level_of(constraint.required)
         preferred = strictest or topology.level_of(constraint.preferred)
         pack = constraint.pack
@@ -459,7 +459,7 @@ def plans_of_template(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str],
 
 def plans_of_entries(pcs: PodCliqueSet, replica: int, entries: Sequence[MapEntry]) -> Iterator[GangPlan]:
     """Yield the PodGangs of one replica in the order of its entries. Entries are sorted by epoch."""
-    # No other release pays for the import.
+    # Other releases do not need this import.
     from packwise.frontends.grove.epoch_sources import EntryRole
 
     first = {entry.generation: entry.epoch for entry in reversed(entries) if entry.role is EntryRole.ANCHOR}

@@ -280,7 +280,7 @@ def _is_blank(value: Value) -> bool:
 
 def _keep(value: Mapping[str, Value], known: frozenset[str]) -> dict[str, Value]:
     if known.issuperset(value) and None not in value.values():
-        # As nearly every mapping is.
+        # The usual case.
         return dict(value)
     return {key: entry for key, entry in value.items() if entry is not None and key in known}
 
@@ -305,7 +305,7 @@ class _ClaimPart(Record):
 
 
 _SELECTOR = _ClaimPart(("cel",), whole={"cel": _ClaimPart(("expression",), {"expression": ""})})
-# The API server, not Go, fills in this operator.
+# The API server, not Go, sets this default.
 _TOLERATION = _ClaimPart(("key", "operator", "value", "effect", "tolerationSeconds"), {"operator": "Equal"})
 _CAPACITY = _ClaimPart(("requests",))
 _DEVICE = ("selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")

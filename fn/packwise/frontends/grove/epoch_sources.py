@@ -117,7 +117,7 @@ def place_entries(entries: Sequence[MapEntry], pcs: PodCliqueSet, replica: int, 
             ordered = _scale_group(ordered, group.name, count)
     anchors = [entry for entry in ordered if entry.role is EntryRole.ANCHOR]
     if len(anchors) == 1:
-        # How several anchors share the pods of a clique, only the PodGangMap says.
+        # Only the PodGangMap shows how several anchors share the pods of a clique.
         ordered = [_with_live_pods(entry, pcs, replica, live) for entry in ordered]
     return tuple(entry for entry in ordered if entry.cliques or entry.groups or entry.role is EntryRole.SCALE_OUT)
 

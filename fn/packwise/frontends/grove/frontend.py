@@ -198,7 +198,7 @@ def _with_reason(finding: Finding) -> Iterator[Finding]:
     value = finding.subject.get(finding.path) if finding.subject is not None else None
     for name in value if isinstance(value, dict) else ():
         if name in _INSTEAD:
-            # Nobody looks into a field that nobody knows.
+            # Unknown fields are not validated further.
             yield _removed_finding(finding, (*finding.path, name))
 
 
@@ -283,7 +283,7 @@ class _Grove:
             if key[:2] in kinds:
                 listed.setdefault(item.name, (read_levels(item), item))
         for name, (topology, item) in sorted(listed.items()):
-            # The others are made from a configuration, and of this kind.
+            # Topologies of this kind are made from a configuration.
             generated = item.api_version.partition("/")[0] != CLUSTER_TOPOLOGY.group
             kind = CLUSTER_TOPOLOGY.name if generated else item.kind
             yield ListedTopology(kind, name, topology.levels, item, generated)
@@ -451,7 +451,7 @@ class _Planner:
         settings = self._settings
         if settings.apply and (self._cluster.enabled or settings.item is not None):
             return findings
-        # Flux refuses a workload without a namespace, whoever makes what follows from it.
+        # Flux refuses a workload without a namespace, whatever component creates its objects.
         asking = {"namespace-missing"} if "flux" in settings.gitops else set[str]()
         quiet = OF_WHAT_IS_APPLIED - asking
         return tuple(each.replace(severity=Severity.INFO) if each.rule in quiet else each for each in findings)
@@ -469,7 +469,8 @@ class _Planner:
             return WorkloadPlan(workload, findings)
         gangs, notices = self._gangs(workload, admitted, topology, plans)
         notes = {RECORD_NOTE: judgement.record}
-        # Without a PodGang the workload carries the record that there was: to the next render it would be new.
+        # Without a PodGang, the workload keeps the record of the earlier one. Otherwise, the next render would see a
+        # new workload.
         is_left = judgement.is_recorded and not (gangs and self._settings.emits(PODGANG.name))
         source = f"{KIND} {pcs.namespace}/{pcs.name}"
         placements = tuple(Placement(gang, source, workload, notes) for gang in gangs)

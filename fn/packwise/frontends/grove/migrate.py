@@ -48,7 +48,7 @@ def _with_min_available(workload: KubeObject, step: Step) -> KubeObject:
     for path, clique in _entries(workload, "cliques"):
         spec = value_at(clique, "spec")
         replicas = value_at(spec, "replicas")
-        # Without replicas the source refuses the workload.
+        # The source refuses a workload without replicas.
         if isinstance(spec, dict) and spec.get("minAvailable") is None and type(replicas) is int and replicas > 0:
             edits.append(((*path, "spec", "minAvailable"), partial(_set, value=replicas)))
     return workload.edit_all(edits)
@@ -126,10 +126,10 @@ def mend(workload: KubeObject, revision: Revision) -> KubeObject:
     """
     workload = workload.edit_all([(path, _quote) for path, _ in unquoted_quantities(pod_specs(workload))])
     workload = workload.edit_all([(path, _quote) for path in tool_dependent_words(workload)])
-    # A field by its new name may hold others to be renamed.
+    # A renamed field may contain other fields to rename.
     while (renamed := _rename_fields(workload, revision)) is not workload:
         workload = renamed
-    # A workload that runs may be of an older API: what it was made with must stay.
+    # A running workload may be from an older API. Keep the fields that it was created with.
     return _pack_required(workload) if revision.deprecates_pack_domain and not workload.get("status") else workload
 
 
@@ -163,7 +163,7 @@ def _rename_fields(workload: KubeObject, revision: Revision) -> KubeObject:
     edits: list[tuple[FieldPath, Edit]] = []
     for problem in check_shape(workload.value, revision):
         name = replacement(problem.path) if problem.effect is Effect.UNKNOWN else None
-        # Some were replaced by more than another name.
+        # Some fields were replaced by more than another name.
         if name is not None and name.isidentifier():
             edits.append((problem.path, partial(_rename, name=name)))
     return workload.edit_all(edits)

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 TEMPLATE: FieldPath = ("spec", "template")
 """Path of the part of a PodCliqueSet that nearly all rules check."""
 
-# Names of the objects a PodCliqueSet becomes: joined by `-`, never padded, hashed or cut; pods have some as a label.
-#
-# Source: spec/grove.md#6, spec/grove-releases.md#3.3.
+# Names of the objects of a PodCliqueSet. They are joined by `-` and never padded, hashed or shortened. Pods have some
+# of them as a label. Source: spec/grove.md#6, spec/grove-releases.md#3.3.
 
 
 def base_podgang(workload: str, replica: int) -> str:

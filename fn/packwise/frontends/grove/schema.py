@@ -210,7 +210,7 @@ def podcliqueset(revision: Revision) -> Object:
         "podCliqueScalingGroups": Field(Array(group, "[]v1alpha1.PodCliqueScalingGroupConfig")),
     }))  # fmt: skip
     strategy = Object("PodCliqueSetUpdateStrategy", {
-        # Where updates roll, the webhook fills in an empty one.
+        # With rolling updates, the webhook sets an empty one.
         "type": Field(Text(own.update_strategies, "v1alpha1.UpdateStrategyType", revision.rolling_updates)),
     })  # fmt: skip
     spec = Object("PodCliqueSetSpec", {
@@ -228,7 +228,7 @@ def podcliqueset(revision: Revision) -> Object:
 
 
 def _sort_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
-    # Go's decoder meets them in this order.
+    # Go's decoder reads them in this order.
     return dict(sorted(fields.items()))
 
 
@@ -238,7 +238,7 @@ def api(name: str) -> WorkloadApi:
         return ALPHA7
     later = API_FIELDS.get(name)
     if later is None:
-        # No run of the oldest API, the usual one, pays for the tables of the others.
+        # A run of the oldest API, the usual one, does not build the tables of the others.
         from packwise.frontends.grove.apis import APIS
 
         return APIS[name]

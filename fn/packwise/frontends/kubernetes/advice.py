@@ -77,7 +77,7 @@ def _about_group(group: Group, scene: Scene) -> Iterator[Finding]:
 
 def _min_group_count(group: Group, _scene: Scene) -> Iterator[Finding]:
     needed, has = group.minimum, group.children
-    # Of an object without children in the input, the children may be somewhere else.
+    # The children of an object without children in the input may be elsewhere.
     if group.is_composite and needed is not None and has and needed > has:
         path = group.below("schedulingPolicy", "gang", group.count_field)
         message = f"the group never starts: it needs {needed} child {'groups' if needed > 1 else 'group'} and has {has}"

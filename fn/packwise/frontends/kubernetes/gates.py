@@ -83,7 +83,7 @@ def _drop_gated(
         if member is None or entry is None:
             kept[name] = entry
         elif member.gate and member.gate not in gates:
-            # An empty list is none to Go, an empty mapping is one.
+            # Go treats an empty list as absent, but not an empty mapping.
             if entry != []:
                 dropped.append(Dropped(at, member.gate))
         elif isinstance(member.of, Struct) and isinstance(entry, dict):
@@ -99,7 +99,7 @@ def _drop_gated(
     return kept
 
 
-# The gates that a run counts with.
+# The gates that a run assumes.
 
 
 class Gates(Record):
@@ -131,7 +131,7 @@ def needed_gates(kind: str, value: Mapping[str, Value], release: KubernetesRelea
     yield GENERIC
     if kind == "CompositePodGroup":
         yield COMPOSITE
-    # What is below a dropped field shows only where that field is kept.
+    # Fields below a dropped field matter only if that field is kept.
     for kept in (frozenset[str](), frozenset({COMPOSITE})):
         yield from (each.gate for each in prepare_group(kind, value, release, kept).dropped)
 

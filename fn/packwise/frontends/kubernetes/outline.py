@@ -52,7 +52,7 @@ def outlines_of(judged: Iterable[Judged], scene: Scene) -> dict[KubeObject, tupl
 
 def _outline(group: Group, below: _Below, scene: Scene, depth: int = 0) -> Outline:
     is_template = group.path != ("spec",)
-    # Objects that name one another as their parents have no end.
+    # Objects can name one another as parents in a cycle.
     children = below.get((group.item, group.path), ()) if depth < _MOST_DEPTH else ()
     parts = [_outline(each, below, scene, depth + 1) for each in children]
     if not is_template and not group.is_composite:

@@ -250,7 +250,7 @@ def decoder_table(struct: Struct, version: str, known: dict[str, Object] | None 
     known = {} if known is None else known
     if struct.name in known:
         return known[struct.name]
-    # Templates of groups of groups hold templates of their own kind: the table is known before its fields are.
+    # Templates of composite groups contain templates of their own kind, so the table must exist before its fields.
     fields: dict[str, Field] = {}
     known[struct.name] = table = Object(struct.name, fields, version)
     for name, member in struct.members.items():

@@ -148,7 +148,7 @@ def pod_problems(group: Mapping[str, Value], path: FieldPath) -> Iterator[Proble
         yield from _leaf_problems(name, POD_GROUP_NAME, at)
 
 
-# The rules of one field after the other, as the tables say.
+# The rules of each field in the order of the tables.
 
 
 def _struct_problems(
@@ -236,7 +236,7 @@ def _list_problems(
         yield _problem(at, ErrorType.FORBIDDEN, detail="item may not be removed", message=message)
 
 
-# What may change.
+# Fields that may change.
 
 
 def _change_problem(entry: Value, stored: Value, member: Member, at: FieldPath) -> Problem | None:
@@ -336,7 +336,7 @@ def _name_problems(spec: Mapping[str, Value]) -> Iterator[Problem]:
                 if field == _COMPOSITES:
                     below.append((entry, at))
             names |= own
-        # Depth first, in order, as the API server goes.
+        # Depth first and in order, as the API server visits them.
         waiting += reversed(below)
 
 
@@ -365,7 +365,7 @@ def _priority_problems(spec: Mapping[str, Value], release: KubernetesRelease) ->
         return
     message = "all templates of a Workload must have the same priorityClassName and priority"
     if release.compares_preemption:
-        # v1.38 has another text, which was read and not run.
+        # v1.38 has another text, which was read in its code and not printed by it.
         yield Problem(("spec",), f"{message}, and the same preemptionPolicy", None, Stage.SCHEMA)
     else:
         yield _problem(("spec",), ErrorType.INVALID, None, detail, message=message)

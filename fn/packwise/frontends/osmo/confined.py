@@ -135,7 +135,7 @@ def _end(process: int) -> float:
         os.kill(process, signal.SIGKILL)
         _, _, usage = os.wait4(process, 0)
     except (ProcessLookupError, ChildProcessError):
-        # Whoever started this process ignores the end of its children: the system has collected it already.
+        # The parent of this process ignores the end of its children, so the system has collected it already.
         return MAX_SECONDS
     return usage.ru_utime + usage.ru_stime
 
@@ -162,13 +162,13 @@ def _confine(writing: int, line: int, space: int | None) -> None:
         with suppress(OSError, ValueError):
             signal.signal(each, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    # What the first process left to collect may have ends of its own, such as a temporary folder that is removed.
+    # Objects of the first process may have finalizers, such as the removal of a temporary folder.
     gc.freeze()
     first, second = sorted((writing, line))
     os.closerange(0, first)
     os.closerange(first + 1, second)
     os.closerange(second + 1, _MAX_DESCRIPTOR)
-    # SIGIO, which ends this process, comes with the end of the first one; that may be over already.
+    # SIGIO arrives when the first process ends, and ends this one. The first process may have ended already.
     fcntl.fcntl(line, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(line, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
     with suppress(BlockingIOError):
@@ -191,7 +191,7 @@ def _confine(writing: int, line: int, space: int | None) -> None:
 
 def _same_everywhere() -> None:
     """Set everything that could make an answer differ between machines or commands."""
-    # Nobody would read them, and settings of the interpreter make errors of them.
+    # Nothing would show these warnings, and settings of the interpreter can make errors of them.
     warnings.simplefilter("ignore")
     depth, frame = 0, currentframe()
     while frame is not None:

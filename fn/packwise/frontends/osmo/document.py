@@ -238,7 +238,7 @@ def _pools(raw: Raw, *, layered: bool) -> tuple[list[OsmoPool], list[Finding]]:
     pools: list[OsmoPool] = []
     findings: list[Finding] = []
     for name, place, entry in _pool_values(raw):
-        # Values of Helm are laid over others: what is absent here may stand there.
+        # Helm merges values, so a missing field may be in other values.
         value = {"backend": "", **entry} if layered and isinstance(entry, dict) else entry
         try:
             model = schema.Pool.model_validate(value)
@@ -258,7 +258,7 @@ def _pool_values(raw: Raw) -> list[tuple[str | None, Place, Value]]:
     entries = raw.value.get("pools")
     if "pools" not in raw.value:
         if any(pod_templates(raw.value)):
-            # Values of Helm that another file's pools are laid over.
+            # Helm merges these values with the pools of another file.
             return []
         return [(None, raw.place, raw.value)]
     if not isinstance(entries, dict):
@@ -268,7 +268,7 @@ def _pool_values(raw: Raw) -> list[tuple[str | None, Place, Value]]:
 
 def _workflow(raw: Raw) -> tuple[Workflow | None, list[Finding]]:
     is_filled = raw.place.derived is not None and bool(raw.place.derived.lines)
-    # The other sections are no part of a filled-in text.
+    # A filled-in text does not contain the other sections.
     findings = list(_sections_of_text(raw.place, raw.text) if is_filled else run((SECTIONS,), (raw.place, raw.text)))
     findings += run(NAMES, (raw.place, raw.value.get("workflow")), len(findings))
     try:

@@ -149,7 +149,7 @@ def _workflows(documents: Documents, names: Names, settings: TopologyRender) -> 
     ]
     placed = {id(each.workflow): each for each in submissions}
     repeats = [
-        # OSMO takes both; what is rendered of them would have the same names.
+        # OSMO accepts both, but their rendered objects would have the same names.
         finding.replace(when_written=Severity.ERROR)
         for finding in run(WORKFLOWS, tuple(each for each in documents.workflows if id(each) in placed))
     ]
@@ -215,7 +215,7 @@ def _about_pools(workflows: list[Workflow], pools: tuple[OsmoPool, ...], *, brok
     for reason, alike in unsettled.items():
         others = f"; also for {len(alike) - 1} more" if len(alike) > 1 else ""
         finding = alike[0].at(("workflow",)).finding(reason.rule, reason.message + others, at_key=True)
-        # What does not depend on the pool is checked all the same; a render would lack the workflow.
+        # Rules that do not depend on the pool are still checked, but the workflow is not rendered.
         is_left_out = reason.rule is POOL_KNOWN
         yield finding.replace(severity=Severity.WARNING, when_written=Severity.ERROR) if is_left_out else finding
 

@@ -260,10 +260,9 @@ def _resource(name: str, spec: schema.ResourceSpec) -> Resource:
     )
 
 
-# The tree of a task group: which tasks are placed together, within which domain, and under which names.
-#
-# Source: spec/osmo.md#4, #d5, #d6, #d8, #decisions. The rule is OSMO's, without the defects D1 to D5, D7 and D9: a
-# node is told by its whole path, every node is kept, only leaves hold tasks, and a required level is never lost.
+# The tree of a task group: the tasks that are placed together, their domain and their names. The rule is OSMO's,
+# without the defects D1 to D5, D7 and D9. The whole path identifies a node, every node is kept, only leaves have tasks,
+# and a required level is never lost. Source: spec/osmo.md#4, #d5, #d6, #d8, #decisions.
 
 
 MAX_NAME = 63

@@ -179,7 +179,7 @@ def _group_labels(workflow: Workflow, group: TaskGroup, gang: str, settings: Osm
         "osmo.group_name": label_text(group.name),
         "osmo.group_uuid": gang,
     }
-    # Of an e-mail address, a label can say what stands before the @.
+    # A label can hold only the part of an e-mail address before the @.
     for submitter in (settings.submitted_by, settings.submitted_by.partition("@")[0]):
         if submitter and not label_value(submitter):
             return {**labels, "osmo.submitted_by": submitter}

@@ -81,7 +81,7 @@ def is_document(value: Value) -> bool:
         return False
     if "workflow" in value:
         workflow = value["workflow"]
-        # GitLab's pipelines have a section of that name too.
+        # GitLab's pipelines have a section with the same name.
         return not (isinstance(workflow, dict) and _GITLAB_FIELDS & workflow.keys())
     if "topology_keys" in value or isinstance(value.get("pools"), dict):
         return True
@@ -119,7 +119,7 @@ def _places(documents: Iterable[KubeObject], index: Index) -> Iterator[DocumentA
         data = item.get(("data",))
         if item.get(("metadata", "labels", LABEL)) is not None:
             keys = list(data) if isinstance(data, dict) else []
-            # Which key is free to choose; where there is not one of them, the front end says so.
+            # The author chooses the key. The front end reports a ConfigMap that does not have exactly one.
             place = Place(item, ("data", *keys), embedded=True) if len(keys) == 1 else Place(item, ("data",))
             yield DocumentAt(place, "labelled")
         elif isinstance(data, dict) and _is_service(data.get(_SERVICE_KEY)):

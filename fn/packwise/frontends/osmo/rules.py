@@ -642,7 +642,7 @@ def _empty_node(top: list[_Built]) -> _Built | None:
     waiting = list(reversed(top))
     while waiting:
         node = waiting.pop()
-        # A node with several children is written, and below one that is written nothing fails.
+        # A node with several children is rendered, and nothing below a rendered node fails.
         if len(node.children) == 1:
             waiting.append(node.children[0])
         elif not node.children and not node.tasks:

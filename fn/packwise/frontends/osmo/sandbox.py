@@ -125,7 +125,7 @@ def _render(text: str, values: Mapping[str, Value]) -> FilledTemplate | Failure:
     try:
         _refuse_sets(values)
         tree = environment.parse(text)
-        # No template can make a text that it does not know.
+        # The mark is random, so that no template can contain it.
         mark = f"\ue000{os.urandom(8).hex()}\ue001"
         marked = _Marked(mark).visit(environment.parse(text))
         marked.set_environment(environment)
@@ -140,7 +140,7 @@ def _render(text: str, values: Mapping[str, Value]) -> FilledTemplate | Failure:
         missing = _missing_variables(tree, environment, values) if tree is not None else ()
         line = _first_line(tree, missing) if missing else _line_of(error, template)
         return Failure("" if missing else _text_of(str(error)), line, _text_of(f"{type(error)}: {error}"), missing)
-    except Exception as error:  # Whatever a template makes of Python's and Jinja's functions.
+    except Exception as error:  # Any error that a template causes in functions of Python and Jinja.
         line = error.lineno if isinstance(error, TemplateSyntaxError) else _line_of(error, template)
         own = _text_of(f"{type(error)}: {error}") if isinstance(error, TemplateError) else None
         return Failure(_text_of(str(error)) or type(error).__name__, line, own)
@@ -310,5 +310,5 @@ def _without_marks(output: str, mark: str) -> FilledTemplate:
 
 
 _ENVIRONMENT = _Environment()
-# Made before any copy of the process, each of which would compile its expressions anew.
+# Created before any copy of the process, because each copy would compile its expressions again.
 _ = _ENVIRONMENT.lexer

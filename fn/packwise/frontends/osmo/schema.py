@@ -30,7 +30,7 @@ _MAX_LABELS = 16
 _LABEL_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _DNS_LABEL = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
 _DNS_PREFIX = re.compile(rf"(?=.{{1,253}}$){_DNS_LABEL}(?:\.{_DNS_LABEL})*")
-# What OSMO's `(\d+(-\d+)?)+(,\d+(-\d+)?)*` takes, in time that does not grow with every way to cut digits apart.
+# Matches the same texts as OSMO's `(\d+(-\d+)?)+(,\d+(-\d+)?)*`, in linear time.
 _EXIT_CODES = re.compile(r"\d+(-\d{2,})*(-\d+)?(,\d+(-\d+)?)*")
 _DOWNLOADS = ("download",)
 _EXIT_ACTIONS = ("COMPLETE", "FAIL", "RESCHEDULE")

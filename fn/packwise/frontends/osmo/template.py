@@ -58,12 +58,12 @@ def read_as_osmo(text: str) -> TextRead:
             raise error from None
         return TextRead(cast("Value", loaded), duplicates)
     loaded = _load(text)
-    # What OSMO cannot read either way is refused for what it is, field by field.
+    # A text that OSMO can read in neither way is refused field by field.
     return TextRead(cast("Value", loaded) if isinstance(loaded, dict) else value)
 
 
 def _load(text: str) -> object:
-    # PyYAML takes 0.1 s of a busy processor to import, and `packwise rules` imports this module and reads no document.
+    # The import of PyYAML takes 0.1 s of a busy processor. `packwise rules` imports this module and reads no document.
     import yaml
 
     try:
@@ -88,7 +88,7 @@ def _duplicates(text: str) -> tuple[Duplicate, ...]:
 def _repeated_keys(text: str) -> Iterator[Duplicate]:
     import yaml
 
-    # For each open node: the keys so far of a mapping, None of a list; and whether a key comes next.
+    # For each open node: the keys of a mapping so far or None for a list, and whether a key comes next.
     open_nodes: list[tuple[set[str] | None, bool]] = []
     for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         if isinstance(event, yaml.AliasEvent) or len(open_nodes) > _MAX_DEPTH:
@@ -212,7 +212,7 @@ def _default_values(section: TextSection | None) -> Mapping[str, Value] | Unfill
 
 
 def _render(workflow: TextSection, values: Mapping[str, Value], account: Account) -> Filled | Unfilled:
-    # Jinja is imported where there is a template, and nowhere else.
+    # Import Jinja only for a template.
     from packwise.frontends.osmo.confined import MAX_MEMORY, MAX_SECONDS, ConfinedError, call_confined
     from packwise.frontends.osmo.sandbox import Failure, answer_of, read_answer
 
@@ -232,7 +232,7 @@ def _render(workflow: TextSection, values: Mapping[str, Value], account: Account
     account.spend(done.seconds, 0 if answer is None or isinstance(answer, Failure) else len(answer.text))
     if isinstance(answer, Failure):
         return _fill_failure(answer, workflow)
-    # Whichever limit it meets first, on whatever machine: it is one answer.
+    # The answer does not depend on the machine, or on the limit that is exceeded first.
     if answer is None or len(answer.text) > MAX_TEMPLATE:
         return Unfilled(
             f"cannot fill in the template: it needs more than {MAX_SECONDS} seconds of processor time or "
@@ -277,7 +277,7 @@ def _variables_for_tokens(text: str) -> tuple[str, dict[str, Value]]:
         digest = hashlib.md5(token[2:-2].strip().encode(), usedforsecurity=False).hexdigest()
         name = f"hash{int(digest, 16)}"
         kept[name] = token
-        # As many lines as there were.
+        # Keep the number of lines.
         return "{{" + name + "\n" * token.count("\n") + "}}"
 
     return replace_tokens(text, variable), kept

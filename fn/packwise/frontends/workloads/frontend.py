@@ -61,7 +61,7 @@ class _Workloads(FrontEnd):
         for item in _sort(candidates(inventory.items)):
             workloads = () if _is_of_another(item) else read_workloads(item, release, settings.kai_name, classes)
             if not workloads and settings.kai_version is not None and (error := without_types(item.value)) is not None:
-                # Nothing tells whose pods they would be; those of no scheduler are none either.
+                # The owner of these pods is unknown, and pods of no scheduler do not count either.
                 yield WorkloadPlan(item, _as_sure((no_group(item, error),), release))
             outer = train_job_of(item, inventory.items)
             plans: list[WorkloadPlan] = []
@@ -89,7 +89,7 @@ class _Workloads(FrontEnd):
 
     def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """Return a workload with KAI's keys moved to the places where KAI reads them."""
-        # Only what mends pays for the import.
+        # Only a fix needs this import.
         from packwise.frontends.workloads.keys import mend
 
         return mend(item, settings.kai_name)
@@ -182,7 +182,7 @@ def _is_of_another(item: KubeObject) -> bool:
     for owner in owners_of(item):
         group, slash, _ = str(owner.get("apiVersion")).partition("/")
         kinds.append((group if slash else "", str(owner.get("kind"))))
-    # The JobSet of a TrainJob is what the group is of.
+    # The group belongs to the JobSet of a TrainJob.
     return any(
         (kind in WORKLOAD_KINDS and WORKLOAD_KINDS[kind].grouping is not Grouping.TRAIN_JOB) or kind[0].endswith(_GROVE)
         for kind in kinds
@@ -206,7 +206,7 @@ def _plan(workload: Workload, most: int) -> WorkloadPlan | None:
         return WorkloadPlan(item, findings) if findings else None
     about_pods = tuple(pod_findings(workload))
     if idle_reason(workload):
-        # What waits in a queue of Kueue, Kueue suspends itself.
+        # Kueue itself suspends objects that wait in its queues.
         is_queued = bool(workload.owner.labels.get(QUEUE_NAME))
         return WorkloadPlan(item, about_pods, idle="" if is_queued else idle_reason(workload))
     try:
@@ -219,7 +219,7 @@ def _plan(workload: Workload, most: int) -> WorkloadPlan | None:
     except RefusedError as error:
         return WorkloadPlan(item, (*about_pods, *_as_sure((no_group(item, error),), workload.release)))
     if has_errors(about_pods):
-        # Nobody creates these pods: there is no group of them.
+        # No component creates these pods, so they have no group.
         groups = []
     key = identity(item.value)
     source = f"{key[1]} {key[2]}/{workload.name}"

@@ -51,9 +51,8 @@ if TYPE_CHECKING:
     from packwise.frontends.workloads.workload import FieldRead, Owner, Template, Workload
     from packwise.objects.place import Place
 
-# Groups of Jobs, of JobSets, and of whatever else has no sets: bare pods, pods of a Deployment, revisions.
-#
-# A JobSet is a tree of its replicated Jobs, or what earlier releases make. Source: spec/podgrouper.md#4 and #5.
+# Groups of Jobs, of JobSets and of workloads without sets: bare pods, pods of a Deployment, revisions. A JobSet is a
+# tree of its replicated Jobs, or a flat group in earlier releases. Source: spec/podgrouper.md#4 and #5.
 
 _JOB_SET_RULE = "spec/podgrouper.md#5"
 
@@ -77,7 +76,7 @@ def single(workload: Workload) -> list[GroupShape]:
     template = workload.scheduled_templates[0]
     pods = Origin(workload.at(*template.path), _JOB_RULE)
     own = 1 if each else number
-    # All that the group needs are pods of the only set.
+    # The group needs only pods of the only set.
     leaf = pod_set(workload, template, template.part, members, pods, replicas=own, is_named=False)
     return [GroupShape((leaf,), origin, members, alike=number if each else 1, each_pod=each)]
 
@@ -263,7 +262,7 @@ def _flat_group(workload: Workload, jobs: list[ReplicatedJob], suffix: str = "")
         message = f'must be a whole number of pods; got "{text}"'
         raise RefusedError(path, message, f"invalid {BATCH_MIN_MEMBER} annotation value: {number}")
     if number is None or (counts and number == 0):
-        # A zero is one that nobody wrote.
+        # Zero means that no value is written.
         number = sum([(job.replicas or 1) * (_at_once(job) or 1) for job in jobs]) if counts else 1
     sets: list[PodSet] = []
     left = number
@@ -317,7 +316,7 @@ def _check_owners(workload: Workload) -> None:
         f"found {workload.item.kind} <{workload.name} in namespace {workload.namespace}> with multiple owners: "
         f"[{' '.join([f'{{{value} <nil> <nil>}}' for value in values])}]"
     )
-    # Of a flag KAI prints the address.
+    # KAI prints the address of a flag instead of its value.
     is_told = not any(flag in each for each in owners for flag in ("controller", "blockOwnerDeletion"))
     raise RefusedError(path, f"must be one owner; got {len(owners)}", text if is_told else "")
 
@@ -374,7 +373,7 @@ def pods_in_order(workload: Workload) -> list[Template]:
     """Return the templates of its pods in the order of their creation: leaders, masters and launchers first."""
     templates = [each for each in workload.scheduled_templates if not is_passed_over(workload, each)]
     if workload.grouping is Grouping.LEADER_WORKER_SET:
-        # Without a template of its own, the leader has the workers'; a group of one has no workers.
+        # Without its own template, the leader uses the workers' template. A group of one has no workers.
         templates = templates if size_of(workload) > 1 or len(templates) == 1 else templates[:1]
     return sorted(templates, key=lambda each: each.part == "Worker")
 
@@ -392,7 +391,7 @@ def _gang(workload: Workload, shape: GroupShape, first: Template, last: Template
     owner, release = workload.owner, workload.release
     in_queue = queue(owner, first)
     priority = priority_class(workload, owner, last)
-    # Of a revision, KAI reads a queue and a priority alone.
+    # KAI reads only a queue and a priority from a revision.
     reads_all = workload.grouping is not Grouping.REVISION
     reads_delays = reads_all and release.delays
     preempted = preemptibility(workload, owner, last) if reads_all else None
@@ -449,7 +448,7 @@ def _places(workload: Workload, reads: Mapping[str, FieldRead]) -> dict[str, Pla
 
 
 def _gang_owner(shape: GroupShape, owner: Owner) -> GangOwner:
-    # Where each pod of a Job has a group, that is the Job's all the same.
+    # If each pod of a Job has its own group, that group still belongs to the Job.
     if shape.each_pod and owner.kind not in ("Job", "Pod"):
         return GangOwner("v1", "Pod", f"{owner.name}-{SUFFIX}")
     return GangOwner(owner.api_version, owner.kind, owner.name)

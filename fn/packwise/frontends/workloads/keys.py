@@ -105,7 +105,7 @@ _SIZES = workload_parts(_has_size)
 _SETS = workload_parts(lambda kind, metadata: kind.name == "StatefulSet" and metadata.role is Role.OWNER)
 _RAY = workload_parts(lambda kind, metadata: kind.grouping is Grouping.RAY and metadata.role is Role.OWNER)
 _ANY = tuple(dict.fromkeys([*_OWNERS, *_PODS]))
-# A ReplicaSet has the annotations that stand above it, and the labels of its pods.
+# A ReplicaSet has the annotations of the object above it, and the labels of its pods.
 _LABELLED = tuple(part for part in _ANY if part not in _ABOVE or _PLACES[part][0].grouping is not Grouping.REPLICA_SET)
 _PREEMPTIBLE = tuple(part for part in _LABELLED if _PLACES[part][0].grouping is not Grouping.REVISION)
 
@@ -212,7 +212,7 @@ def workload_key_findings(index: Index, kai_version: str | None, kai_name: str =
     for item in candidates(index):
         yield from _wrapped_findings(item, releases, kai_name)
         kind = workload_kind(item.value)
-        # Whoever writes KAI's keys on a TrainJob means it, also while its runtime names no scheduler.
+        # A TrainJob with KAI's keys is meant for KAI, even if its runtime names no scheduler.
         is_meant = kind.grouping is Grouping.TRAIN_JOB and is_scheduled(item, kai_name)
         if is_meant or is_scheduled(of_jobs.get(id(item), item), kai_name):
             table = _table_of(kind)
@@ -313,7 +313,7 @@ def _edit(path: FieldPath, target: FieldPath, value: Value) -> tuple[FieldPath, 
 
 def _move(item: KubeObject, at: FieldPath, path: FieldPath, target: FieldPath, value: Value) -> KubeObject:
     if item.get((*at, *target)) is not None:
-        # Whoever wrote it there has decided which value counts.
+        # The author wrote the key there, and so decided which value counts.
         return item
     if path[:-1] == target[:-1]:
         return item.rename((*at, *path), str(target[-1]))
@@ -346,7 +346,7 @@ def _target(key: Key, name: str, place: KeyPlace) -> FieldPath | None:
         (part, form)
         for form in FORMS
         for part in parts_of(key, form)
-        # Beside a level of the whole group, a topology is the whole group's, too.
+        # With a level for the whole group, a topology also belongs to the whole group.
         if part.kind == place.part.kind and not (part in key.only_beside and _has_level(place))
     ]
     if len(read) != 1 or not _IN_MANY.isdisjoint((*place.part.path, *read[0][0].path)):

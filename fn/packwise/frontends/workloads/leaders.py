@@ -165,7 +165,7 @@ def _segment_sets(
     bounds, topology = _segment_constraint(workload, worker)
     origin = Origin(workload.at(*worker.path), _LWS_RULE, {"members": workload.at(*segments.path)})
     at_leader = Origin(workload.at(*leader.path), _LWS_RULE)
-    # The leader counts among the pods of segments unless the workers fill theirs alone.
+    # The leader counts among the pods of segments unless the workers alone fill them.
     pods = size - 1 if (size - 1) % segments.size == 0 else size
     sizes = [min(segments.size, pods - start) for start in range(0, pods, segments.size)]
 

@@ -137,7 +137,7 @@ def unscheduled_keys(workload: Workload) -> Iterator[Finding]:
         holders += [("annotations", each.annotations, each.metadata), ("labels", each.labels, each.metadata)]
     for form, keys, path in holders:
         for key in keys:
-            # A Job without labels has those of its template; they stand there alone.
+            # A Job without labels has the labels of its template, so they are written only there.
             if key.startswith(_DOMAIN) and workload.item.get((*path, form, key)) is not None:
                 message = (
                     f"KAI never sees this key: the pods name no scheduler. Set schedulerName: {workload.scheduler} in "
@@ -472,10 +472,9 @@ _OF_KINDS: Mapping[Grouping, tuple[Callable[[Workload], Iterator[Finding]], ...]
 }
 
 
-# Problems of the pods of workloads that KAI groups itself, as the API server reports them.
-#
-# A kind of Kubernetes' own is refused itself, with the pod's errors at its template; of any other one the pods are,
-# or the Jobs and StatefulSets that its controller makes for them. Source: spec/kubernetes.md#2.
+# Problems of the pods of workloads that KAI groups itself, as the API server reports them. It refuses a kind of
+# Kubernetes itself, with the pod's errors at its template. For other kinds, it refuses the pods, or the Jobs and
+# StatefulSets that the controller creates. Source: spec/kubernetes.md#2.
 
 
 _BUILT_IN = ("", "apps", "batch")
@@ -513,7 +512,7 @@ def pod_findings(workload: Workload) -> Iterator[Finding]:
         for order, (rule, problem) in enumerate(_problems(workload, template)):
             path = (*template.path, "spec", *problem.path)
             if workload.grouping is Grouping.WORKFLOW:
-                # The container of Argo's template is no entry of a list.
+                # The container of Argo's template is not in a list.
                 field = "script" if workload.item.get((*template.path, "script")) is not None else "container"
                 path = (*template.path, field, *problem.path[2:])
             yield Finding.about(problem.replace(path=path).brief, workload.item, rule, order=order)

@@ -215,7 +215,7 @@ def read_workloads(item: KubeObject, release: KaiRelease, scheduler: str, classe
         templates = [each for part in row.templates for each in _templates(value, part.path[:-1], ())]
     if row.grouping is Grouping.RAY and KAI_QUEUE in texts(mapping(value.get("metadata")).get("labels")):
         templates = [_complete_ray_template(each, scheduler) for each in templates]
-    # What KAI may not read ends the chain of owners: there each pod is on its own.
+    # The chain of owners ends at a kind that KAI may not read. Each pod there is separate.
     grouping = Grouping.EACH_POD if not is_read else Grouping.OWNER if kind is None else kind.grouping
     is_alone = grouping in (Grouping.EACH_POD, Grouping.WORKFLOW)
     path = kind.body if kind is not None else ("spec",)
@@ -281,7 +281,7 @@ def _owner(
         path = _OWN if kind is None else kind.owner.path
         if path != _OWN:
             own, name, word = mapping(value_at(value, *path)), f"{name}-{_SCHEDULE}", "Job"
-        # The API server gives a Job without labels those of its template.
+        # The API server gives a Job without labels the labels of its template.
         labels = texts(own.get("labels")) or templates[0].labels
         return Owner(version, word, name, path, labels, texts(own.get("annotations")))
     template = templates[0]
@@ -540,10 +540,9 @@ def pod_set(
     )
 
 
-# The PriorityClasses of the input, and the ConfigMap by which KAI's pod-grouper gives workloads one by their type.
-#
-# Its flags name the ConfigMap: KAI's Config, or a Deployment of the pod-grouper, has them. Where neither is among the
-# input, the only ConfigMap of that form is taken. Source: spec/podgrouper.md#3.
+# The PriorityClasses of the input, and the ConfigMap in which KAI's pod-grouper finds default classes by type. A flag
+# in KAI's Config or in a Deployment of the pod-grouper names the ConfigMap. Without both, packwise uses the only
+# ConfigMap of that form. Source: spec/podgrouper.md#3.
 
 
 _PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")

@@ -280,7 +280,7 @@ def _check_named_queues(gangs: Sequence[tuple[Placement, Gang]], shares: Sequenc
                 "pods. Name a child queue"
             )
             yield queue_place(gang).finding(_LEAF, message)
-        # Another rule says it of graphs.
+        # Another rule reports this for graphs.
         elif queue not in known and placement.subject.kind != DYNAMO_GRAPH.name:
             near = closest(queue, names)
             if near_miss(queue, names) or _has_roots(shares):
@@ -313,7 +313,7 @@ def _classes(gangs: Sequence[tuple[Placement, Gang]], known: Sequence[str]) -> I
                 )
                 text = f"no PriorityClass with name {named} was found"
                 finding = place.finding(_POD_CLASS, message, operator_message=text, stage=Stage.POD)
-                # What is written may go to a cluster that has the class.
+                # Written objects may go to a cluster that has the class.
                 yield finding.replace(when_written=Severity.WARNING)
 
 

@@ -104,7 +104,7 @@ def pool_of(placement: Placement, gang: Gang, pool_label: str) -> str:
     own = gang.labels.get(pool_label)
     if own is not None or gang.grouper in (Grouper.OPERATOR, Grouper.SERVICE):
         return own or ""
-    # KAI's pod-grouper gives the PodGroup of a PodGang the labels of the workload too, and then those of a pod.
+    # KAI's pod-grouper gives the PodGroup of a PodGang the labels of the workload, and then those of a pod.
     of_owner = texts_at(placement.subject.value, "metadata", "labels") if gang.grouper is Grouper.SCHEDULER else {}
     labels = [of_owner, *[leaf.labels for leaf in gang.leaves]]
     return next((each[pool_label] for each in labels if pool_label in each), "")
@@ -147,7 +147,7 @@ class _Jobs:
             template = Manifest(gang.namespace, leaf.pod_spec or {}, _labels(gang, leaf), leaf.annotations)
             pod, left_out = read_pod("", template, self._known)
             fresh = pod.replace(sub_group=leaf.name if leaf.is_named else "")
-            # KAI takes pods by UID, which is random: pods of one set are alike, so any order says the same.
+            # KAI orders pods by UID, which is random. Pods of one set are equal, so any order gives the same result.
             pods += [fresh.replace(name=f"{leaf.name}-{index:06}") for index in range(len(here), _size(leaf))]
             notes |= {f'pods of "{leaf.name}" {note}': None for note in left_out}
         name = gang.priority_class or (_UNNAMED_CLASS if gang.grouper is Grouper.SCHEDULER else "")

@@ -135,7 +135,7 @@ def _application(item: KubeObject) -> Iterator[_ChartValues]:
         helm = mapping(source.get("helm"))
         parameters = {text(each.get("name")): each.get("value") for each in mappings(helm.get("parameters"))}
         values = {**_read(text(helm.get("values"))), **mapping(helm.get("valuesObject")), **_global_values(parameters)}
-        # A source that is no chart is a folder, whose values.yaml is not seen.
+        # A source that is not a chart is a folder, and its values.yaml is not known.
         whole = bool(source.get("chart")) and not helm.get("valueFiles")
         yield _ChartValues(_deepest(item, (*path, "helm")), values, whole)
 

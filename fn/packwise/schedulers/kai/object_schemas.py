@@ -82,7 +82,7 @@ _CONFIG = fields(
             podLabelSelector=by_name(TEXT),
             jsonLog=FLAG,
             vpa=ANYTHING,
-            # v0.12 alone has it.
+            # Only v0.12 has it.
             connection=ANYTHING,
         ),
     },
@@ -146,7 +146,7 @@ def check_priority_classes(source: SchedulerInput) -> Iterator[Finding]:
     """Yield the API server's refusals of PriorityClasses. Their values are the priorities of gangs."""
     for item in source.inventory.items.of_kind(*PRIORITY_CLASS.key):
         for problem in (*violations(item.value, _CLASS, ValuePath()), *unknown_fields(item.value, _CLASS, ValuePath())):
-            # The API server decodes its own kinds in other words than those of custom resources.
+            # For its own kinds, the API server has other decoding texts than for custom resources.
             yield Finding.about(problem.replace(stage=None), item, CLASS)
         value = item.value.get("value")
         if isinstance(value, int) and value > _HIGHEST and not item.name.startswith(_SYSTEM):
@@ -164,7 +164,7 @@ def check_objects(source: SchedulerInput) -> Iterator[Finding]:
         definition = source.definitions.of_kind(*kind.key)
         for item in source.inventory.items.of_kind(*kind.key):
             if definition is None and item.api_version != kind.api_version:
-                # Another rule reports versions that no API server has; a v1 Queue is converted.
+                # Another rule reports versions that do not exist. A v1 Queue is converted.
                 continue
             verdict = judge(
                 item.value,
@@ -173,7 +173,7 @@ def check_objects(source: SchedulerInput) -> Iterator[Finding]:
                 before=source.inventory.before(item.value),
             )
             problems = tuple(_with_consequence(problem) for problem in verdict.problems)
-            # A release of KAI that packwise does not know may have further fields of its configuration.
+            # An unknown release of KAI may have more fields in its configuration.
             severity = unknown if kind is QUEUE or definition is not None else Severity.WARNING
             yield from verdict.replace(problems=problems).findings(item, SCHEMA, (SCHEMA, severity))
     for item in source.inventory.items.of_kind(*QUEUE.key):

@@ -84,7 +84,7 @@ def check_pods(source: SchedulerInput) -> Iterator[Finding]:
             yield place.finding(
                 REFUSED,
                 f"{problem.message}; KAI's webhook refuses the pods",
-                # The webhook stops at the first one.
+                # The webhook stops at the first problem.
                 operator_message=None if order else problem.operator_message,
                 stage=stage,
                 order=order,
@@ -191,7 +191,7 @@ def _fraction_problems(fraction: str) -> Iterator[Problem]:
         text = "gpu-fraction annotation value must be a positive number smaller than 1.0"
         yield Problem((FRACTION,), message, text)
         return
-    # Releases before v0.14.7 and v0.16.8 take some of these, which the binder then cannot read.
+    # Releases before v0.14.7 and v0.16.8 accept some of these, but the binder cannot read them.
     text = (
         "gpu-fraction annotation value must be a float written with a decimal point or a scientific notation "
         f".given value: {fraction}"
@@ -266,7 +266,7 @@ def _sharing_is_off(pod: PodManifest, installation: Installation) -> Finding:
         f"the pod requests a GPU share, but GPU sharing is disabled in KAI ({at}), and its webhook refuses the pod. "
         f"Set {field} to true"
     )
-    # The API server gives the pods of controllers a name that nobody knows before.
+    # The API server generates the names of controllers' pods.
     text = (
         f"attempting to create a pod {pod.namespace}/{pod.name} with gpu sharing request, while GPU sharing is disabled"
         if pod.name

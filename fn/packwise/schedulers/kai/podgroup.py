@@ -49,8 +49,8 @@ def podgroup(gang: Gang, suits: Versions, topology: str) -> Mapping[str, Value]:
         return _own_podgroup(gang, suits)
     is_of_operator, is_of_service = gang.grouper is Grouper.OPERATOR, gang.grouper is Grouper.SERVICE
     queue = gang.queue or DEFAULT_QUEUE
-    # Without a constraint, Grove and the pod-grouper write an empty mapping: a client that did not would see a change
-    # for ever.
+    # Without a constraint, Grove and the pod-grouper write an empty mapping. A client without it would see a permanent
+    # change.
     constraint: Value = None if is_of_service else {}
     if gang.bounds is not None and not gang.bounds.is_empty:
         constraint = _constraint(gang.bounds, topology)
@@ -76,7 +76,7 @@ def _own_podgroup(gang: Gang, suits: Versions) -> Mapping[str, Value]:
     references: list[Value] = []
     if owner is not None:
         references.append({"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid})
-    # Before, a zero is as if it was not there.
+    # In earlier releases, zero counts as absent.
     writes_zero = suits.first >= SUBGROUP_COUNTS
     metadata: dict[str, Value] = {
         "labels": gang.labels,

@@ -221,7 +221,7 @@ def tree_problems(spec: Mapping[str, Value], tree: SubGroupTree, suits: Versions
     new = suits.within(_NEW) is not None
     graph = list(_graph(tree))
     structural = [*_root(spec), *graph, *_exclusive(tree)] if new else graph
-    # What is no tree has neither leaves nor inner nodes.
+    # Without a tree, there are neither leaves nor inner nodes.
     counts = _counts(spec, tree, update=update) if new and not graph else ()
     if structural:
         yield structural[0]

@@ -176,7 +176,7 @@ class _Writer:
         """Report the problems of a PodGroup unless another PodGroup of the workload has the same."""
         for problem in self._problems(value):
             if problem.path[-1:] == ("parent",):
-                # Its parent is one of the subgroups, whose name has the same problem.
+                # Its parent is a subgroup whose name has the same problem.
                 continue
             place = _place_of(gang, problem.path)
             key = (place, problem.path[-1:], problem.consequence)
@@ -194,7 +194,7 @@ class _Writer:
         verdict = judge(value, self._definition, no_table, before=self._inventory.before(value))
         self.findings += verdict.unchecked
         for problem in verdict.problems:
-            # A field that the CRD does not know is refused here: packwise writes none.
+            # Refuse a field that the CRD does not have, because packwise writes none.
             yield problem.replace(effect=Effect.REFUSED, consequence="the cluster's CRD refuses it")
         yield from podgroup_problems(value, self.suits, self._topologies, schema=not verdict.by_definition)
 
@@ -315,7 +315,7 @@ def own_podgroups(
             for finding in _findings(placement.subject, gang, value, problems):
                 if (key := (finding.path, finding.rule)) not in reported:
                     reported.add(key)
-                    # Of a release that nobody ran, nothing is sure.
+                    # For a release that was never run, nothing is certain.
                     findings.append(finding if record.is_run else finding.replace(severity=Severity.WARNING))
             origins = partial(podgroup_origins, gang)
             generated.append(Generated(value, placement.source, placement.subject, origins, judged=True, preview=True))
@@ -340,11 +340,11 @@ def _findings(
         if text is None and problem.path[-1] not in _LEVELS:
             yield Finding.of(IGNORED, item, place, message)
             continue
-        # A topology may be in the cluster alone; a level that a known one lacks is nowhere.
+        # A topology may exist only in the cluster, but no cluster has a level that a known topology lacks.
         severity = Severity.WARNING if problem.path[-1] == "topology" else Severity.ERROR
         yield Finding.of(
             _UNPLACED, item, place, message, severity=severity, operator_message=text,
-            # KAI's text is about the first of two levels.
+            # KAI's text names the first of two levels.
             stage=None if text is None else Stage.SCHEDULER, when_written=Severity.WARNING,
         )  # fmt: skip
 

@@ -193,7 +193,7 @@ def _ports(spec: Mapping[str, Value]) -> Iterator[HostPort]:
     sidecars = [each for each in mappings(spec.get("initContainers")) if each.get("restartPolicy") == "Always"]
     for container in (*mappings(spec.get("containers")), *sidecars):
         for port in mappings(container.get("ports")):
-            # On the network of its node, every port of a container is one of the node.
+            # With host networking, every port of a container is a port of the node.
             number = port.get("hostPort") or (port.get("containerPort") if spec.get("hostNetwork") is True else None)
             if isinstance(number, int) and number > 0:
                 yield HostPort(number, text_at(port, "protocol") or "TCP", text_at(port, "hostIP"))

@@ -153,7 +153,7 @@ def _cure(placement: Placement, pool: str, key: str) -> str:
     """The change that brings the workload into the pool of its queue."""
     if not pool:
         return f"remove the label {key} of the workload, or add it to the queue and its parents"
-    # Dynamo hands on the labels of the spec, and not those of the metadata.
+    # Dynamo copies the labels of the spec, not of the metadata.
     field = "spec.labels" if placement.subject.kind == DYNAMO_GRAPH.name else "metadata.labels"
     return f"add the label {key}: {pool} to {field}"
 
@@ -171,7 +171,7 @@ def _limits(source: SchedulerInput, by_name: Mapping[str, QueueShare]) -> Iterat
             ("memory", share.memory, parent.memory),
         )
         for field, own, above in pairs:
-            # A queue without a limit of its own has that of its parent, as is usual.
+            # A queue without a limit uses its parent's limit, which is usual.
             if own.limit is not None and above.limit is not None and own.limit > above.limit:
                 path = ("spec", "resources", field, "limit")
                 message = (

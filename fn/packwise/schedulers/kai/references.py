@@ -91,7 +91,7 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Sch
                 findings.append(_unlisted_finding(binding))
         generated.append(_generate(binding, recreate=surely_valid))
         keys.setdefault(name, node_labels(generated[-1].value))
-        # The operator makes none that is listed.
+        # The operator creates no listed topology.
         is_missing = reference is not None and not is_applied
         conditions[binding.item] = (_DRIFTED if is_missing else _IN_SYNC,)
         findings += [_missing_finding(binding)] if is_missing else []

@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 # The versions of KAI that packwise knows, and ranges of them. Source: spec/kai.md (v0.12 to v0.18).
 
 
-# KAI's Topology: one for every topology that workloads can name, its manifest, and what its CRDs refuse.
-#
-# Source: spec/grove.md#9, #10, spec/designs.md#1, spec/kai.md, spec/grove-releases.md#4, spec/podgrouper.md#9,
-# crds/kai-v0.12.0 to v0.17.0.
+# KAI's Topology: one for every topology that workloads can name, its manifest, and the refusals of its CRDs. Source:
+# spec/grove.md#9, #10, spec/designs.md#1, spec/kai.md, spec/grove-releases.md#4, spec/podgrouper.md#9, crds/kai-v0.12.0
+# to v0.17.0.
 
 
 # The KAI Scheduler, v0.12 and newer: all of its objects. Source: spec/kai.md.
@@ -38,14 +37,14 @@ class _Kai(Scheduler):
         items, placements = source.inventory.items, source.placements
         topologies = scheduler_topologies(source)
         findings = [*topologies.findings]
-        # What nothing of the input needs is not imported: the import of podgroups takes 18 million instructions, a run
-        # of ten workloads 273 (valgrind --tool=cachegrind, Python 3.11).
+        # Import only modules that the input needs: the import of podgroups takes 18 million instructions, and a run of
+        # ten workloads 273 (valgrind --tool=cachegrind, Python 3.11).
         if any(items.of_kind(*kind.key) for kind in (TOPOLOGY, PODGROUP)):
             from packwise.schedulers.kai.users_objects import check_users_objects
 
             findings += check_users_objects(source, topologies.generated)
         groups: list[Generated] = []
-        # Where none are rendered, KAI may refuse those that others make.
+        # If packwise renders none, KAI may refuse those that other components create.
         is_judged = _is_grouped if source.settings.emits(PODGROUP.name) else _is_suspect
         judged = [placement for placement in placements if is_judged(placement.node)]
         if judged:

@@ -130,7 +130,7 @@ def _origins(node: Node) -> Mapping[FieldPath, Origin]:
 def _podgroup_findings(value: Mapping[str, Value], placement: Placement, source: SchedulerInput) -> Iterator[Finding]:
     """KAI's refusals of the PodGroup `value` of a gang, and the fields that it ignores."""
     rendered = source.settings.emits(PODGROUP.name, by_default=placement.emit_by_default)
-    # The cluster's own CRD judges it where all rendered objects are judged.
+    # The cluster's own CRD checks it together with all rendered objects.
     by_crd = source.definitions.of_kind(*PODGROUP.key) is not None
     for order, problem in enumerate(podgroup_problems(value, suited_versions(source), schema=not by_crd)):
         if problem.effect is Effect.REFUSED:

@@ -228,7 +228,7 @@ def _parts(gang: GangJob) -> Iterator[GangPart]:
     yield whole.replace(pods=len(gang.job.pods), members=model.members or 0)
     inner: dict[str, int] = {}
     for each in model.sets:
-        # Parents are listed first; a clique and a replica of its group may have one name.
+        # Parents are listed first. A clique and a replica of its group may have the same name.
         depth = 1 if each.parent is None else inner.get(each.parent, 0) + 1
         is_leaf = each.members is not None
         if not is_leaf:

@@ -144,9 +144,9 @@ def objects_of(value: Value) -> Iterator[Mapping[str, Value]]:
     if isinstance(raw, dict):
         for field, kind in _KINDS.items():
             if field in raw:
-                # That the kind was listed is known even where there is none of it.
+                # An empty list also shows that the kind was listed.
                 yield {"kind": f"{kind}List"}
-            # The API server's client leaves the kind of listed objects out.
+            # The API server's client omits the kind of listed objects.
             yield from ({"kind": kind, **entry} for entry in mappings(raw.get(field)))
     elif isinstance(items, list) and str(value.get("kind", "")).endswith("List"):
         kind = str(value["kind"]).removesuffix("List")
@@ -166,7 +166,7 @@ def read_snapshot(objects: Iterable[Mapping[str, Value]]) -> Snapshot:
     for value in listed:
         kind, version = str(value.get("kind")), value.get("apiVersion")
         if isinstance(version, str) and not version.startswith(_GROUPS.get(kind, "")):
-            # Other schedulers have kinds of these names too.
+            # Other schedulers have kinds with the same names.
             continue
         by_kind.setdefault(kind, []).append(value)
     nodes = sorted((_node(value) for value in by_kind.get("Node", ())), key=lambda node: node.name)
@@ -265,7 +265,7 @@ def _pod(
     pod, _ = read_pod(name, Manifest(namespace, spec, labels, annotations), known)
     bound, selected = bindings.get((namespace, name), ("", ()))
     if labels.get("app") == _RESERVATION:
-        # It holds a GPU for the pods that share it, which are counted themselves.
+        # It reserves a GPU for the pods that share it, and these are counted themselves.
         pod = pod.replace(request=tuple(entry for entry in pod.request if entry[0] != GPU))
     groups = [text for key, text in sorted(labels.items()) if key == _GPU_GROUP or key.startswith(f"{_GPU_GROUP}/")]
     return BoundPod(
@@ -354,7 +354,7 @@ def _share(spec: Mapping[str, Value], resource: str, unit: int) -> Share:
 def _number(value: Value) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return 0.0
-    # More than a float holds is as good as without end.
+    # A value beyond a float is unlimited.
     return float(max(-_ENDLESS, min(value, _ENDLESS)))
 
 
@@ -399,7 +399,7 @@ def add_notes(gangs: Sequence[GangJob], scene: Scene, snapshot: Snapshot) -> tup
     """Return the gangs with notes on decisions of the cluster that the answer ignores."""
     known = existing_queues(scene.queues)
     common = tuple(_common_notes(gangs, snapshot))
-    # Each node pool has a scheduler of its own.
+    # Each node pool has its own scheduler.
     pools = {gang.job.pool for gang in gangs}
     rivals = {pool: _rivals([gang for gang in gangs if gang.job.pool == pool], known) for pool in pools}
     return tuple(

@@ -108,7 +108,7 @@ def topology_problems(
     `of_rules` is the value printed in texts about all levels. Older API servers print their type instead.
     """
     problems = list(_spec_problems(value.get("spec")))
-    # The API server evaluates the rules once all values have the shape that these expect.
+    # The API server evaluates the rules after all values have the right shape.
     if all(problem.cause is not Cause.TYPE for problem in problems):
         keys_before = None if before is None else node_labels(before)
         problems += _rule_problems(node_labels(value), keys_before, minor, of_rules)
@@ -198,7 +198,7 @@ RULES = (REFUSED,)
 def scheduler_topologies(source: SchedulerInput) -> SchedulerObjects:
     """Return the Topologies of all topologies. Ones that KAI refuses are omitted if this is not an error."""
     if source.cluster.schedulers is not None and source.cluster.revision.topology_backends:
-        # Only one API lets others keep the scheduler's objects.
+        # Only one API allows other owners of the scheduler's objects.
         from packwise.schedulers.kai.references import referenced_topologies
 
         return referenced_topologies(source, source.cluster.schedulers)
@@ -272,9 +272,9 @@ def judge_topology(value: Mapping[str, Value], source: SchedulerInput) -> Verdic
     return judge_object(
         value,
         source.definitions.of_kind(*TOPOLOGY.key),
-        # What was run beside an operator that makes Topologies had an API server that prints the type.
+        # The answers with an operator that creates Topologies come from an API server that prints the type.
         lambda: [problem.replace(stage=None) for problem in topology_problems(value, of_rules="array")],
-        # A GitOps tool creates it anew, so that nothing need be the same as before.
+        # A GitOps tool creates it again, so every field may differ.
         before=None if source.settings.gitops else source.inventory.before(value),
     )
 

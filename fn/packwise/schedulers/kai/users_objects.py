@@ -115,7 +115,7 @@ def check_users_objects(source: SchedulerInput, rendered: Iterable[Generated]) -
 
 
 def _findings(item: KubeObject, problems: Iterable[Problem], settings: TopologyRender) -> Iterator[Finding]:
-    # A field that only some versions know is wrong where the user says that such a version runs.
+    # A field that only some versions know is wrong if the user sets such a version.
     unknown = Severity.ERROR if settings.unknown_fields == "Error" else Severity.WARNING
     rule = REFUSED if item.kind == PODGROUP.name else TOPOLOGY_REFUSED
     for order, problem in enumerate(problems):

@@ -237,7 +237,7 @@ class Search:
 
     def _pods(self, tree: Tree, allowed: frozenset[int], state: State, fixed: frozenset[str]) -> list[Outcome | None]:
         """Return the outcomes of a group of pods. They are tried one by one, and pods without room are skipped."""
-        # Of pods that are all alike, only their number in each domain counts, and no finer domain is chosen later.
+        # For equal pods, only their number in each domain counts, and no finer domain is chosen later.
         is_simple = self.is_partial or (len(self._scene.shapes) == 1 and self._keys <= fixed)
         ends: dict[Outcome | None, None] = {}
         seen: set[tuple[State, tuple[int, ...]]] = set()
@@ -273,7 +273,7 @@ class Search:
         kinds: set[tuple[object, ...]] = set()
         for index in sorted(allowed):
             if index not in touched:
-                # Nodes that differ only in labels which no other node has are alike until one of them is touched.
+                # Nodes that differ only in unique labels are equal until one of them is used.
                 if self._kinds[index] in kinds:
                     continue
                 kinds.add(self._kinds[index])
@@ -410,7 +410,7 @@ def _common_domains(outcomes: Sequence[Outcome]) -> dict[str, str]:
     for outcome in outcomes[1:]:
         domains = dict(outcome.domains)
         common = {name: value for name, value in common.items() if domains.get(name) == value}
-    # Of several domains that are alike any one may be chosen.
+    # Any of several equal domains may be chosen.
     return {name: value for name, value in common.items() if value}
 
 

@@ -32,7 +32,7 @@ class _Kueue(Scheduler):
         writes = source.settings.emits(KUEUE_TOPOLOGY.emit_word)
         generated, refused = objects.render_objects(source, release) if writes else ([], [])
         jobs = podsets.jobs_of(items)
-        # Kueue sees the pods or Jobs of these, and no webhook judges their templates.
+        # Kueue sees the pods or Jobs of these objects, and no webhook checks their templates.
         owners = [podsets.with_single_pods(owner) for owner in podsets.owners_of_queued(items)]
         findings = (
             *refused,
@@ -44,7 +44,7 @@ class _Kueue(Scheduler):
             *ignored.check_keys(items, named),
             *ignored.check_ignored(items, jobs, release, source.settings.kai_name),
         )
-        # What is said of a part of another object is said of that.
+        # Report a problem in a part of another object at that object.
         wrapped = {id(job.item): job.wrapped for job in (*jobs, *owners) if job.wrapped is not None}
         findings = tuple(
             finding if (part := wrapped.get(id(finding.subject))) is None else part.finding(finding)

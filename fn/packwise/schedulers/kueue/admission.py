@@ -114,7 +114,7 @@ def _spec_problems(
     for name in ("initContainers", "containers"):
         yield from _containers(new.get(name), old.get(name), (*path, name), f"{field}.{name}")
     for name in _SHAPE:
-        # The API server keeps no difference between absent and empty.
+        # The API server does not distinguish absent from empty.
         if (new.get(name) or None) != (old.get(name) or None):
             at = (*path, name) if name in new else path
             message = f"{name} cannot change while Kueue manages the workload"
@@ -725,7 +725,7 @@ def _spark_memory(review: _Review) -> Iterator[Problem]:
             memory = value_at(review.value, "spec", role, field)
             if isinstance(memory, str) and not re.fullmatch(_SPARK_MEMORY, memory.strip().lower()):
                 message = f'must be a number with a unit of Spark, such as "512m" or "2g"; got "{memory}"'
-                # The text of the webhook was not read.
+                # The text of this webhook is not known.
                 yield Problem(("spec", role, field), message)
 
 

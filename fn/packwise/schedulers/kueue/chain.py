@@ -211,7 +211,7 @@ class Chain:
         """Return `; did you mean "x"?` for the namespace's LocalQueue that is a typo away, or ""."""
         near = dict.fromkeys((namespace, "")) if namespace else self._local_queue_names
         lists = [self._local_queue_names.get(each, ()) for each in near]
-        # Among more names than these nobody looks for the nearest one.
+        # With more names than this, the nearest one is not searched.
         return near_miss(name, sum(map(tuple, lists), ())) if sum(map(len, lists)) <= MOST_COMPARED else ""
 
     def cluster_queue(self, name: str, namespace: str) -> ClusterQueue | None:

@@ -165,7 +165,7 @@ def _cluster_queue(name: str, value: Mapping[str, Value], checks: KnownChecks) -
         name=name,
         groups=groups,
         quotas=_quotas(spec),
-        # v1beta1 calls the name of the cohort otherwise.
+        # v1beta1 has another name for the field of the cohort.
         cohort=text_at(spec, "cohortName") or text_at(spec, "cohort"),
         selector=read_selector(selector) if isinstance(selector, dict) else None,
         stopped=text_at(spec, "stopPolicy") in _HOLDS,

@@ -63,9 +63,9 @@ def topology_mismatch(
             return ""
         return f'Flavor "{name}" supports only TopologyAwareScheduling'
     if levels is None:
-        # A group that covers nothing that the pods request only adds quota.
+        # A group that covers no requested resource only adds quota.
         return f'Flavor "{name}" does not support TopologyAwareScheduling' if is_overlapping else ""
-    # A pod set that asks by the value "false" names no level.
+    # A pod set with the value "false" names no level.
     names_none = not request.levels and not request.unconstrained
     if names_none or any(level not in levels for level in request.levels):
         return f'Flavor "{name}" does not contain the requested level'
@@ -125,7 +125,7 @@ def flavor_mismatch(
     if flavor.value is None:
         return missing_flavor(flavor.name)
     requested = container_requests(pods.pod_spec)
-    # Pods without any request may get some from a LimitRange.
+    # Pods without any request may get one from a LimitRange.
     is_overlapping = not requested or not group.covered.isdisjoint(requested)
     levels = None if flavor.topology is None else flavor.levels or ()
     mismatch = topology_mismatch(

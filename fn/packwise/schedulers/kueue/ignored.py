@@ -59,7 +59,7 @@ SCHEDULER = Rule(
 RULES = (KEY, UNCHECKED, PODS, SCHEDULER)
 """Rules of errors that no component reports."""
 
-# Kueue's labels and annotations, and where it reads them of each kind of workload.
+# Kueue's labels and annotations, and the places in which it reads them for each kind of workload.
 
 _KUEUE = "Kueue"
 _KINDS = tuple(kind for kind in WORKLOAD_KINDS.values() if kind.integration is not None)
@@ -141,12 +141,12 @@ def _keys_of(
     for part in parts:
         for place in key_places(item.value, part):
             for rule, problem in key_problems(place, _TABLE, lambda key, _place: _other_releases(key, release)):
-                # A copy beside the label that counts does no harm.
+                # A copy of the effective label does no harm.
                 if not (is_queued and part.path != owner and problem.path[-1] == QUEUE_NAME):
                     yield Finding.about(problem, item, rule)
 
 
-# Requests that nobody checks, or that another scheduler would read.
+# Requests that no component checks, or that another scheduler would read.
 
 _UNCHECKED = tuple(kind for kind in WORKLOAD_KINDS.values() if kind.integration in (Integration.PODS, Integration.JOBS))
 """Kinds whose pod template no webhook of Kueue checks. Kueue checks their pods or Jobs."""
@@ -201,7 +201,7 @@ def _owners(index: Index, jobs: Sequence[KueueJob]) -> Iterator[_Owner]:
     sets = {id(job.item): job.sets for job in jobs}
     for kind in WORKLOAD_KINDS.values():
         for item in index.of_kind(*kind.key) if kind.integration is not None else ():
-            # The pod sets of a TrainJob stand in its runtime.
+            # The pod sets of a TrainJob are in its runtime.
             own = [each.template.path for each in sets.get(id(item), ()) if not each.template.suffix]
             yield _owner(item, kind, [each.path for each in kind.templates] if kind in _UNCHECKED else own)
 
@@ -213,7 +213,7 @@ def _owner(item: KubeObject, kind: WorkloadKind, pods: Sequence[FieldPath]) -> _
     parts = {path: _JobPart(path, mapping(item.get(path))) for path in paths}
     specs: list[tuple[FieldPath, Mapping[str, Value]]] = []
     for path in pods:
-        # Spark's roles have their annotations beside the rest.
+        # Spark's roles have their annotations outside the pod template.
         is_metadata = path[-1:] == ("metadata",)
         above = path[:-1] if is_metadata else path
         for length in range(1, len(above)):
@@ -283,7 +283,7 @@ def _pod_groups(index: Index) -> Iterator[Finding]:
         if name:
             groups.setdefault((item.namespace or "", name), []).append(item)
     for (_, name), pods in groups.items():
-        # Pods with a generated name have none here.
+        # Pods with a generated name have no name here.
         unique = {pod.name or position: pod for position, pod in enumerate(pods)}
         yield from _unlike_pods(sorted(unique.values(), key=lambda pod: pod.name), name)
 

@@ -128,7 +128,7 @@ def _pod_group(name: str, pods: Sequence[KueueJob], release: KueueRelease, prior
     for pod in kept:
         for each in pod.sets:
             roles.setdefault(_role(each.pod_spec), []).append(each)
-    # Annotations are not part of the role: those of its first pod count for all.
+    # Annotations are not part of the role. The annotations of its first pod count for all.
     sets = [replace(members[0], name=role, count=len(members)) for role, members in roles.items()]
     queued = _queued_job(pods[0], name, sets, release, priorities)
     reason = queued.no_workload
@@ -189,7 +189,7 @@ def _missing_class(job: KueueJob, priorities: JobPriorities) -> NoWorkload | Non
 def _pod_set(each: KueuePodSet, release: KueueRelease, least: int | None) -> PodSet:
     annotations = each.template.annotations
     request = None if unread_annotation(annotations, release) else read_request(annotations, release)
-    # Kueue admits fewer pods only if there is room between the two numbers.
+    # Kueue admits fewer pods only if there is a range between the two numbers.
     fewer = least if least is not None and 0 < least < each.count else None
     return PodSet(
         each.name,

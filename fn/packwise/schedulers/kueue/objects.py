@@ -96,7 +96,8 @@ def _check_versions(index: Index, release: KueueRelease) -> Iterator[Finding]:
     served = KUEUE_TOPOLOGY.api_version
     message = f'must be "{served}"; {release.name} no longer serves "{_OLD_VERSION}"'
     for key, items in index.by_kind.items():
-        # Of other kinds the version alone is no remedy: fields have other names, as `cohort` of a ClusterQueue.
+        # For other kinds, another version is not sufficient, because fields have other names, such as `cohort` of a
+        # ClusterQueue.
         proposed = served if key in (KUEUE_TOPOLOGY.key, RESOURCE_FLAVOR.key) else None
         for item in items if key[0] == KUEUE_TOPOLOGY.group else ():
             if item.api_version == _OLD_VERSION:
@@ -194,7 +195,7 @@ def _level_rules(
     labels: Sequence[str], before: Sequence[str], release: KueueRelease, *, is_new: bool
 ) -> Iterator[Problem]:
     if not is_new and list(labels) != list(before):
-        # A release that lets levels change wants the hostname to be the lowest one, before and after.
+        # A release that allows changes of levels requires the hostname to be the lowest level, before and after.
         ends = [each[-1:] == [HOSTNAME] for each in (list(labels), list(before))]
         if not release.mutable_levels:
             message = (
@@ -403,7 +404,7 @@ def _topology(known: KnownTopology) -> dict[str, Value]:
 
 
 def _judge(value: Mapping[str, Value], source: SchedulerInput, release: KueueRelease) -> tuple[Problem, ...]:
-    # A GitOps tool creates it anew, so that nothing need be the same as before.
+    # A GitOps tool creates it again, so every field may differ.
     before = None if source.settings.gitops else source.inventory.before(value)
     own = partial(topology_problems, value, before, release)
     return judge(value, source.definitions.of_kind(*KUEUE_TOPOLOGY.key), own, before=before).problems

@@ -171,7 +171,7 @@ def _spark(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]
     for role in ("driver", "executor"):
         part = mapping_at(value, "spec", role)
         base = mapping_at(part, "template", "metadata")
-        # The annotations of the role count before those of its pod template.
+        # The annotations of the role override those of its pod template.
         annotations: dict[str, Value] = {**mapping(base.get("annotations")), **mapping(part.get("annotations"))}
         metadata: dict[str, Value] = {"annotations": annotations, "labels": part.get("labels")}
         count = 1 if role == "driver" else integer(part.get("instances"), 0)

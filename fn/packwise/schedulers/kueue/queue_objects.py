@@ -67,7 +67,7 @@ def check_queue_objects(source: SchedulerInput, release: KueueRelease) -> Iterat
         definition = source.definitions.of_kind(*kind.key)
         for item in source.inventory.items.of_kind(*kind.key):
             if definition is None and item.api_version.rpartition("/")[2] not in own.schemas:
-                # Another rule reports versions that no API server has.
+                # Another rule reports versions that do not exist.
                 continue
             before = source.inventory.before(item.value)
             verdict = judge(item.value, definition or own, tuple, before=before)
@@ -81,14 +81,14 @@ def check_queue_objects(source: SchedulerInput, release: KueueRelease) -> Iterat
                 yield Finding.about(problem, item, REFUSED, order=order)
             for problem in dropped:
                 renamed = _with_new_name(problem, item)
-                # A release that packwise does not know may have brought a field that looks like no other.
+                # An unknown release may have a new field that is not similar to any other.
                 is_sure = renamed is not problem or "did you mean" in problem.message or item.api_version == _OLD
                 severity = unknown if is_sure or definition is not None else Severity.WARNING
                 yield Finding.about(renamed, item, DROPPED, severity=severity)
             yield from verdict.unchecked
     for item in source.inventory.items.of_kind(*LOCAL_QUEUE.key):
         spec = mapping(item.get("spec"))
-        # A misspelt field is one cause, which is reported above.
+        # A misspelt field is one cause, and is reported above.
         if not spec.get("clusterQueue") and not any(name.casefold() == "clusterqueue" for name in spec if spec[name]):
             path = ("spec",) if "spec" in item.value else ()
             message = "the LocalQueue names no `clusterQueue`, and its jobs wait forever"
@@ -104,7 +104,7 @@ def _with_new_name(problem: Problem, item: KubeObject) -> Problem:
     return problem.replace(message=message)
 
 
-# Patterns, and the rules in CEL. Their texts are those of API servers from about v1.35 on.
+# Patterns and CEL rules. Their texts are those of API servers since about v1.35.
 
 _SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 _AMOUNT = (
@@ -133,7 +133,7 @@ _PATTERNS: tuple[tuple[tuple[str, ...], str, str], ...] = (
 def _broken_patterns(item: KubeObject) -> Iterator[Problem]:
     for steps, pattern, title in _PATTERNS:
         for path, value in _texts_at(item.value, steps):
-            # Python writes a flag first.
+            # Python requires a flag at the start.
             own = f"(?i){pattern.replace('(?i)', '')}" if "(?i)" in pattern else pattern
             if re.fullmatch(own.removesuffix("$"), value) is None:
                 field = format_path(path)
@@ -264,7 +264,7 @@ def _group_problems(spec: Mapping[str, Value], parent: str, *, has_parent: bool)
         covered = [text(each) for each in entries(group.get("coveredResources"))]
         for position, flavor in mappings_by_place(group.get("flavors")):
             at = (*path, "flavors", position)
-            # What is beyond the covered resources, the webhook does not look at.
+            # The webhook ignores resources that are not covered.
             quotas = mappings_in_place(flavor.get("resources"))[: len(covered)]
             yield from _order_problems((*at, "resources"), [text(quota.get("name")) for quota in quotas], covered)
             for index, quota in enumerate(quotas):
@@ -433,7 +433,7 @@ def _check_flavors(spec: Mapping[str, Value], old: Mapping[str, Value]) -> Itera
                     format_path(at), ErrorType.NOT_SUPPORTED, flavor, f"supported values: {supported}"
                 )
                 message = f'must be a flavor of the ClusterQueue; got "{flavor}"'
-                # Go's set has no order, so that of several flavors no text is the exact one.
+                # Go's sets have no order, so no text about several flavors is exact.
                 yield refusal(at, message, error) if len(known) == 1 else Problem(at, message, stage=Stage.WEBHOOK)
 
 

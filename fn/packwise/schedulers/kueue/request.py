@@ -234,7 +234,7 @@ def _entries(text: str) -> tuple[SliceLayer, ...] | str:
     except json.JSONDecodeError:
         return _json_error(text)
     except (RecursionError, ValueError):
-        # Go reads deeper and longer than Python does; no layer is either.
+        # Go reads deeper and longer texts than Python does. No layer is that large.
         value = [[]]
     if value is None:
         return ()
@@ -270,7 +270,7 @@ def _layer(entry: Value) -> SliceLayer | str:
         return unmarshal_error(entry, f"v1beta2.{_ENTRY}")
     level, size = "", 0
     for name, value in entry.items():
-        # Go takes the name of a field in letters of any case.
+        # Go reads field names without regard to case.
         if value is None:
             continue
         if name.casefold() == "topology":

@@ -183,7 +183,7 @@ def _without_nodes(items: Iterable[KubeObject], chain: Chain) -> Iterator[Findin
         labels = mapping(item.get("spec.nodeLabels"))
         if item.get("spec.topologyName") is None or chain.nodes.matching_nodes(labels):
             continue
-        # Nodes without these labels are of another cluster, or samples.
+        # Nodes without these labels belong to another cluster, or are samples.
         carriers = chain.nodes.count_carriers(labels)
         if carriers:
             message = (
@@ -224,7 +224,7 @@ def _check_job(
         refusals = _Admission(job, queue, chain, release).findings(counts_all=counts_all)
         first: dict[tuple[FieldPath, str], Finding] = {}
         for each, reasons in refusals:
-            # Pod sets of one cause, which stands at one place, are one finding.
+            # Pod sets with the same cause at one place are one finding.
             first.setdefault((each.path, reasons), each)
         if not first:
             accepted.add(demand)
@@ -344,7 +344,7 @@ class _Admission:
             if uncovered and counts_all:
                 yield self._coverage_finding(sets, uncovered)
                 continue
-            # Pods without any request may get some from a LimitRange, of any resource.
+            # Pods without any request may get one from a LimitRange, for any resource.
             groups = [each for each in self._queue.groups if not requests or not each.covered.isdisjoint(requests)]
             refusals = (refusal for group in groups if (refusal := self._refusal(sets, group, requests)) is not None)
             yield from islice(refusals, 1)
@@ -405,7 +405,7 @@ class _Admission:
             reasons += [self._excess(flavor, name, requests[name]) for name in excess]
             accepts = accepts or not excess
         if accepts or not group.flavors:
-            # Only where there is no other flavor is it known which one they use.
+            # It is certain which flavor they use only if there is no other.
             for name in wanted if len(matching) == 1 else ():
                 key = matching[0].name, name
                 self._used[key] = self._used.get(key, 0) + least[name]

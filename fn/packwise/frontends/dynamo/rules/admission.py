@@ -146,7 +146,7 @@ def _names(at: Subject) -> Iterator[Problem]:
 
 def _types(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
-        # v1alpha1 takes any word.
+        # v1alpha1 accepts any word.
         if component.type and component.type not in _TYPES and not at.graph.is_alpha:
             message = f'must be one of {list_known(_TYPES)}; got "{component.type}"'
             yield Problem(component.path("type"), message, stage=Stage.SCHEMA)
@@ -229,7 +229,7 @@ def _length(at: Subject) -> Iterator[Problem]:
 
 
 def _provider(at: Subject) -> Iterator[Problem]:
-    # A graph that was read from a cluster has it from the operator.
+    # In a graph from a cluster, the operator has set it.
     if PROVIDER in at.graph.annotations and not at.is_export:
         message = "must not be set: only the operator sets this annotation"
         text = "may only be materialized by the Dynamo operator"
@@ -255,7 +255,7 @@ def _backend(at: Subject) -> Iterator[Problem]:
         path = component.path("podTemplate", "spec", "containers")
         first = component.backends[0]
         if len(component.backends) > 1:
-            # What the graph says settles it.
+            # The value in the graph decides.
             if at.graph.backend:
                 continue
             message = f"the command runs several backends: {list_known(component.backends)}"

@@ -264,7 +264,7 @@ _LPX = "lpx"
 def _lacks(at: Subject) -> Iterator[Problem]:
     """Report missing versions as the webhook does: for new components and for changed images or versions."""
     if not at.is_new and at.before is None:
-        # The webhook passes over what was there before.
+        # The webhook ignores components that existed before.
         return
     before = {} if at.before is None else {component.name: component for component in at.before.components}
     for component in at.graph.components:

@@ -180,7 +180,7 @@ def run(nodes: Iterable[Node], subject: object, context: Context) -> list[tuple[
             paths_by_text[text] = {problem.path}
             problems.append((rule, problem))
         elif problem.path not in paths_by_text[text]:
-            # Another place in the file, which the operator's text covers already.
+            # A different place in the file, which the operator's text covers already.
             paths_by_text[text].add(problem.path)
             problems.append((rule, problem.replace(operator_message=None, stage=None)))
     return problems

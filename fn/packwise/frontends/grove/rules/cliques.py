@@ -80,7 +80,7 @@ def _any_clique(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
 
 
 def _any_clique_without_text(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
-    # Grove's HEAD panics before it can say so.
+    # Grove's HEAD panics before it can report this.
     for problem in _any_clique(pcs, context):
         yield problem.replace(operator_message=None, stage=None)
 
@@ -720,7 +720,7 @@ def _scope(reference: _Reference, _context: Context) -> Iterator[Problem]:
 
 
 def _filters(sharing: _Sharing, _context: Context) -> list[_Reference]:
-    # The operator looks at them when it has been through all entries.
+    # The operator checks them after all entries.
     return [
         reference
         for reference in _references(sharing, _context)

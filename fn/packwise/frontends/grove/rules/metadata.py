@@ -83,7 +83,7 @@ def _owners(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
         for key in ("apiVersion", "kind", "name", "uid"):
             value = owner.get(key)
             text = "version must not be empty" if key == "apiVersion" else "must not be empty"
-            # Of an apiVersion the group may be empty, the version may not.
+            # The group of an apiVersion may be empty, but the version may not.
             if not isinstance(value, str) or not (value.split("/")[-1] if key == "apiVersion" else value):
                 shown = value if isinstance(value, str) else ""
                 yield invalid((*path, index, key), shown, text, text, field=f"metadata.ownerReferences.{key}")
@@ -211,7 +211,7 @@ def _member(member: _Member, _context: Context) -> Iterator[Problem]:
     length = _length(pcs, group, clique)
     if length <= MAX_COMBINED_LENGTH:
         return
-    # An unnamed group is left out of the operator's text.
+    # The operator's text omits an unnamed group.
     named = f", PodCliqueScalingGroup '{group}', or PodClique" if group else " or PodClique"
     text = f"combined resource name length {length} {_LIMIT} PodCliqueSet '{pcs}'{named} '{clique}'"
     message = _own_text(length, pcs, group, clique)
@@ -237,10 +237,9 @@ GROUP_NAME_LENGTH = (
 """Rules of each member of a scaling group."""
 
 
-# The annotations that ask for multi-node NVLink: grove.io/auto-mnnvl, and grove.io/mnnvl-group after it.
-#
-# The first webhook reads auto-mnnvl of the PodCliqueSet, alpha.8's both of it and its cliques, later ones mnnvl-group
-# of these and of scaling groups. Source: spec/grove.md#r46, #u13; spec/grove-releases.md#2.1, #2.2.
+# The annotations that request multi-node NVLink: grove.io/auto-mnnvl, and later grove.io/mnnvl-group. The first webhook
+# reads auto-mnnvl of the PodCliqueSet. alpha.8 reads both on the PodCliqueSet and its cliques. Later ones read
+# mnnvl-group there and on scaling groups. Source: spec/grove.md#r46, #u13; spec/grove-releases.md#2.1, #2.2.
 
 
 _AUTO = "grove.io/auto-mnnvl"

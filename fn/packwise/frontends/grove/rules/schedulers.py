@@ -159,7 +159,7 @@ def _constraints(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
 
 
 def _volcano_queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
-    # It looks no further than the first constraint.
+    # The operator checks only the first constraint.
     if scheduler_of(pcs, context) != VOLCANO or pcs.is_constrained:
         return
     own, path = pcs.annotations.get(VOLCANO_QUEUE, "").strip(), ("metadata", "annotations", VOLCANO_QUEUE)

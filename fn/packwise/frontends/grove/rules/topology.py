@@ -434,7 +434,7 @@ def _exists(packed: _Packed, context: Context) -> Iterator[Problem]:
     name, known = packed.name, sorted(context.topologies)
     if not name or name in context.topologies:
         return
-    # The place that names it, though the operator always names the set's own field.
+    # The place that names the topology, although the operator always names the set's own field.
     place = next(p for p in packed.places if p.constraint is not None and p.constraint.topology_name is not None)
     message = f'must name an existing ClusterTopologyBinding; got "{name}"; known: {list_known(known)}'
     text = f"ClusterTopologyBinding {go_quote(name)} not found"
@@ -523,7 +523,7 @@ class _DesignConstraints(Record):
 
 def _design_constraints(pcs: PodCliqueSet, context: Context) -> tuple[_DesignConstraints, ...]:
     name = resolve_topology(pcs, context.revision)
-    # A constraint without a domain demands nothing: the designs let it be left out.
+    # A constraint without a domain has no effect, because the domain is optional in the designs.
     constraints = tuple(constraint for constraint in constraints_at(pcs) if constraint.domain)
     topology = context.topologies.get(name, ClusterTopology(name, ())) if context.enabled and name else None
     return (_DesignConstraints(pcs, constraints, topology),)

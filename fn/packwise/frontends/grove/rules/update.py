@@ -153,7 +153,7 @@ class GroupChange(Record):
 
 
 def _group_changes(update: Update, context: Context) -> Iterable[GroupChange]:
-    # With another number of groups the operator looks no further.
+    # If the number of groups changes, the operator checks nothing more.
     if len(update.old.groups) == len(update.new.groups):
         old = {group.name: group for group in update.old.groups}
         for at in groups_of(update.new, context):
@@ -298,7 +298,7 @@ def _trouble(old: PodCliqueSet, revision: Revision) -> str | None:
 
 
 def _trouble_of(update: Update, context: Context) -> str | None:
-    # The webhook is asked about changes only: where nothing tells of one, an old workload stays as it is.
+    # The webhook runs only for changes. If no change is known, an old workload stays as it is.
     return None if update.old is update.new else _trouble(update.old, context.revision)
 
 

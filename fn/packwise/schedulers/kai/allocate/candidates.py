@@ -162,7 +162,7 @@ class Accounting:
         return list(chain.from_iterable(fitting))
 
     def _order_children(self, domain: Domain) -> list[Domain]:
-        # Children stand in order of their ids, which decides among equals.
+        # Children are in the order of their ids, which breaks ties.
         ordered = sorted(domain.children, key=lambda child: -self._ratio(child.idle))
         self._orders.children[domain] = ordered
         return ordered
@@ -231,7 +231,7 @@ class Scores:
 @lru_cache(maxsize=16)
 def _scores(count: int) -> tuple[int, ...]:
     """The scores of so many domains, in their order."""
-    # In floats, as KAI computes it: in whole numbers the quotient would differ where it is not exact.
+    # Compute in floats as KAI does, because an inexact quotient of whole numbers would differ.
     return tuple(int(((index + 1) / count) * _SCORES) * _SCORE for index in range(count))
 
 
@@ -344,7 +344,7 @@ def _fitting(
         if depth in ordered:
             fitting += accounting.fitting(ordered, depth)
         else:
-            # Above the start nothing is counted, so that only pods which ask for nothing fit.
+            # Nothing is counted above the start, so only pods without requests fit.
             above = sorted(tree.at(depth), key=lambda domain: domain.id)
             fitting += [domain for domain in above if accounting.fits(domain)]
     if pinned is None:
@@ -352,13 +352,11 @@ def _fitting(
     return [domain for domain in fitting if any(domain.is_within(bound) for bound in pinned)]
 
 
-# Why a node refuses a pod whatever room it has, and which node of a set KAI gives a pod.
-#
-# Source: spec/placement.md#5, KAI Scheduler, predicates plugin. The texts are KAI's, which takes those of Kubernetes'
-# plugins. KAI scores every node of the set anew for each pod. The order is the same as that by what a node has left
-# of the pod's main resource, least first: a node that takes a pod only moves forward, so that it stays the first
-# until it is full. Where it depends on other pods whether a node takes the pod, or GPUs are shared, the nodes are
-# looked at one by one.
+# The reasons for which a node refuses a pod whatever room it has, and the node of a set that KAI chooses for a pod. The
+# texts are KAI's, which copies those of Kubernetes' plugins. KAI scores every node of the set again for each pod. The
+# order equals the order by the rest of the pod's main resource, least first. A node that gets a pod only moves forward,
+# so it stays first until it is full. Nodes are checked one by one if GPUs are shared, or if a node's answer depends on
+# other pods. Source: spec/placement.md#5, KAI Scheduler, predicates plugin.
 
 
 _NO_MATCH = "node(s) didn't match Pod's node affinity/selector"
@@ -473,7 +471,7 @@ class _Order:
         self.main = GPU if is_gpu_pod(pod) else CPU
         idle = [node.idle.get(self.main, 0) for node in nodes if node.node.allocatable.get(self.main, 0)]
         self.most = max(idle, default=0)
-        # A node without the resource scores as the emptiest one does, or worse where all others are alike.
+        # A node without the resource scores as the emptiest one does, or worse if all others are equal.
         self._bare = self.most + (bool(idle) and min(idle) == self.most > 0)
 
     def key(self, node: NodeState) -> tuple[int, int, int, int, int, int]:
@@ -525,6 +523,6 @@ class Ranking:
             node = entry[-1]
             if node.fits(self._pod) and node.idle.get(self._order.main, 0) <= entry[2]:
                 return node
-            # What it has left is more than when it was listed: another entry lists it, after others.
+            # It has more left than when it was listed. Another entry lists it later.
             heappop(self._heap)
         return None

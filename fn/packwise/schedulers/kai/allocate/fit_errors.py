@@ -172,7 +172,7 @@ def _too_large(job: Job, pod: Pod, largest: Mapping[str, int]) -> str | None:
         if request.get(name, 0) <= largest.get(name, 0):
             continue
         word, unit = words.get(name, (name, " GB" if name == _STORAGE else ""))
-        # Of resources that are neither of these nor storage, KAI reads the bound as 0.
+        # KAI reads the limit of other resources, except storage, as 0.
         most = largest.get(name, 0) if name in words or name == _STORAGE else 0
         bound = (
             f"Max {word} resources available in a single node in the {pool} node-pool is topped at "

@@ -45,9 +45,8 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.scene import Job, LevelConstraint, Node, Pod, Scene, Share, SubGroupInfo
     from packwise.schedulers.kai.allocate.state import NodeState, Silent
 
-# The queues of a session: what the pods of each use, and which bound a job would exceed.
-#
-# A queue's use counts for all queues above it too. Source: spec/placement.md#9; KAI Scheduler, proportion plugin.
+# The queues of a session: the resources that the pods of each use, and the limit that a job would exceed. A queue's use
+# also counts for all queues above it. Source: spec/placement.md#9; KAI Scheduler, proportion plugin.
 
 MAX_QUEUE_DEPTH = 100
 """The largest depth of queues that counts. The use of a queue is added to each queue above it."""
@@ -642,7 +641,7 @@ class _Turns:
         self._order = {name: index for index, name in enumerate(used)}
         self._waiting: dict[str, list[tuple[int, int, int, JobTree]]] = {}
         self._ranks: list[tuple[tuple[float, float, int, str], int]] = []
-        # The turn at which the rank of a queue was last told: what was told before no longer counts.
+        # The turn at which the rank of a queue was last computed. Earlier ranks no longer count.
         self._told: dict[str, int] = {}
         self._turn = 0
         self._changed: set[str] = set()
@@ -661,7 +660,7 @@ class _Turns:
         queue = self._next_queue() if len(self._waiting) > 1 else next(iter(self._waiting))
         trees = self._waiting[queue]
         tree = heappop(trees)[-1]
-        # Jobs wait in queues that have none below: what one takes changes the rank of its own queue alone.
+        # Jobs wait in leaf queues, so a placed job changes only the rank of its own queue.
         self._changed.add(queue)
         if not trees:
             del self._waiting[queue]

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 
 # The domains of a topology, as a tree over the nodes that have all of its labels, and the levels that KAI tries.
-#
 # Source: spec/placement.md#4a, #4b, #4, spec/podgrouper.md#9.
 
 ROOT = "root"
@@ -93,7 +92,7 @@ class DomainTree:
         identifier = ""
         for depth, key in enumerate(self.topology.levels):
             identifier = f"{identifier}.{node.labels[key]}" if depth else node.labels[key]
-            # Values may hold dots: domains of the same id are one domain, whatever stands above them.
+            # Values may contain dots. Domains with the same id are one domain, whatever is above them.
             domain = self.by_depth[depth].get(identifier)
             if domain is None:
                 domain = self.by_depth[depth][identifier] = Domain(identifier, depth, path[-1])
@@ -177,7 +176,7 @@ def levels_of(topology: KaiTopology, constraint: LevelConstraint, sub_group: str
             return _unknown_level(topology, sub_group, kind, level)
     required, preferred = depths["required"], depths["preferred"]
     if required is not None and preferred is not None and preferred < required:
-        # The search from the finest level up ends at the required one, and never sees the other.
+        # The search from the finest level up ends at the required one, and never reaches the other.
         return _unknown_level(topology, sub_group, "preferred", constraint.preferred)
     finest = preferred if preferred is not None else required
     if finest is None:
@@ -224,9 +223,9 @@ class Neighbours:
         self._pods: Counter[tuple[int, str]] = Counter()
         self._by_id: dict[int, Pod] = {}
         self._ports: dict[str, Counter[HostPort]] = {}
-        # Terms of pods on nodes, by namespace: a pod that is to come must not be what they keep away.
+        # Anti-affinity terms of pods on nodes, by namespace. New pods must not match them.
         self._owned: dict[str, dict[AffinityTerm, _Values]] = {}
-        # What terms of pods to come select, kept from the first pod on that has the term.
+        # Counts of pods that terms of new pods select, kept from the first pod with the term.
         self._counted: dict[tuple[AffinityTerm, ...], _Values] = {}
         for pod in pods:
             self.change(pod, pod.node, 1)
@@ -271,7 +270,7 @@ class Neighbours:
         near = self._values(pod.rules.near)
         apart = [(term.topology_key, self._values((term,))) for term in pod.rules.apart]
         keeping_away = self._keeping_away(pod)
-        # The first of pods that want to be near each other goes anywhere.
+        # The first of several pods with affinity to each other can go anywhere.
         is_first = not +near and bool(pod.rules.near) and all(_selects(term, pod) for term in pod.rules.near)
 
         def refusal(node: Node) -> str:
@@ -323,7 +322,7 @@ def _selects(term: AffinityTerm, pod: Pod) -> bool:
 def _conflict(port: HostPort, other: HostPort) -> bool:
     if (port.port, port.protocol) != (other.port, other.protocol):
         return False
-    # Without an address, or with 0.0.0.0, a port is taken at every address.
+    # A port without an address, or with 0.0.0.0, is used at every address.
     is_any = not port.address.strip("0.") or not other.address.strip("0.")
     return is_any or port.address == other.address
 
@@ -561,7 +560,7 @@ class ClusterState:
         if pod.share is not None:
             memory = memory_of(pod.share, node.node)
             for number, group in enumerate(node.gpus_for(pod.share) or ()):
-                # A GPU that nobody uses yet becomes a group of its own.
+                # An unused GPU becomes a separate group.
                 taken.append((group or f"new-{len(self.placed)}-{number}", memory))
         self._shared.append(taken)
         self._change(pod, node, taken, -1)

@@ -51,7 +51,7 @@ def count_pods(request: PodRequest, free: Mapping[str, int]) -> tuple[int, str]:
     limit = ""
     for resource, amount in request:
         left = free.get(resource, 0)
-        # More can be in use than there is, for instance after a GPU has failed.
+        # More can be in use than exists, for example after a GPU has failed.
         count = left // amount if left > 0 else 0
         if least is None or count < least:
             least, limit = count, resource
@@ -152,7 +152,7 @@ class DomainTree:
 
     def leaves(self, request: PodRequest, leader: PodRequest | None, rules: NodeRules) -> tuple[Leaves, Excluded]:
         """Return the counts of all leaves for pods of `request`, with a leader beside them or without."""
-        # Kueue looks at taints, selectors and affinity only if leaves are nodes.
+        # Kueue checks taints, selectors and affinity only if leaves are nodes.
         key = (request, leader, rules if self.is_by_host else None)
         room = self._rooms.pop(key, None)
         if room is None:

@@ -311,7 +311,7 @@ class FlavorChoice:
                 continue
             lacking = wanted - self._quotas.available(queue.name, key)
             if lacking > 0:
-                # Beyond its nominal quota a queue may not end Workloads of others, by default.
+                # By default, a queue above its nominal quota may not preempt Workloads of others.
                 is_own = wanted <= self._quotas.nominal(queue.name, key)
                 mode = min(mode, Mode.SHORT if is_own else Mode.NO_FIT)
                 reasons.append(quota_shortage(name, flavor, lacking))

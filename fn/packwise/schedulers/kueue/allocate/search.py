@@ -123,7 +123,7 @@ def _plan(levels: Sequence[str], question: Question) -> _Plan | str:
     """Return the question in terms of the levels, or Kueue's message if they do not permit it."""
     asked, layers = question.topology, question.topology.layers
     key = asked.required or asked.preferred
-    # Slices without a level around them are looked for from the top, also if the pod set is unconstrained.
+    # Slices without a level around them are searched from the top, also if the pod set is unconstrained.
     only_slices = bool(layers) and key is None
     if key is None:
         key = levels[0] if only_slices else levels[-1]
@@ -140,7 +140,7 @@ def _plan(levels: Sequence[str], question: Question) -> _Plan | str:
         sizes=sizes,
         layers=layers if len(layers) > 1 else (),
         is_required=asked.required is not None,
-        # Kueue takes the fullest domains first if the pods name no level (TASProfileMixed).
+        # Kueue chooses the fullest domains first if the pods name no level (TASProfileMixed).
         is_spread=asked.unconstrained is True or only_slices or question.is_implied,
         leaders=int(question.leader is not None),
     )
@@ -334,7 +334,7 @@ def _several_domains(level: _Level, plan: _Plan, depth: int) -> list[int] | _Sho
             first = _best_fit(order, units.beside, units, left, plan.leaders)
         chosen.append(first)
         left -= level.slices_beside[first]
-        # Kueue goes on behind the first place, whichever domain it took.
+        # Kueue continues after the first place, whichever domain it chose.
         order = order[1:]
     else:
         # A domain without room for a slice adds nothing.

@@ -127,7 +127,7 @@ class Session:
         """Count pods in the flavor's tree and in all other trees with the same host."""
         own = self.trees.get(flavor)
         for name, tree in self.trees.items():
-            # Kueue counts what other flavors use of a host (TASHandleOverlappingFlavors).
+            # Kueue counts the use of a host by other flavors (TASHandleOverlappingFlavors).
             if name == flavor or (tree.is_by_host and (own is None or own.is_by_host)):
                 tree.take(pods, sign)
 
@@ -321,7 +321,7 @@ def admit_jobs(scene: Scene) -> Admitted:
         plans = [(index, name, session.plan(scene.jobs[index])) for index, name in heads]
         for index, name, plan in plans:
             if plan.answer.is_admitted and not session.still_fits(plan):
-                # Another job of the cycle took its place: it comes again in the next cycle.
+                # Another job of the cycle took its place, so it waits for the next cycle.
                 waiting[name].append(index)
                 continue
             if plan.answer.is_admitted:
