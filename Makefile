@@ -37,7 +37,8 @@ E2E_TOOLS := $(TOOLS)/kube-apiserver-$(call version,$(KUBERNETES))/kube-apiserve
   $(TOOLS)/argocd-$(call version,$(ARGOCD))/argocd \
   $(CRANE_BINARY)
 UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
-PROJECTS := pyproject.toml fn/krmfn/pyproject.toml --extra all
+# The image needs no solver, which is larger than everything else together.
+PROJECTS := pyproject.toml fn/krmfn/pyproject.toml $(addprefix --extra ,completion crds osmo patch)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 # What packwise imports of its libraries.
 RUN_WITH := annotated_types cel_expr_python jinja2 jsonpatch.py jsonpointer.py markupsafe pydantic pydantic_core shtab typing_extensions.py typing_inspection yaml

@@ -39,7 +39,7 @@ def test_each_is_an_extra_of_the_distribution(extra: Extra) -> None:
 
     (requirement,) = project["optional-dependencies"][extra.name]
     assert requirement.startswith(f"{extra.library}>=")
-    assert project["optional-dependencies"]["all"] == ["packwise[completion,crds,osmo,patch]"]
+    assert project["optional-dependencies"]["all"] == ["packwise[completion,crds,osmo,patch,solver]"]
 
 
 def test_without_any_of_them_everything_else_works(folder: Path) -> None:

@@ -122,7 +122,7 @@ def test_locks_agree_with_each_other_and_hold_what_the_project_asks_for() -> Non
     # Both distributions of the repository are built from it, and so in no lock.
     libraries = {re.split(r"[\[<>=]", requirement)[0] for requirement in asked} - {"krmfn", "packwise"}
     assert libraries <= set(development)
-    # The image does without what is not in `all`.
+    # The image does without the solver and without what only fleets on several machines need.
     assert libraries - {extra.library for extra in (DASK, FSSPEC, SOLVER)} <= set(runtime)
     assert runtime.items() | build.items() | native.items() <= development.items()
     assert [f"hatchling=={build['hatchling']}"] == project["build-system"]["requires"]
