@@ -42,6 +42,10 @@ PROJECTS := pyproject.toml fn/krmfn/pyproject.toml $(addprefix --extra ,completi
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 # What packwise imports of its libraries.
 RUN_WITH := annotated_types cel_expr_python jinja2 jsonpatch.py jsonpointer.py markupsafe pydantic pydantic_core shtab typing_extensions.py typing_inspection yaml
+# pydantic and PyYAML, with what pydantic needs: everything that packwise needs without an extra.
+LIBRARIES := annotated-types pydantic pydantic-core pyyaml typing-extensions typing-inspection
+DEMO := .cache/demo
+space := $() $()
 # The distributions of this repository: krmfn alone, and packwise, which carries it.
 DISTRIBUTIONS := ./fn/krmfn .
 
@@ -67,13 +71,17 @@ export RUSTFLAGS := --remap-path-prefix=$(CARGO_HOME)=/cargo
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' Makefile | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
 
+define CHECK_PYTHON
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "packwise needs Python 3.11 or newer; \"$(PYTHON)\" is $$($(PYTHON) --version 2>&1). Name another: make setup PYTHON=python3.13" >&2; exit 1; }
+@$(PYTHON) -c 'import ensurepip, venv' || { \
+	  echo "\"$(PYTHON)\" cannot make virtual environments: install its venv package (Debian: apt-get install python3-venv)" >&2; exit 1; }
+endef
+
 setup: $(READY) ## a virtual environment in .venv with packwise, krmfn and everything development needs
 
 $(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml $(wildcard $(addprefix $(NATIVE)/,src/*.rs Cargo.* pyproject.toml))
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "packwise needs Python 3.11 or newer; \"$(PYTHON)\" is $$($(PYTHON) --version 2>&1). Name another: make setup PYTHON=python3.13" >&2; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' || { \
-	  echo "\"$(PYTHON)\" cannot make virtual environments: install its venv package (Debian: apt-get install python3-venv)" >&2; exit 1; }
+	$(CHECK_PYTHON)
 	$(PYTHON) -m venv .venv
 # uv takes an eighth of pip's time. Where it cannot install, for it knows no index that is pip's own, pip does.
 	sed -n '/^uv==/,/# via/p' requirements-dev.lock > .venv/uv.lock
@@ -90,8 +98,16 @@ $(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml $(wildcar
 	@touch $(READY)
 	@echo "ready: $(BIN)/packwise"
 
-demo: setup ## render examples/ and say what came out and where it is
-	@$(BIN)/python examples/demo.py $(BIN)/packwise
+demo: $(DEMO)/.ready ## render an example and show the result, with the two libraries that packwise needs
+	@PYTHONPATH=fn $(DEMO)/bin/python examples/demo.py $(DEMO)/bin/python -m packwise
+
+$(DEMO)/.ready: requirements.lock
+	$(CHECK_PYTHON)
+	@echo "installing the libraries of packwise into $(DEMO), 40 MB"
+	@$(PYTHON) -m venv $(DEMO)
+	@awk '/^[a-z]/ {kept = /^($(subst $(space),|,$(LIBRARIES)))==/} kept' requirements.lock > $(DEMO)/libraries.lock
+	@$(DEMO)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $(DEMO)/libraries.lock
+	@touch $@
 
 test: setup ## run the tests, but those of `make test-slow`, and say of what is reported to users whether it has a case
 	$(BIN)/python -m pytest $(PROCESSES) -p tests.reports -m "not ($(SLOW))"

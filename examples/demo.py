@@ -1,4 +1,4 @@
-"""Renders the example next to this script and says what came out: examples/demo.py PATH-OF-PACKWISE."""
+"""Renders the example next to this script and says what came out: examples/demo.py COMMAND-OF-PACKWISE."""
 
 import difflib
 import re
@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-PACKWISE = sys.argv[1]
+PACKWISE = sys.argv[1:]
 INPUT, OUTPUT = Path("examples/disaggregated-inference"), Path("build/demo")
 
 
@@ -27,7 +27,7 @@ def diff(name: str) -> list[str]:
 shutil.rmtree(OUTPUT, ignore_errors=True)
 OUTPUT.parent.mkdir(exist_ok=True)
 say(f"$ packwise render {INPUT} -o {OUTPUT}")
-done = subprocess.run([PACKWISE, "render", str(INPUT), "-o", str(OUTPUT)], check=False)  # noqa: S603
+done = subprocess.run([*PACKWISE, "render", str(INPUT), "-o", str(OUTPUT)], check=False)  # noqa: S603
 if done.returncode != 0:
     sys.exit(done.returncode)
 
