@@ -1,4 +1,4 @@
-"""docs/how-to/extend.md, followed on a copy of the source: a rule, a setting, a command, a format, a release."""
+"""docs/how-to/extend.md on a copy of the source: rule, setting, command, format, workload, scheduler, release."""
 
 from __future__ import annotations
 
@@ -73,6 +73,14 @@ def edit(file: Path, before: str, after: str) -> None:
     text = file.read_text(encoding="utf-8")
     assert text.count(before) == 1, before
     file.write_text(text.replace(before, after), encoding="utf-8")
+
+
+def append(file: Path, start: str, entry: str) -> None:
+    """Add an entry at the end of the tuple that begins with the line `start`."""
+    before, line, after = file.read_text(encoding="utf-8").partition(f"\n{start}\n")
+    entries, end, rest = after.partition("\n)\n")
+    assert end, start
+    file.write_text(f"{before}{line}{entries}\n    {entry}{end}{rest}", encoding="utf-8")
 
 
 def run(
@@ -244,7 +252,7 @@ def test_a_release_is_a_record(source: Path) -> None:
     records = source / "packwise" / "revisions" / "grove.py"
     record = 'NEXT = GREP_244.replace(name="v9.9.9", releases=(), chosen_by_key=False, always_preferred=True)\n\n'
     edit(records, "RECORDS: tuple[Revision, ...] = (", f"{record}RECORDS: tuple[Revision, ...] = (")
-    edit(records, f'    {NEWEST_NAME},\n)\n"""Every', f'    {NEWEST_NAME},\n    NEXT,\n)\n"""Every')
+    append(records, "RECORDS: tuple[Revision, ...] = (", "NEXT,")
 
     before = run(source, "grep-244", "render", "-")
     after = run(source, "v9.9.9", "render", "-")
@@ -263,7 +271,7 @@ NEXT = {NEWEST_NAME}.replace(name="v9.9.9", releases=("v9.9.9",), workload_api="
 
 RECORDS: tuple[Revision, ...] = ("""
 
-NEXT_FIELDS = """
+NEXT_FIELDS = """API_FIELDS: Mapping[str, WorkloadFields] = {
     "next": WorkloadFields(
         "NEWEST_API",
         template={"drain": Field(Number())},
@@ -271,18 +279,16 @@ NEXT_FIELDS = """
         clique_spec={"standby": Field(Number())},
         group={"surge": Field(Number())},
     ),
-}
-\"\"\"By the `workload_api`"""
+"""
 
 
 def test_a_release_with_new_fields_is_one_file(source: Path) -> None:
     """The record, its fields and what is known of it stand together: nothing else in the code asks for the release."""
     grove = source / "packwise" / "revisions" / "grove.py"
-    edit(grove, '\n}\n"""By the `workload_api`', NEXT_FIELDS.replace("NEWEST_API", NEWEST.workload_api))
+    edit(grove, NEXT_FIELDS.partition('    "next"')[0], NEXT_FIELDS.replace("NEWEST_API", NEWEST.workload_api))
     edit(grove, "RECORDS: tuple[Revision, ...] = (", NEXT.lstrip())
-    edit(grove, f'    {NEWEST_NAME},\n)\n"""Every', f'    {NEWEST_NAME},\n    NEXT,\n)\n"""Every')
-    history = '\n)\n"""Every release that has a record'
-    edit(grove, history, f'\n    Release("v9.9.9", "", ""),{history}')
+    append(grove, "RECORDS: tuple[Revision, ...] = (", "NEXT,")
+    append(grove, "HISTORY = (", 'Release("v9.9.9", "", ""),')
     good, bad, design = (
         text.replace("        podSpec", f"        standby: {value}\n        podSpec")
         for text, value in ((MODERN, "1"), (MODERN, "much"), (CONFIGURATION, "1"))
