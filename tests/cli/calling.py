@@ -17,6 +17,7 @@ __all__ = [
     "SERVICE",
     "SHARED",
     "SHARED_FINDING",
+    "UNNAMED_CONFIG",
     "WORKLOAD",
     "AssertEach",
     "Call",
@@ -36,7 +37,11 @@ spec:
     levels:
     - {domain: zone, key: topology.kubernetes.io/zone}
     - {domain: rack, key: example.com/rack}
+  revision: grep-244-multi
 """
+
+UNNAMED_CONFIG = CONFIG.replace("  revision: grep-244-multi\n", "")
+"""CONFIG without a release of Grove."""
 
 WORKLOAD = """\
 # A router.
@@ -60,7 +65,7 @@ spec:
           - {name: router, image: "registry.example.com/router:1"}
 """
 
-CHOSEN = "; 1 workload judged with Grove grep-244-multi, chosen by the key topologyAwareScheduling (in/topology.yaml)"
+CHOSEN = "; 1 workload judged with Grove grep-244-multi (in/topology.yaml)"
 """What the last line of a check or a render says of CONFIG."""
 
 _COUNTED = re.compile(r"^(?:no findings|\d+ (?:error|warning|info)s?)[^:]* in \d+ files?$")

@@ -19,7 +19,7 @@ def scheduled(api_version: str, kind: str, line: str) -> str:
 CHART = {"chart/Chart.yaml": "apiVersion: v2\nname: web\n"}
 TEMPLATE = WORKLOAD.replace("name: web", "name: {{ .Release.Name }}")
 HELM = "1 Helm template holds workloads that were not judged: helm template … | packwise check -"
-JUDGED = "1 workload judged with Grove grep-244-multi, chosen by the key topologyAwareScheduling (in/topology.yaml)"
+JUDGED = "1 workload judged with Grove grep-244-multi (in/topology.yaml)"
 CASES: dict[str, tuple[dict[str, str], str]] = {
     "a workload": ({"app/web.yaml": WORKLOAD}, JUDGED),
     "none": ({}, "no workload judged"),

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from krmfn.yamltext.native import READER
-from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+from tests.cli.calling import CONFIG, UNNAMED_CONFIG, WORKLOAD, Call, write
 from tests.clients.running import run
 from tests.places import ROOT
 
@@ -45,7 +45,7 @@ MONOREPO = {
     "west/topology.yaml": annotated(),
     "west/web.yaml": WORKLOAD,
     "west/kustomization.yaml": kustomization(resources=["web.yaml"], transformers=["topology.yaml"]),
-    "east/topology.yaml": CONFIG.replace(
+    "east/topology.yaml": UNNAMED_CONFIG.replace(
         "spec:\n", "spec:\n  revision: v0.1.0-alpha.7\n  apply: false\n  gitops: [flux]\n"
     ),
     "east/web.yaml": WORKLOAD,
@@ -196,7 +196,7 @@ def test_a_transformer_outside_the_named_folder_is_seen(call: Call) -> None:
 
 def test_a_release_that_the_input_contradicts(call: Call, tmp_path: Path) -> None:
     new = WORKLOAD.replace("{packDomain: rack}", "{topologyName: a, packDomain: rack}")
-    write(tmp_path / "there", {"web.yaml": new, "topology.yaml": CONFIG})
+    write(tmp_path / "there", {"web.yaml": new, "topology.yaml": UNNAMED_CONFIG})
 
     ran = call("doctor", "there", "-o", "json")
 

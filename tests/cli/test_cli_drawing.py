@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from packwise.report.drawing import HUES, INK, PALETTE, TINTS
-from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+from tests.cli.calling import CONFIG, UNNAMED_CONFIG, WORKLOAD, Call, write
 from tests.cli.test_cli_place import GPU_WORKLOAD, RACK, cluster, node, pod
 from tests.places import ROOT
 
@@ -160,7 +160,7 @@ def test_without_nodes_there_are_gangs_and_no_map(call: Call) -> None:
 
 
 def test_errors_are_drawn_too(folder: Path, call: Call) -> None:
-    write(folder, {"in/web.yaml": WORKLOAD.replace("packDomain: rack", "packDomain: hall")})
+    write(folder, {"in/web.yaml": WORKLOAD.replace("packDomain: rack", "packDomain: host")})
 
     ran = call("report", "in", "--nodes", "nodes.json", "-o", "html")
 
@@ -414,7 +414,7 @@ def test_a_chart_that_would_be_too_long_is_its_headline(tmp_path: Path, call: Ca
 def test_levels_of_single_nodes_are_left_out_and_nodes_without_topology_stand_outside(
     tmp_path: Path, call: Call
 ) -> None:
-    hosts = CONFIG + "    - {domain: host, key: kubernetes.io/hostname}\n"
+    hosts = CONFIG.replace("  revision:", "    - {domain: host, key: kubernetes.io/hostname}\n  revision:")
     nodes = [node(f"n{index}", "a", f"r{index // 2}") for index in (10, 2, 3)]
     for each in nodes:
         each["metadata"]["labels"]["kubernetes.io/hostname"] = each["metadata"]["name"]
@@ -435,7 +435,10 @@ def test_what_the_page_is_of_stands_on_it(folder: Path, call: Call) -> None:
         each["status"]["conditions"][0]["lastHeartbeatTime"] = f"2026-03-0{number + 1}T10:20:30Z"
     scheduler = pod("scheduler", "n0", 0)
     scheduler["spec"]["containers"][0]["image"] = "ghcr.io/kai-scheduler/kai-scheduler/scheduler:v0.16.8"
-    write(folder, {"nodes.json": listed(*nodes, scheduler), "in/topology.yaml": f"{CONFIG}  kai: {{version: v0.15}}\n"})
+    write(
+        folder,
+        {"nodes.json": listed(*nodes, scheduler), "in/topology.yaml": f"{UNNAMED_CONFIG}  kai: {{version: v0.15}}\n"},
+    )
     links = "https://example.com/blob/0123456789abcdef0123456789abcdef01234567/{path}#L{line}"
 
     page = call("report", "in", "--nodes", "nodes.json", "-o", "html", "--source-url", links).stdout

@@ -18,7 +18,7 @@ from packwise.inputs.groups import read_inputs
 from packwise.inputs.request import Named
 from packwise.pipeline import render
 from packwise.revisions.grove import NEWEST
-from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
+from tests.cli.calling import CONFIG, SERVICE, UNNAMED_CONFIG, WORKLOAD, Call, write
 from tests.examples import EXAMPLES
 from tests.places import ROOT, TESTDATA
 
@@ -115,7 +115,7 @@ def test_the_current_folder_is_the_default(call: Call, package: Path) -> None:
 
 
 def test_stdin_and_the_line_of_stdin(call: Call) -> None:
-    ran = call("explain", "<stdin>:21", "-", stdin=f"{CONFIG}---\n{WORKLOAD}")
+    ran = call("explain", "<stdin>:22", "-", stdin=f"{CONFIG}---\n{WORKLOAD}")
 
     assert (ran.code, ran.messages) == (0, "")
     assert "fields of the line  spec.template.topologyConstraint.packDomain\n" in ran.stdout
@@ -253,7 +253,7 @@ def test_nothing_of_the_input_acts_on_a_terminal(call: Call, package: Path) -> N
     write(
         package, {"web/workload.yaml": WORKLOAD.replace("namespace: shop", 'namespace: shop\n  labels: {a: "\\e[31m"}')}
     )
-    config = CONFIG.replace("spec:", "spec:\n  revision: v0.1.0-alpha.9").partition("    levels:")[0]
+    config = UNNAMED_CONFIG.replace("spec:", "spec:\n  revision: v0.1.0-alpha.9").partition("    levels:")[0]
     write(package, {"topology.yaml": config})
 
     ran = call("explain", "PodCliqueSet/web", "in")
@@ -304,7 +304,9 @@ def test_a_template_that_cannot_be_filled_in_is_there_once(call: Call, tmp_path:
     assert ran.stdout.splitlines()[1:] == ["", "in/train.yaml:1:1", "", "nothing is rendered while there are errors"]
 
 
-OLDER = CONFIG.replace("spec:\n", "spec:\n  revision: v0.1.0-alpha.7\n").replace("example.com/rack", "example.com/row")
+OLDER = UNNAMED_CONFIG.replace("spec:\n", "spec:\n  revision: v0.1.0-alpha.7\n").replace(
+    "example.com/rack", "example.com/row"
+)
 
 
 @pytest.fixture

@@ -295,7 +295,7 @@ def test_documents_that_are_no_objects_have_no_file(call: Call, tmp_path: Path) 
 
     assert (ran.code, list(tmp_path.iterdir())) == (1, [])
     assert ran.stderr.splitlines()[0] == (
-        "error: <stdin>:14:1: must hold Kubernetes objects to be written to a folder; this document is none: name its "
+        "error: <stdin>:15:1: must hold Kubernetes objects to be written to a folder; this document is none: name its "
         "file instead [output-path]"
     )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+from tests.cli.calling import CONFIG, UNNAMED_CONFIG, WORKLOAD, Call, write
 
 N = "9" * 5000
 SHARE = WORKLOAD.replace(
@@ -116,7 +116,7 @@ def test_in_a_cluster(nodes: str, call: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize("revision", [f"v{N}.0.0", f"v0.1.0-alpha.{N}", f"alpha.{N}", f"v0.1.0-alpha.12-rc{N}"])
 def test_in_the_name_of_a_release(revision: str, call: Call, tmp_path: Path) -> None:
     """As packwise's own words say of any other name."""
-    write(tmp_path, {"in/topology.yaml": f"{CONFIG}  revision: {revision}\n", "in/web.yaml": WORKLOAD})
+    write(tmp_path, {"in/topology.yaml": f"{UNNAMED_CONFIG}  revision: {revision}\n", "in/web.yaml": WORKLOAD})
 
     ran = call("check", "in")
 

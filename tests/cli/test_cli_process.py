@@ -34,8 +34,8 @@ def test_bytes_do_not_depend_on_the_locale(locale: str, packwise: Path, tmp_path
         "did not find expected node content (while parsing a flow node); if the file belongs to another tool, "
         "pass --exclude GLOB [readable]"
     )
-    shown = "  13 | a: [\n"
-    assert done.stdout.decode() == f"error: é.yaml:14:1: {reason}\n{shown}\n"
+    shown = "  14 | a: [\n"
+    assert done.stdout.decode() == f"error: é.yaml:15:1: {reason}\n{shown}\n"
     assert done.stderr == b"1 error in 1 file; no workload judged\n"
 
 

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from packwise.revisions.grove import NEWEST
-from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, write
+from tests.cli.calling import CONFIG, SERVICE, UNNAMED_CONFIG, WORKLOAD, Call, write
 from tests.places import ROOT
 
 Expect = Callable[[str, str], None]
@@ -66,7 +66,7 @@ def test_used_unused_missing_and_none(call: Call, package: Path, assert_expected
 def test_an_assumed_release_is_told(call: Call, tmp_path: Path) -> None:
     free = WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "")
     write(tmp_path / "free", {"web.yaml": free})
-    write(tmp_path / "named", {"web.yaml": free, "t.yaml": CONFIG + "  revision: v0.1.0-alpha.8\n"})
+    write(tmp_path / "named", {"web.yaml": free, "t.yaml": UNNAMED_CONFIG + "  revision: v0.1.0-alpha.8\n"})
 
     bare, named = call("topologies", "free"), call("topologies", "named")
 

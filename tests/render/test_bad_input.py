@@ -183,7 +183,8 @@ def test_100_mib_of_nonsense_costs_seconds_and_a_multiple_of_its_size(
 WORKLOAD = (TESTDATA / "render" / "a-million-replicas-are-refused" / "workload.yaml").read_text(encoding="utf-8")
 CONFIG = (
     "functionConfig:\n  apiVersion: packwise.dev/v1alpha1\n  kind: TopologyRender\n  metadata: {name: topology}\n"
-    "  spec: {topologyAwareScheduling: {enabled: true, levels: [{domain: rack, key: example.com/rack}]}}\n"
+    "  spec:\n    revision: grep-244\n"
+    "    topologyAwareScheduling: {enabled: true, levels: [{domain: rack, key: example.com/rack}]}\n"
 )
 SUBJECT = "PodCliqueSet team-a/a"
 

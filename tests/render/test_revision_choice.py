@@ -12,7 +12,10 @@ from packwise.pipeline import Rendered, render
 from packwise.placement import Gang
 from packwise.revisions.grove import NEWEST
 from packwise.select.selection import Package
-from tests.cli.calling import CONFIG, WORKLOAD
+from tests.cli import calling
+from tests.cli.calling import UNNAMED_CONFIG, WORKLOAD
+
+CONFIG = UNNAMED_CONFIG
 
 
 def rendered(*texts: str) -> Rendered:
@@ -87,6 +90,11 @@ def test_a_newer_release_is_taken_for_the_newest_known_one_where_that_is_allowed
     assert newer.selection.revision == known.selection.revision.replace(name="v0.1.0")
 
 
+DESIGN_ASSUMED = (
+    "warning: TopologyRender topology spec: the release of Grove is not set; packwise assumes the design "
+    '"grep-244-multi" by the key {}, but releases have it too; add '
+    "`revision: v0.1.0-alpha.8`, or your cluster's release, to the `spec` of the TopologyRender [revision-unnamed]"
+)
 CONSTRAINT = "    topologyConstraint: {packDomain: rack}\n"
 STRATEGY = "  updateStrategy: {type: Coherent}\n"
 ROLLING = "      rollingUpdate: {maxUnavailable: 1}\n"
@@ -223,7 +231,7 @@ def test_a_release_that_is_deployed_is_offered(text: str, where: str) -> None:
     ],
 )
 def test_what_deploys_no_known_release_is_no_evidence(text: str) -> None:
-    assert lines(rendered(CONFIG, WORKLOAD, text).results) == []
+    assert lines(rendered(CONFIG, WORKLOAD, text).results) == [DESIGN_ASSUMED.format("topologyAwareScheduling")]
 
 
 def test_an_error_names_the_release_that_is_deployed() -> None:
@@ -366,7 +374,11 @@ def test_an_input_without_workloads_of_grove_needs_no_release() -> None:
 @pytest.mark.parametrize(
     ("texts", "revision", "reason"),
     [
-        ((CONFIG, FREE), "grep-244-multi", "the key topologyAwareScheduling"),
+        (
+            (CONFIG, FREE.replace("  template:\n", "  template:\n    clusterTopologyName: west\n")),
+            "grep-244-multi",
+            "the key topologyAwareScheduling",
+        ),
         (
             (FREE.replace("  template:\n", "  template:\n    clusterTopologyName: west\n"),),
             "grep-244-multi",
@@ -486,10 +498,25 @@ def test_a_domain_in_the_designs_field_shows_the_design() -> None:
     assert found.selection is not None
     assert (found.selection.revision.name, found.selection.chosen_by) == ("grep-244-multi", "the key packDomain")
     assert of_the_release(DESIGNS_DOMAIN) == [
-        'warning: the release of Grove is not set; packwise assumes the design "grep-244-multi" by the key packDomain, '
-        f"but releases have it too; add `revision: {NEWEST.name}`, or your cluster's release, to the `spec` of a "
-        "TopologyRender [revision-unnamed]"
+        DESIGN_ASSUMED.format("packDomain")
+        .replace("the Topo", "a Topo", 1)
+        .replace("warning: TopologyRender topology spec: ", "warning: ")
     ]
+
+
+def test_levels_without_a_release_show_no_design_of_their_own() -> None:
+    """Releases have the key too; no workload names a topology, which only the design can do."""
+    found = rendered(CONFIG, FREE)
+
+    assert found.selection is not None
+    assert (found.selection.revision.name, found.selection.chosen_by) == (
+        "grep-244-multi",
+        "the key topologyAwareScheduling",
+    )
+    assert of_the_release(CONFIG, FREE) == [DESIGN_ASSUMED.format("topologyAwareScheduling")]
+    assert of_the_release(calling.CONFIG, FREE) == []
+    assert of_the_release(named("v0.1.0-alpha.8"), FREE) == []
+    assert of_the_release(CONFIG) == []
 
 
 ASSUMES = f'; Grove "{NEWEST.name}" is assumed'

@@ -16,7 +16,7 @@ from packwise.findings.finding import Finding, Rule, Stage
 from packwise.lenient import value_at
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGROUP
 from packwise.objects.place import Place, place_text
-from packwise.revisions.grove import ALPHA_9, ALPHA_10, ALPHA_12, API_FIELDS, RECORDS, precedes
+from packwise.revisions.grove import ALPHA_8, ALPHA_9, ALPHA_10, ALPHA_12, API_FIELDS, RECORDS, precedes
 from packwise.revisions.grove import NEWEST as NEWEST_GROVE
 from packwise.revisions.kai import NEWEST, RELEASES, release_of
 from packwise.select.selection import DEPLOYING, UNNAMED, has_grove_workloads
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.index import Index
     from packwise.revisions.grove import Revision, WorkloadFields
+    from packwise.select.selection import ChosenRevision
     from packwise.settings.topologyrender import TopologyRender
 
 __all__ = [
@@ -131,14 +132,13 @@ class Evidence(Record):
 NO_EVIDENCE = Evidence()
 
 
-def evidence_against(
-    assumed: Revision, index: Index, settings: TopologyRender, *, is_guess: bool, shared: str = ""
-) -> Evidence:
-    """Return the places of the input that belong to another release than the unnamed `assumed` one.
+def evidence_against(choice: ChosenRevision, index: Index, settings: TopologyRender) -> Evidence:
+    """Return the places of the input that belong to another release than the unnamed one that was chosen.
 
-    With `is_guess`, the input shows no release. A warning says so and gives the line that ends it. The same applies if
-    the key that selected a design is `shared` with releases.
+    If the input shows no release, or its key selects a design that shares the key with releases, a warning says so and
+    gives the line that ends it.
     """
+    assumed, is_guess = choice.revision, choice.is_assumed
     if is_guess and not has_grove_workloads(index):
         # Nothing is judged by it.
         return NO_EVIDENCE
@@ -158,8 +158,8 @@ def evidence_against(
         if items and precedes(assumed, first):
             message = f"is of {first.releases[0]} or later, {_assumption(assumed)}; {_SET}"
             return Evidence((Finding.of(UNNAMED, items[0], ("kind",), message),))
-    if (is_guess or (shared and is_judged)) and deployed is None:
-        return Evidence((_guess_finding(assumed, settings, shared),))
+    if (is_guess or (choice.is_shared and is_judged)) and deployed is None:
+        return Evidence((_guess_finding(choice, settings),))
     return NO_EVIDENCE
 
 
@@ -177,15 +177,17 @@ def has_designs_domain(index: Index) -> bool:
     )
 
 
-def _guess_finding(assumed: Revision, settings: TopologyRender, shared: str) -> Finding:
+def _guess_finding(choice: ChosenRevision, settings: TopologyRender) -> Finding:
     where = "a TopologyRender" if settings.item is None else f"the {settings.item.kind}"
+    # Alpha.8 is the last release with levels in the configuration and constraints that name no topology.
+    offered = ALPHA_8 if choice.is_shared else NEWEST_GROVE
     assumption = (
-        f'packwise assumes the design "{assumed.name}" by {shared}, but releases have it too'
-        if shared
-        else f'packwise assumes the newest one, "{assumed.name}"'
+        f'packwise assumes the design "{choice.revision.name}" by {choice.reason}, but releases have it too'
+        if choice.is_shared
+        else f'packwise assumes the newest one, "{choice.revision.name}"'
     )
     message = (
-        f"the release of Grove is not set; {assumption}; add `revision: {NEWEST_GROVE.name}`, or your cluster's "
+        f"the release of Grove is not set; {assumption}; add `revision: {offered.name}`, or your cluster's "
         f"release, to the `{'data' if settings.embedded else 'spec'}` of {where}"
     )
     path = ("data",) if settings.embedded else ("spec",)

@@ -142,7 +142,8 @@ def _shown_design(index: Index, *, has_levels: bool) -> ChosenRevision | None:
         if not revision.needs_levels:
             continue
         if has_levels:
-            return ChosenRevision(revision, f"the key {revision.configuration_key}")
+            is_shown = has_topologies(index, revision) or _key_of(revision, index) is not None
+            return ChosenRevision(revision, f"the key {revision.configuration_key}", is_shared=not is_shown)
         if has_topologies(index, revision):
             return ChosenRevision(revision, f"a {revision.topology_kind} in the input")
         if (key := _key_of(revision, index)) is not None:
@@ -520,8 +521,7 @@ def _evidence(package: Package, choice: ChosenRevision, index: Index, settings: 
     from packwise.select.evidence import evidence_against
 
     # A part that belongs to the packages of several clusters has their configurations, which may name a release.
-    shared = choice.reason if choice.is_shared and not package.is_part else ""
-    return evidence_against(choice.revision, index, settings, is_guess=choice.is_assumed, shared=shared)
+    return evidence_against(choice.replace(is_shared=False) if package.is_part else choice, index, settings)
 
 
 def _settings(package: Package, index: Index, findings: list[Finding], results: list[Result]) -> TopologyRender:
