@@ -16,6 +16,7 @@ from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue.allocate.session import admit_jobs
 from packwise.schedulers.kueue.cluster import objects_by_kind, read_scene
 from packwise.schedulers.kueue.jobs import JobPriorities, queued_jobs
+from packwise.schedulers.kueue.pod_resources import ResourceRules
 from tests.golden.cases import GOLDEN
 from tests.tables import each
 
@@ -36,7 +37,7 @@ def answer_of(case: Any) -> tuple[bool, Counter[tuple[str, str]], str]:
     documents = [each for text in case["files"].values() for each in split_documents(text) if each.text.strip()]
     items = [KubeObject.parse(document.text) for document in documents]
     scene = read_scene(objects_by_kind([*case["nodes"]["items"], *[item.value for item in items]]))
-    jobs = queued_jobs(Index.of(items), kueue_release(None), JobPriorities({}, {}))
+    jobs = queued_jobs(Index.of(items), kueue_release(None), JobPriorities({}, {}), ResourceRules())
     scene = scene.replace(jobs=tuple(job.job for job in jobs))
     [answer] = [
         answer

@@ -316,6 +316,7 @@ BESIDE_PODS = frozenset({
     ("", "Namespace"),
     ("", "Node"),
     ("", "PersistentVolumeClaim"),
+    ("", "LimitRange"),
     ("node.k8s.io", "RuntimeClass"),
 })  # fmt: skip
 """Group and name of Kubernetes' own kinds that pods need. packwise reads their names, labels and a few fields."""

@@ -14,6 +14,7 @@ from packwise.kubernetes.validation import amounts
 from packwise.lenient import entries, mapping_at, mappings_by_place, mappings_in_place, text, value_at
 from packwise.objects.kinds import (
     CLUSTER_QUEUE,
+    COHORT,
     KUEUE_TOPOLOGY,
     LOCAL_QUEUE,
     RESOURCE_FLAVOR,
@@ -21,7 +22,7 @@ from packwise.objects.kinds import (
     WORKLOAD_PRIORITY_CLASS,
 )
 from packwise.objects.place import Place
-from packwise.schedulers.kueue.admission_checks import GROUP, named_checks, read_checks
+from packwise.schedulers.kueue.inactive import GROUP, named_checks, read_checks
 from packwise.schedulers.node_selection import read_selector, selects_labels
 from packwise.topology.known import node_labels
 from packwise.wording import MOST_COMPARED, near_miss
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.index import Index
     from packwise.objects.kinds import Kind
-    from packwise.schedulers.kueue.admission_checks import NamedCheck
+    from packwise.schedulers.kueue.inactive import NamedCheck
     from packwise.schedulers.node_selection import LabelRequirement
 
 _NAMESPACE_NAME = "kubernetes.io/metadata.name"
@@ -138,6 +139,7 @@ class Chain:
             for name, value in _by_name(items, values, KUEUE_TOPOLOGY).items()
         }
         self.local_queues = items.of_kind(*LOCAL_QUEUE.key)
+        self.cohorts = items.of_kind(*COHORT.key)
         self.checks = read_checks(lambda kind: {item.name: item.value for item in items.of_kind(GROUP, kind)})
         self.priorities = frozenset([item.name for item in items.of_kind(*WORKLOAD_PRIORITY_CLASS.key)])
         self.nodes = FlavorNodes([node for node in nodes if node.get("kind") == "Node"])

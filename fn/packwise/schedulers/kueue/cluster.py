@@ -10,7 +10,6 @@ from krmfn.record import Record
 from packwise.keys import HOSTNAME
 from packwise.kubernetes.validation import amounts, container_requests
 from packwise.lenient import entries, mapping_at, mappings, text_at, texts, value_at
-from packwise.schedulers.kueue.admission_checks import KINDS, check_faults, delaying_checks, named_checks, read_checks
 from packwise.schedulers.kueue.allocate.scene import (
     ClusterQueue,
     Cohort,
@@ -26,6 +25,15 @@ from packwise.schedulers.kueue.allocate.scene import (
     Workload,
     with_pod,
 )
+from packwise.schedulers.kueue.inactive import (
+    KINDS,
+    check_faults,
+    cycle_fault,
+    delaying_checks,
+    find_cycles,
+    named_checks,
+    read_checks,
+)
 from packwise.schedulers.kueue.request import PREFERRED, REQUIRED, SLICE_LAYERS, SLICE_REQUIRED, UNCONSTRAINED
 from packwise.schedulers.node_selection import read_node_terms, read_selector, read_taints, read_tolerations
 from packwise.topology.known import node_labels
@@ -34,8 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
-    from packwise.schedulers.kueue.admission_checks import KnownChecks
     from packwise.schedulers.kueue.allocate.scene import Path, PodRequest
+    from packwise.schedulers.kueue.inactive import KnownChecks
 
     Objects = Mapping[str, Sequence[Mapping[str, Value]]]
     """Objects by kind."""
@@ -78,15 +86,17 @@ def read_scene(known: KueueObjects) -> Scene:
     kinds = known.by_kind
     flavors = {name: _flavor(name, value) for name, value in known.by_name("ResourceFlavor").items()}
     checks = read_checks(known.by_name)
+    cohorts = {name: _cohort(name, value) for name, value in known.by_name("Cohort").items()}
+    cycles = find_cycles({name: cohort.parent for name, cohort in cohorts.items()})
     return Scene(
         nodes=tuple(_usable_nodes(kinds.get("Node", ()))),
         topologies={name: tuple(node_labels(value)) for name, value in known.by_name("Topology").items()},
         flavors=flavors,
         local_queues=tuple(_local_queue(value) for value in kinds.get("LocalQueue", ())),
         cluster_queues={
-            name: _cluster_queue(name, value, checks) for name, value in known.by_name("ClusterQueue").items()
+            name: _cluster_queue(name, value, checks, cycles) for name, value in known.by_name("ClusterQueue").items()
         },
-        cohorts={name: _cohort(name, value) for name, value in known.by_name("Cohort").items()},
+        cohorts=cohorts,
         namespaces={
             name: texts(value_at(value, "metadata", "labels")) for name, value in known.by_name("Namespace").items()
         },
@@ -156,21 +166,27 @@ def _local_queue(value: Mapping[str, Value]) -> LocalQueue:
     )
 
 
-def _cluster_queue(name: str, value: Mapping[str, Value], checks: KnownChecks) -> ClusterQueue:
+def _cluster_queue(
+    name: str, value: Mapping[str, Value], checks: KnownChecks, cycles: Mapping[str, tuple[str, ...]]
+) -> ClusterQueue:
     spec = mapping_at(value, "spec")
     selector = spec.get("namespaceSelector")
     named, groups = named_checks(spec), tuple(_resource_groups(spec))
     flavors = [flavor for group in groups for flavor in group.flavors]
+    # v1beta1 has another name for the field of the cohort.
+    cohort = text_at(spec, "cohortName") or text_at(spec, "cohort")
     return ClusterQueue(
         name=name,
         groups=groups,
         quotas=_quotas(spec),
-        # v1beta1 has another name for the field of the cohort.
-        cohort=text_at(spec, "cohortName") or text_at(spec, "cohort"),
+        cohort=cohort,
         selector=read_selector(selector) if isinstance(selector, dict) else None,
         stopped=text_at(spec, "stopPolicy") in _HOLDS,
         checks=delaying_checks(named, checks),
-        faults=tuple([fault.cause for fault in check_faults(named, flavors, checks)]),
+        faults=(
+            *[fault.cause for fault in check_faults(named, flavors, checks)],
+            *[cycle_fault(cycle) for cycle in (cycles.get(cohort),) if cycle],
+        ),
         notes=tuple(_settings_not_simulated(spec, name)),
     )
 

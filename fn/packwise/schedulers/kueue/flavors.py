@@ -161,6 +161,24 @@ def most_capacity(flavor: Flavor, resource: str, queue: ClusterQueue) -> int | N
     return None if quota.borrowing is None else quota.nominal + quota.borrowing
 
 
+def pods_left_out(name: str, count: int, request: TopologyRequest) -> str:
+    """Return a text about pods beyond whole slices, with counts and sizes that have none, or ""."""
+    size = request.layers[0].size if request.layers else 1
+    rest = count % size if size > 0 else 0
+    if not rest:
+        return ""
+    inner = [layer.size for layer in request.layers[1:]]
+    even = next((n for n in range(size - 1, 0, -1) if count % n == 0 and not any(n % own for own in inner)), None)
+    counts = [str(number) for number in (count - rest, count - rest + size) if number]
+    cure = f"request {' or '.join(counts)} pods" + (f", or slices of {even}" if even is not None else "")
+    if count < size:
+        return f"{name} has fewer pods than one slice of {size}, and Kueue places none of them; {cure}"
+    return (
+        f"Kueue places {count - rest} of {count} pods of {name}: slices of {size} leave out {rest}, and Kueue does not "
+        f"report it; {cure}"
+    )
+
+
 def quota_excess(resource: str, flavor: str, before: int, amount: int, capacity: int) -> str:
     """Return Kueue's text about a request that no idle cohort could hold, after `before` of the pod sets before it."""
     shown = [format_amount(resource, each) for each in (before, amount, capacity)]

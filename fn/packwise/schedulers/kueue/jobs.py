@@ -16,6 +16,7 @@ from packwise.objects.identity import is_placeholder
 from packwise.objects.workload_kinds import Grouping, Integration, is_queued
 from packwise.schedulers.kueue.allocate.scene import Job, PodSet
 from packwise.schedulers.kueue.cluster import node_rules, pod_request
+from packwise.schedulers.kueue.pod_resources import adjust, resource_fault
 from packwise.schedulers.kueue.podsets import (
     POD_COUNT,
     integer,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.index import Index
     from packwise.revisions.kueue import KueueRelease
+    from packwise.schedulers.kueue.pod_resources import ResourceRules
     from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet
 
 _POD_GROUP = f"{PREFIX}pod-group-name"
@@ -44,8 +46,8 @@ _MOST_REPLICAS = 10_000
 """The largest number of Workloads that one object becomes."""
 
 
-class NoWorkload(Record):
-    """Why Kueue makes no Workload of a job, and Kueue's own text."""
+class Obstacle(Record):
+    """Why Kueue never looks for a place for a job, and Kueue's own text."""
 
     reason: str
     message: str = ""
@@ -54,14 +56,16 @@ class NoWorkload(Record):
 class QueuedJob(Record):
     """A job for the scheduler, with its object and pod sets.
 
-    `others` are the further pods of a group. `notes` name the facts that Kueue ignores.
+    `others` are the further pods of a group. `manager` is the controller in `managedBy`. `notes` name the facts that
+    Kueue ignores.
     """
 
     job: Job
     item: KubeObject
     sets: tuple[KueuePodSet, ...]
     others: tuple[KubeObject, ...] = ()
-    no_workload: NoWorkload | None = None
+    obstacle: Obstacle | None = None
+    manager: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -73,11 +77,13 @@ class JobPriorities(Record):
     default: int = 0
 
 
-def queued_jobs(index: Index, release: KueueRelease, priorities: JobPriorities) -> list[QueuedJob]:
+def queued_jobs(
+    index: Index, release: KueueRelease, priorities: JobPriorities, rules: ResourceRules
+) -> list[QueuedJob]:
     """The jobs that name a queue, in the order of the input."""
     queued: list[QueuedJob] = []
     groups: dict[tuple[str, str], list[KueueJob]] = {}
-    for job in jobs_of(index):
+    for job in [adjust(each, rules) for each in jobs_of(index)]:
         # A pod with a node runs already.
         if not job.queue or job.item.get("spec.nodeName"):
             continue
@@ -88,9 +94,10 @@ def queued_jobs(index: Index, release: KueueRelease, priorities: JobPriorities) 
             queued += _replicas(job, release, priorities)
         else:
             queued.append(_queued_job(job, name_of(job.item), job.sets, release, priorities))
-    for job in owners_of_queued(index):
+    for job in [adjust(each, rules) for each in owners_of_queued(index)]:
         queued += _made_jobs(job, release, priorities)
     queued += [_pod_group(name, pods, release, priorities) for (_, name), pods in groups.items()]
+    queued = [each.replace(obstacle=each.obstacle or _refusal(each, rules)) for each in queued]
     places = {id(item): place for place, item in enumerate(index.users.values())}
     return sorted(queued, key=lambda each: places.get(id(each.item), 0))
 
@@ -131,17 +138,17 @@ def _pod_group(name: str, pods: Sequence[KueueJob], release: KueueRelease, prior
     # Annotations are not part of the role. The annotations of its first pod count for all.
     sets = [replace(members[0], name=role, count=len(members)) for role, members in roles.items()]
     queued = _queued_job(pods[0], name, sets, release, priorities)
-    reason = queued.no_workload
+    reason = queued.obstacle
     if len(pods) < total:
         lacking = total - len(pods)
-        reason = NoWorkload(
+        reason = Obstacle(
             f"{count_text(lacking, 'pod')} of the group {'is' if lacking == 1 else 'are'} missing: it has "
             f"{len(pods)} of {total}, and Kueue waits for the others",
             f"'{name}' group has fewer runnable pods than expected",
         )
     elif unlike := unlike_pods([pod.item for pod in kept]):
-        reason = NoWorkload("the pods of the group differ, and Kueue makes no Workload of them", unlike.text)
-    return queued.replace(no_workload=reason, others=tuple([pod.item for pod in pods[1:]]))
+        reason = Obstacle("the pods of the group differ, and Kueue makes no Workload of them", unlike.text)
+    return queued.replace(obstacle=reason, others=tuple([pod.item for pod in pods[1:]]))
 
 
 def _role(spec: Mapping[str, Value]) -> str:
@@ -174,16 +181,27 @@ def _queued_job(
         ),
         job.item,
         tuple(sets),
-        no_workload=_missing_class(job, priorities),
+        obstacle=_missing_class(job, priorities),
+        manager=text(job.item.get(job.manager_path)),
     )
 
 
-def _missing_class(job: KueueJob, priorities: JobPriorities) -> NoWorkload | None:
+def _refusal(queued: QueuedJob, rules: ResourceRules) -> Obstacle | None:
+    """Return the reason if Kueue refuses the resources of a pod set."""
+    refused = resource_fault(queued.sets, queued.item.namespace or "", rules)
+    if refused is None:
+        return None
+    each, fault = refused
+    subject = f'a container of the pod set "{each.name}"' if fault.path else f'the pod set "{each.name}"'
+    return Obstacle(f"{subject} {fault.cause}", fault.text)
+
+
+def _missing_class(job: KueueJob, priorities: JobPriorities) -> Obstacle | None:
     """Return the reason if the job's WorkloadPriorityClass does not exist and others do."""
     name = text(job.metadata("labels").get(_PRIORITY_CLASS))
     if not name or name in priorities.of_workloads or not priorities.of_workloads or is_placeholder(name):
         return None
-    return NoWorkload(f'the WorkloadPriorityClass "{name}" does not exist, and Kueue makes no Workload without it')
+    return Obstacle(f'the WorkloadPriorityClass "{name}" does not exist, and Kueue makes no Workload without it')
 
 
 def _pod_set(each: KueuePodSet, release: KueueRelease, least: int | None) -> PodSet:

@@ -217,6 +217,12 @@ class KueueJob:
         """The LocalQueue that it names, or ""."""
         return self.kind.queue_of(self.item.value)
 
+    @property
+    def manager_path(self) -> FieldPath:
+        """The field that names the controller of the job: `managedBy` of the spec or, in Kubeflow, of its runPolicy."""
+        path: FieldPath = ("spec", "runPolicy", "managedBy")
+        return path if self.item.get(path) is not None else ("spec", "managedBy")
+
     def metadata(self, field: str) -> Mapping[str, Value]:
         """Return the labels or annotations of what Kueue queues: the object, or the Jobs of a CronJob."""
         return mapping_at(self.item.value, *self.kind.owner.path, field)

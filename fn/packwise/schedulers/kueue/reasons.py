@@ -14,6 +14,7 @@ from packwise.lenient import mapping_at, mappings, text_at
 from packwise.revisions.kueue import ASSUMED
 from packwise.schedulers.kueue.allocate.scene import ResourceGroup, with_pod
 from packwise.schedulers.kueue.allocate.session import Session
+from packwise.schedulers.kueue.flavors import pods_left_out
 from packwise.schedulers.kueue.request import SliceLayer
 from packwise.schedulers.wording import amount_list, level_word
 from packwise.wording import closest, count_text
@@ -262,7 +263,9 @@ def _smaller_counts(each: PodSet) -> list[int]:
 def notes_of(job: QueuedJob, answer: JobAnswer, scene: Scene, release: KueueRelease) -> Iterator[str]:
     """Yield notes on facts that the answer ignores and on silent effects of Kueue."""
     for each in job.job.sets:
-        yield from _slice_notes(each)
+        left = pods_left_out(each.name, each.count, each.topology)
+        if left:
+            yield left
     for source, each in zip(job.sets, job.job.sets, strict=True):
         ignored = list(dict.fromkeys(_list_ignored(source.pod_spec)))
         if ignored:
@@ -272,25 +275,6 @@ def notes_of(job: QueuedJob, answer: JobAnswer, scene: Scene, release: KueueRele
         yield (
             f"packwise knows Kueue {release.name} only from its source; the answer is based on {ASSUMED.name} and "
             "the changes since"
-        )
-
-
-def _slice_notes(each: PodSet) -> Iterator[str]:
-    """Yield a note if slices leave pods over, with counts and slices that leave none."""
-    size = each.topology.layers[0].size if each.topology.layers else 1
-    rest = each.count % size if size > 0 else 0
-    if not rest:
-        return
-    inner = [layer.size for layer in each.topology.layers[1:]]
-    even = next((n for n in range(size - 1, 0, -1) if each.count % n == 0 and not any(n % own for own in inner)), None)
-    counts = [str(count) for count in (each.count - rest, each.count - rest + size) if count]
-    cure = f"request {' or '.join(counts)} pods" + (f", or slices of {even}" if even is not None else "")
-    if each.count < size:
-        yield f"{each.name} has fewer pods than one slice of {size}, and Kueue places none of them; {cure}"
-    else:
-        yield (
-            f"Kueue places {each.count - rest} of {each.count} pods of {each.name}: slices of {size} leave out {rest}, "
-            f"and Kueue does not report it; {cure}"
         )
 
 
@@ -312,7 +296,7 @@ def _list_ignored(spec: Mapping[str, Value]) -> Iterator[str]:
         for each in mappings(spec.get("topologySpreadConstraints"))
     ):
         yield "topology spread constraints"
-    if text_at(spec, "runtimeClassName"):
+    if text_at(spec, "runtimeClassName") and "overhead" not in spec:
         yield "the overhead of the RuntimeClass"
 
 

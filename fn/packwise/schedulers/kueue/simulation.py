@@ -9,11 +9,13 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.lenient import mappings, text_at, value_at
 from packwise.objects.place import Place
 from packwise.revisions.kueue import kueue_release
-from packwise.schedulers.kueue.admission_checks import KINDS
 from packwise.schedulers.kueue.allocate.scene import with_pod
 from packwise.schedulers.kueue.allocate.session import admit_jobs
 from packwise.schedulers.kueue.cluster import KueueObjects, is_waiting, objects_by_kind, read_scene
-from packwise.schedulers.kueue.jobs import JobPriorities, NoWorkload, name_of, queued_jobs, unread_jobs
+from packwise.schedulers.kueue.inactive import KINDS, MULTIKUEUE, lacks_multikueue, named_checks, read_checks
+from packwise.schedulers.kueue.jobs import JobPriorities, Obstacle, name_of, queued_jobs, unread_jobs
+from packwise.schedulers.kueue.pod_resources import KINDS as RESOURCE_KINDS
+from packwise.schedulers.kueue.pod_resources import read_rules
 from packwise.schedulers.kueue.reasons import Advisor, notes_of
 from packwise.schedulers.simulation import (
     ALLOCATED,
@@ -47,7 +49,7 @@ SCHEDULER = "kueue"
 
 _GPUS = ("nvidia.com/gpu", "amd.com/gpu")
 _KINDS = ("Namespace", "PriorityClass", "WorkloadPriorityClass", "Topology", "ResourceFlavor", "ClusterQueue",
-          "LocalQueue", "Cohort", "AdmissionCheck", *[kind for _, kind in KINDS])  # fmt: skip
+          "LocalQueue", "Cohort", "AdmissionCheck", *[kind for _, kind in (*KINDS, *RESOURCE_KINDS)])  # fmt: skip
 """Kinds of objects that the input may contain besides jobs."""
 
 _MOST = 100
@@ -70,8 +72,16 @@ class KueueSimulation:
             for level in topology.topology.levels
         }
         self.scene = read_scene(self._known)
-        jobs = queued_jobs(items, self._release, _priorities(self._known))
-        self.jobs = [self._with_namespace(job) for job in jobs]
+        checks = read_checks(self._known.by_name)
+        self._local = {
+            name
+            for name, value in self._known.by_name("ClusterQueue").items()
+            if lacks_multikueue(named_checks(value.get("spec")), checks)
+        }
+        self._cluster_queues = {(each.namespace, each.name): each.cluster_queue for each in self.scene.local_queues}
+        rules = read_rules([value for _, kind in RESOURCE_KINDS for value in self._known.by_kind.get(kind, ())])
+        jobs = queued_jobs(items, self._release, _priorities(self._known), rules)
+        self.jobs = [self._with_manager(self._with_namespace(job)) for job in jobs]
         self._unwritten = sum(bool(job.job.namespace and not job.item.namespace) for job in self.jobs)
         self._running = {
             index: workload for index, job in enumerate(self.jobs) if (workload := self._workload_of(job)) is not None
@@ -79,7 +89,7 @@ class KueueSimulation:
         self.gangs = tuple(self._outline(job) for job in self.jobs)
         self.topologies = self._levels()
         self._waiting = [
-            index for index, job in enumerate(self.jobs) if index not in self._running and job.no_workload is None
+            index for index, job in enumerate(self.jobs) if index not in self._running and job.obstacle is None
         ]
         self.notes = (*self._order_note(), *self._unplaced_notes(items.users.values()))
         self._uses: tuple[NodeUse, ...] = ()
@@ -94,6 +104,14 @@ class KueueSimulation:
             return job
         return job.replace(job=job.job.replace(namespace=namespaces.pop()))
 
+    def _with_manager(self, job: QueuedJob) -> QueuedJob:
+        """Return the job with the obstacle that it is left to MultiKueue by a ClusterQueue without such a check."""
+        queue = self._cluster_queues.get((job.job.namespace, job.job.queue))
+        if job.manager != MULTIKUEUE or queue not in self._local:
+            return job
+        reason = "managedBy leaves the job to MultiKueue, and its ClusterQueue has no check of MultiKueue"
+        return job.replace(obstacle=job.obstacle or Obstacle(reason))
+
     def _workload_of(self, job: QueuedJob) -> Workload | None:
         """Return the cluster's Workload of an already admitted job, or None."""
         owner = (job.item.kind, job.item.name)
@@ -103,7 +121,7 @@ class KueueSimulation:
         )
 
     def _levels(self) -> tuple[Levels, ...]:
-        queues = {(queue.namespace, queue.name): queue.cluster_queue for queue in self.scene.local_queues}
+        queues = self._cluster_queues
         named: set[str] = set()
         for job in self.jobs:
             name = queues.get((job.job.namespace, job.job.queue)) or queues.get(("", job.job.queue), "")
@@ -246,7 +264,7 @@ class KueueSimulation:
     def _answer_now(self, job: QueuedJob, outline: GangOutline, running: Workload | None) -> GangAnswer:
         """The answer for a job that runs already or has no Workload."""
         if running is None:
-            why = job.no_workload or NoWorkload("")
+            why = job.obstacle or Obstacle("")
             return GangAnswer(outline, NOT_READY, 0, reasons=(why.reason,), message=why.message)
         spread = tuple(
             (name, tuple(("/".join(path), count) for path, count in domains)) for name, domains in running.sets

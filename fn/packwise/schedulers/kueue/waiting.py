@@ -7,7 +7,7 @@ flavorassigner.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from krmfn.hints import TYPE_CHECKING
@@ -18,7 +18,6 @@ from packwise.lenient import mapping, mapping_at, mappings_in_place, text
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import RESOURCE_FLAVOR
 from packwise.objects.workload_kinds import QUEUE_NAME
-from packwise.schedulers.kueue.admission_checks import MULTIKUEUE, check_faults
 from packwise.schedulers.kueue.chain import Chain, is_stopped
 from packwise.schedulers.kueue.flavors import (
     PODS,
@@ -27,12 +26,17 @@ from packwise.schedulers.kueue.flavors import (
     format_amount,
     labels_of,
     most_capacity,
+    pods_left_out,
     quota_excess,
     requests_of,
     taint_of_flavor,
 )
+from packwise.schedulers.kueue.inactive import MULTIKUEUE, check_faults, cycle_fault, find_cycles, lacks_multikueue
+from packwise.schedulers.kueue.pod_resources import KINDS, adjust, read_rules, resource_fault
 from packwise.schedulers.kueue.request import (
     PREFIX,
+    SLICE_LAYERS,
+    SLICE_SIZE,
     TOPOLOGY_KEYS,
     UNCONSTRAINED,
     parse_int32,
@@ -51,6 +55,7 @@ if TYPE_CHECKING:
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers import SchedulerInput
     from packwise.schedulers.kueue.chain import ClusterQueue, Flavor, ResourceGroup
+    from packwise.schedulers.kueue.pod_resources import ResourceFault
     from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet
     from packwise.schedulers.kueue.request import TopologyRequest
 
@@ -59,7 +64,7 @@ QUEUE = Rule(
 )
 INACTIVE = Rule(
     "kueue-inactive",
-    "A ClusterQueue names a flavor, an admission check or a Topology that does not exist or work.",
+    "A ClusterQueue is inactive because of its flavors, admission checks or Cohorts.",
     "spec/kueue.md#5.3",
     Severity.WARNING,
 )
@@ -89,7 +94,18 @@ NO_NODES = Rule(
     "kueue-flavor-nodes", "A flavor with a topology selects no node.", "spec/kueue.md#6.6", Severity.WARNING
 )
 FALSE = Rule("kueue-unconstrained-false", 'A pod set has the annotation `unconstrained: "false"`.', "spec/kueue.md#6.4")
-RULES = (QUEUE, INACTIVE, STOPPED, NAMESPACE, UNMATCHED, QUOTA, PRIORITY, NO_NODES, FALSE)
+RESOURCES = Rule(
+    "kueue-resources", "A pod set requests more than its limits, or breaks a LimitRange.", "spec/kueue.md#6.13",
+    Severity.WARNING,
+)  # fmt: skip
+MANAGED = Rule(
+    "kueue-managed-by",
+    "A job is left to MultiKueue, but its ClusterQueue has no check of MultiKueue.",
+    "spec/kueue.md#6.14",
+    Severity.WARNING,
+)
+SLICES = Rule("kueue-slices", "Slices leave out pods of a pod set.", "spec/kueue.md#9.6", Severity.WARNING)
+RULES = (QUEUE, INACTIVE, STOPPED, NAMESPACE, MANAGED, SLICES, RESOURCES, UNMATCHED, QUOTA, PRIORITY, NO_NODES, FALSE)
 """Rules of reasons for which a job waits."""
 
 _PRIORITY_CLASS = f"{PREFIX}priority-class"
@@ -111,7 +127,14 @@ def check_chain(
     yield from _without_nodes(items.of_kind(*RESOURCE_FLAVOR.key), chain)
     counts_all = not _has_words(items, _UNCOUNTED)
     accepted: set[tuple[object, ...]] = set()
-    for job in jobs:
+    rules = read_rules([item.value for kind in KINDS for item in items.of_kind(*kind)])
+    for written in jobs:
+        job = adjust(written, rules)
+        fault = resource_fault(job.sets, job.item.namespace or "", rules) if job.queue else None
+        if fault is not None:
+            yield _resource_finding(job, *fault)
+            # Kueue looks at no flavor then.
+            job = replace(job, sets=())
         yield from _check_job(job, chain, release, accepted, counts_all=counts_all)
 
 
@@ -133,6 +156,12 @@ def _queues(chain: Chain) -> Iterator[Finding]:
             yield Finding.of(QUEUE, item, ("spec", "clusterQueue"), message)
     for queue in chain.cluster_queues:
         yield from _inactive(queue, chain)
+    cycles = find_cycles({item.name: text(item.get("spec.parentName")) for item in chain.cohorts})
+    for item in chain.cohorts:
+        # A cycle is reported once.
+        if cycles[item.name] and item.name == min(cycles[item.name]):
+            message = f"{cycle_fault(cycles[item.name])}. Until then, the ClusterQueues below them are inactive"
+            yield Finding.of(INACTIVE, item, ("spec", "parentName"), message)
 
 
 def _inactive(queue: ClusterQueue, chain: Chain) -> Iterator[Finding]:
@@ -198,7 +227,7 @@ def _check_job(
 ) -> Iterator[Finding]:
     """Yield findings about one job. `accepted` are the demands accepted by a queue, extended with this job's."""
     for each in job.sets:
-        yield from _check_level_named(job, each, release)
+        yield from _check_request(job, each, release)
     owner, name = mapping_at(job.item.value, *job.kind.owner.path, "labels"), job.queue
     if not name or is_placeholder(name):
         return
@@ -213,6 +242,12 @@ def _check_job(
     yield from _check_stop(job, at, queues, queue)
     if queue is None:
         return
+    if job.item.get(job.manager_path) == MULTIKUEUE and lacks_multikueue(queue.checks, chain.checks):
+        message = (
+            f'the ClusterQueue "{queue.name}" has no AdmissionCheck of MultiKueue, and no controller makes the pods; '
+            "remove managedBy, or add the check"
+        )
+        yield Finding.of(MANAGED, job.item, job.manager_path, message)
     if chain.selects_namespace(queue, namespace) is False:
         why = "has no namespaceSelector and selects no namespace"
         if queue.selector is not None:
@@ -277,6 +312,17 @@ def _check_stop(
         yield _finding(STOPPED, job, at, message, f"{stopped.kind} {stopped.name} is inactive")
 
 
+def _resource_finding(job: KueueJob, each: KueuePodSet, fault: ResourceFault) -> Finding:
+    """A pod set with resources that Kueue refuses, at its container if the job has one."""
+    path: FieldPath = (*_spec_path(each), *fault.path)
+    while path and job.item.get(path) is None:
+        path = path[:-1]
+    if each.template.suffix or not path:
+        path = (*job.kind.owner.path, "labels", QUEUE_NAME)
+    subject = "the container" if fault.path else f'the pod set "{each.name}"'
+    return _finding(RESOURCES, job, path, f"{subject} {fault.cause}, and the job waits", fault.text)
+
+
 def _priority(job: KueueJob, name: str, chain: Chain) -> Iterator[Finding]:
     """Report a missing priority class if the input has some: Kueue makes no Workload of the job."""
     if name and chain.priorities and name not in chain.priorities and not is_placeholder(name):
@@ -286,8 +332,11 @@ def _priority(job: KueueJob, name: str, chain: Chain) -> Iterator[Finding]:
         yield Finding.of(PRIORITY, job.item, path, message)
 
 
-def _check_level_named(job: KueueJob, each: KueuePodSet, release: KueueRelease) -> Iterator[Finding]:
-    """Report a pod set that requests topology-aware scheduling without a level. Later releases refuse it themselves."""
+def _check_request(job: KueueJob, each: KueuePodSet, release: KueueRelease) -> Iterator[Finding]:
+    """Report a pod set that requests topology-aware scheduling without a level, or that has pods beyond whole slices.
+
+    Later releases refuse the former themselves.
+    """
     annotations = each.template.annotations
     request = None if unread_annotation(annotations, release) else read_request(annotations, release)
     if request is not None and request.unconstrained is False and not release.refuses_false:
@@ -296,6 +345,10 @@ def _check_level_named(job: KueueJob, each: KueuePodSet, release: KueueRelease) 
             "level, and no flavor ever matches"
         )
         yield Finding.of(FALSE, job.item, each.template.key_path(UNCONSTRAINED), message)
+    left = "" if request is None or not job.queue else pods_left_out(f'"{each.name}"', each.count, request)
+    if left:
+        key = SLICE_SIZE if SLICE_SIZE in annotations else SLICE_LAYERS
+        yield Finding.of(SLICES, job.item, each.template.key_path(key), left)
 
 
 def _is_renamed(resource: str, queue: ClusterQueue) -> bool:
@@ -528,6 +581,8 @@ def _request_path(sets: _PodSets, resource: str, job: KueueJob) -> FieldPath:
         for part in ("containers", "initContainers"):
             for place, container in enumerate(mappings_in_place(each.pod_spec.get(part))):
                 for field in ("requests", "limits"):
-                    if resource in mapping_at(container, "resources", field):
-                        return (*_spec_path(each), part, place, "resources", field, resource)
+                    path = (*_spec_path(each), part, place, "resources", field, resource)
+                    # What a LimitRange adds is not written.
+                    if resource in mapping_at(container, "resources", field) and job.item.get(path) is not None:
+                        return path
     return (*job.kind.owner.path, "labels", QUEUE_NAME)

@@ -1,6 +1,6 @@
-"""Admission checks that keep a ClusterQueue from admitting any job.
+"""Admission checks and cohorts that keep a ClusterQueue from admitting any job.
 
-Source: spec/kueue.md#5.3; Kueue v0.19.2, inactiveReason in clusterqueue.go, and the reconcilers of the checks.
+Source: spec/kueue.md#5.3; Kueue v0.19.2, clusterqueue.go (inactiveReason), snapshot.go and the reconcilers of checks.
 """
 
 from __future__ import annotations
@@ -107,6 +107,31 @@ def check_faults(named: Sequence[NamedCheck], flavors: Collection[str], known: K
 def delaying_checks(named: Iterable[NamedCheck], known: KnownChecks) -> tuple[str, ...]:
     """Return the names of the checks by which pods are placed later, or in another cluster."""
     return tuple(sorted({each.name for each in named if known.controller(each.name) in _CONFIGS}))
+
+
+def lacks_multikueue(named: Iterable[NamedCheck], known: KnownChecks) -> bool:
+    """Return True if a ClusterQueue has no check of MultiKueue. An unknown check may be one."""
+    return all(known.controller(each.name) not in ("", MULTIKUEUE) for each in named)
+
+
+def find_cycles(parents: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
+    """Return for each cohort the cycle of cohorts that it is part of or below, or (). `parents` maps them by name."""
+    cycles: dict[str, tuple[str, ...]] = {}
+    for start in parents:
+        above: dict[str, None] = {}
+        name = start
+        while name and name not in above and name not in cycles:
+            above[name] = None
+            name = parents.get(name, "")
+        names = tuple(above)
+        cycle = cycles[name] if name in cycles else names[names.index(name) :] if name else ()
+        cycles |= dict.fromkeys(above, cycle)
+    return cycles
+
+
+def cycle_fault(cycle: Iterable[str]) -> str:
+    """Return the cause of a cycle of cohorts, for a message."""
+    return f"the Cohorts {list_known(sorted(cycle))} are each other's parents; remove a parentName"
 
 
 def read_checks(objects: Callable[[str], Mapping[str, Mapping[str, Value]]]) -> KnownChecks:

@@ -1,0 +1,197 @@
+"""Pod resources as Kueue adjusts and validates them before it looks at quota: RuntimeClasses and LimitRanges.
+
+Source: spec/kueue.md#6.13; Kueue v0.19.2, pkg/workload/resources.go and pkg/util/limitrange/limitrange.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from krmfn.hints import TYPE_CHECKING
+from krmfn.record import Record
+from packwise.kubernetes.validation import amounts, container_requests
+from packwise.lenient import mapping, mapping_at, mappings, mappings_by_place, text_at
+from packwise.wording import list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet
+
+    Amounts = Mapping[str, int]
+
+KINDS = (("", "LimitRange"), ("node.k8s.io", "RuntimeClass"))
+"""Group and name of the kinds that adjust pods."""
+
+_CONTAINER, _POD = "Container", "Pod"
+_PARTS = ("initContainers", "containers")
+_ABOVE, _BELOW = (
+    "requests must not be above the limitRange max",
+    "requests must not be below the limitRange min",
+)
+_INVALID = "resources validation failed"
+_OUT_OF_RANGE = "resources didn't satisfy LimitRange constraints"
+
+
+class Limits(Record):
+    """The limits of one type, `Container` or `Pod`, that all LimitRanges of a namespace set together."""
+
+    defaults: Mapping[str, Value] = {}
+    default_requests: Mapping[str, Value] = {}
+    most: Mapping[str, int] = {}
+    least: Mapping[str, int] = {}
+
+
+class ResourceRules(Record):
+    """The limits by namespace and type, and the overheads of RuntimeClasses by name."""
+
+    limits: Mapping[str, Mapping[str, Limits]] = {}
+    overheads: Mapping[str, Mapping[str, Value]] = {}
+
+
+class ResourceFault(Record):
+    """Why Kueue never admits a pod set for its resources: the cause at `path` in the pod's spec, and Kueue's text."""
+
+    path: FieldPath
+    cause: str
+    text: str
+
+
+def read_rules(values: Iterable[Mapping[str, Value]]) -> ResourceRules:
+    """Return the rules that LimitRanges and RuntimeClasses among the objects set."""
+    limits: dict[str, dict[str, Limits]] = {}
+    overheads: dict[str, Mapping[str, Value]] = {}
+    for value in values:
+        kind = text_at(value, "kind")
+        if kind == "RuntimeClass":
+            overheads[text_at(value, "metadata", "name")] = mapping_at(value, "overhead", "podFixed")
+        elif kind == "LimitRange":
+            by_type = limits.setdefault(text_at(value, "metadata", "namespace"), {})
+            for entry in mappings(mapping_at(value, "spec").get("limits")):
+                name = text_at(entry, "type")
+                by_type[name] = _merge(by_type.get(name, Limits()), entry)
+    return ResourceRules(limits, overheads)
+
+
+def _merge(known: Limits, entry: Mapping[str, Value]) -> Limits:
+    own = {field: mapping(entry.get(field)) for field in ("max", "min", "default", "defaultRequest")}
+    if entry.get("type") == _CONTAINER:
+        # The API server's own defaults (SetDefaults_LimitRangeItem).
+        own["default"] = {**own["max"], **own["default"]}
+        own["defaultRequest"] = {**own["min"], **own["default"], **own["defaultRequest"]}
+    most, least = amounts(own["max"]), amounts(own["min"])
+    return Limits(
+        {**own["default"], **known.defaults},
+        {**own["defaultRequest"], **known.default_requests},
+        {name: min(most.get(name, known.most.get(name, 0)), known.most.get(name, most.get(name, 0)))
+         for name in (*known.most, *most)},
+        {name: max(least.get(name, 0), known.least.get(name, 0)) for name in (*known.least, *least)},
+    )  # fmt: skip
+
+
+def adjust(job: KueueJob, rules: ResourceRules) -> KueueJob:
+    """Return the job with the pods' resources as Kueue counts them."""
+    container = rules.limits.get(job.item.namespace or "", {}).get(_CONTAINER)
+    if container is None and not rules.overheads:
+        return job
+    return replace(job, sets=tuple([replace(each, pod_spec=_spec(each, container, rules)) for each in job.sets]))
+
+
+def _spec(each: KueuePodSet, limits: Limits | None, rules: ResourceRules) -> Mapping[str, Value]:
+    spec: dict[str, Value] = dict(each.pod_spec)
+    overhead = rules.overheads.get(text_at(spec, "runtimeClassName"))
+    if overhead is not None:
+        spec.setdefault("overhead", dict(overhead))
+    if limits is not None:
+        for part in _PARTS:
+            if part in spec:
+                containers: list[Value] = [_container(own, limits) for own in mappings(spec[part])]
+                spec[part] = containers
+    return spec
+
+
+def _container(container: Mapping[str, Value], limits: Limits) -> dict[str, Value]:
+    resources = mapping(container.get("resources"))
+    most = {**limits.defaults, **mapping(resources.get("limits"))}
+    # Kueue reads a limit as the request only where the namespace has no default for it.
+    requests = {**most, **limits.default_requests, **mapping(resources.get("requests"))}
+    return {**container, "resources": {**resources, "limits": most, "requests": requests}}
+
+
+def resource_fault(
+    sets: Sequence[KueuePodSet], namespace: str, rules: ResourceRules
+) -> tuple[KueuePodSet, ResourceFault] | None:
+    """Return the first of a job's adjusted pod sets with resources that Kueue refuses, and the text about all."""
+    limits = rules.limits.get(namespace, {})
+    for title, faults in ((_INVALID, _excess), (_OUT_OF_RANGE, _out_of_range)):
+        refused = [
+            (each, fault)
+            for place, each in enumerate(sets)
+            for fault in faults(each.pod_spec, f"spec.podSets[{place}].template.spec", limits)
+        ]
+        if refused:
+            each, fault = refused[0]
+            texts = list(dict.fromkeys(fault.text for _, fault in refused))
+            shown = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+            return each, fault.replace(text=f"{title}: {shown}")
+    return None
+
+
+def _containers(spec: Mapping[str, Value]) -> Iterator[tuple[FieldPath, str, Mapping[str, Value]]]:
+    for part in _PARTS:
+        for place, container in mappings_by_place(spec.get(part)):
+            yield (part, place), f".{part}[{place}]", container
+
+
+def _excess(spec: Mapping[str, Value], field: str, limits: Mapping[str, Limits]) -> Iterator[ResourceFault]:
+    """Yield the containers that request more than their limits."""
+    for path, suffix, container in _containers(spec):
+        requests, most = (amounts(mapping_at(container, "resources", each)) for each in ("requests", "limits"))
+        names = _greater(requests, most)
+        if names:
+            default = ", which a LimitRange of the namespace may set" if limits else ""
+            cause = f"requests more {list_known(names)} than its limit{default}"
+            yield ResourceFault(
+                (*path, "resources", "requests", names[0]), cause,
+                _invalid(f"{field}{suffix}", names, "requests must not exceed its limits"),
+            )  # fmt: skip
+
+
+def _out_of_range(spec: Mapping[str, Value], field: str, limits: Mapping[str, Limits]) -> Iterator[ResourceFault]:
+    container_limits, pod_limits = limits.get(_CONTAINER), limits.get(_POD)
+    for path, suffix, container in _containers(spec):
+        if container_limits is None:
+            break
+        own = [amounts(mapping_at(container, "resources", each)) for each in ("requests", "limits")]
+        least = {name: min(each[name] for each in own if name in each) for name in (*own[0], *own[1])}
+        most = {name: max(each[name] for each in own if name in each) for name in (*own[0], *own[1])}
+        yield from _range_faults(path, f"{field}{suffix}", (least, most), container_limits, "container")
+    if pod_limits is not None:
+        total = container_requests(spec)
+        yield from _range_faults((), field, (total, total), pod_limits, "pod")
+
+
+def _range_faults(
+    path: FieldPath, field: str, own: tuple[Amounts, Amounts], limits: Limits, subject: str
+) -> Iterator[ResourceFault]:
+    least, most = own
+    for names, word, text in (
+        (_greater(most, limits.most), "most", _ABOVE),
+        (_greater(limits.least, least), "least", _BELOW),
+    ):
+        if names:
+            side = "more" if word == "most" else "less"
+            cause = f"requests {side} {list_known(names)} than a LimitRange of the namespace allows for a {subject}"
+            yield ResourceFault(path, cause, _invalid(field, names, text))
+
+
+def _greater(amounts: Amounts, others: Amounts) -> list[str]:
+    """Return the resources with a smaller amount in `others`. Resources that `others` lacks do not count."""
+    return sorted(name for name, amount in amounts.items() if name in others and amount > others[name])
+
+
+def _invalid(field: str, names: Sequence[str], detail: str) -> str:
+    listed = ",".join([f'"{name}"' for name in names])
+    return f"{field}: Invalid value: [{listed}]: {detail}"
