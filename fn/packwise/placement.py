@@ -323,6 +323,19 @@ class Placement(Record):
     emit_by_default: bool = False
 
 
+class NodePool(Record):
+    """A node pool, whose scheduler sees only its own members. `name` is "" for the default pool.
+
+    `placements` are the gangs of the pool. `shards`, `queues` and `nodes` are names of objects in the input.
+    """
+
+    name: str
+    shards: tuple[str, ...] = ()
+    queues: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+    placements: tuple[Placement, ...] = ()
+
+
 class Outline(Record):
     """A part of a workload for which packwise renders no object. `details` are its requests, `parts` the parts below
     it.

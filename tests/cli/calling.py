@@ -14,6 +14,7 @@ from packwise.render.files import LIST
 __all__ = [
     "CHOSEN",
     "CONFIG",
+    "POOLS",
     "SERVICE",
     "SHARED",
     "SHARED_FINDING",
@@ -71,6 +72,38 @@ CHOSEN = "; 1 workload judged with Grove grep-244-multi (in/topology.yaml)"
 _COUNTED = re.compile(r"^(?:no findings|\d+ (?:error|warning|info)s?)[^:]* in \d+ files?$")
 _JUDGED = re.compile(r"(?:; |^)(?:(?:\d+|no) workloads? (?:judged|read)|left out: ).*$")
 _SIDE = re.compile(r".+: (?:\d+|no) workloads? read.*")
+
+POOLS = """\
+apiVersion: kai.scheduler/v1
+kind: SchedulingShard
+metadata: {name: default}
+spec: {}
+---
+apiVersion: kai.scheduler/v1
+kind: SchedulingShard
+metadata: {name: pool-a}
+spec: {partitionLabelValue: workers}
+---
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: team, labels: {kai.scheduler/node-pool: workers}}
+spec: {resources: {cpu: {quota: -1, limit: -1}, gpu: {quota: -1, limit: -1}, memory: {quota: -1, limit: -1}}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: w1, labels: {kai.scheduler/node-pool: workers}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: inside, namespace: ml, labels: {kai.scheduler/queue: team, kai.scheduler/node-pool: workers}}
+spec: {schedulerName: kai-scheduler, containers: [{name: c, image: i:1}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: outside, namespace: ml, labels: {kai.scheduler/queue: other}}
+spec: {schedulerName: kai-scheduler, containers: [{name: c, image: i:1}]}
+"""
+"""Objects of the node pool "workers", and a pod of the default one."""
 
 SHARED = """\
 apiVersion: grove.io/v1alpha1

@@ -18,7 +18,7 @@ from packwise.inputs.groups import read_inputs
 from packwise.inputs.request import Named
 from packwise.pipeline import render
 from packwise.revisions.grove import NEWEST
-from tests.cli.calling import CONFIG, SERVICE, UNNAMED_CONFIG, WORKLOAD, Call, write
+from tests.cli.calling import CONFIG, POOLS, SERVICE, UNNAMED_CONFIG, WORKLOAD, Call, write
 from tests.examples import EXAMPLES
 from tests.places import ROOT, TESTDATA
 
@@ -302,6 +302,23 @@ def test_a_template_that_cannot_be_filled_in_is_there_once(call: Call, tmp_path:
 
     assert ran.code == 1
     assert ran.stdout.splitlines()[1:] == ["", "in/train.yaml:1:1", "", "nothing is rendered while there are errors"]
+
+
+def test_a_gang_has_its_node_pool_if_the_input_has_pools(call: Call) -> None:
+    ran, as_json = call("explain", "-", stdin=POOLS), call("explain", "-", "-o", "json", stdin=POOLS)
+
+    assert [
+        line.partition("queue")[2].partition("  priority")[0] for line in ran.stdout.splitlines() if "gang" in line
+    ] == [
+        " team  node pool workers",
+        " other  default node pool",
+    ]
+    answer = json.loads(as_json.stdout)
+    jsonschema.validate(answer, SCHEMA)
+    assert [gang["nodePool"] for each in answer["workloads"] for gang in each["gangs"]] == ["workers", ""]
+
+    outside = call("explain", "-", "-o", "json", stdin=POOLS.rpartition("---\n")[2])
+    assert ["nodePool" in gang for each in json.loads(outside.stdout)["workloads"] for gang in each["gangs"]] == [False]
 
 
 OLDER = UNNAMED_CONFIG.replace("spec:\n", "spec:\n  revision: v0.1.0-alpha.7\n").replace(

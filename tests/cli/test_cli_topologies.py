@@ -12,10 +12,11 @@ import jsonschema
 import pytest
 
 from packwise.revisions.grove import NEWEST
-from tests.cli.calling import CONFIG, SERVICE, UNNAMED_CONFIG, WORKLOAD, Call, write
+from tests.cli.calling import CONFIG, POOLS, SERVICE, UNNAMED_CONFIG, WORKLOAD, Call, write
 from tests.places import ROOT
 
 Expect = Callable[[str, str], None]
+SCHEMA: dict[str, Any] = json.loads((ROOT / "docs/reference/topologies.schema.json").read_text(encoding="utf-8"))
 
 TOPOLOGIES = """\
 apiVersion: grove.io/v1alpha1
@@ -59,8 +60,7 @@ def test_used_unused_missing_and_none(call: Call, package: Path, assert_expected
     assert (ran.code, ran.messages, as_json.code, as_json.messages) == (0, "", 0, "")
     assert_expected("cli/topologies.txt", ran.stdout)
     assert_expected("cli/topologies.json", as_json.stdout)
-    schema: dict[str, Any] = json.loads((ROOT / "docs/reference/topologies.schema.json").read_text(encoding="utf-8"))
-    jsonschema.validate(json.loads(as_json.stdout), schema)
+    jsonschema.validate(json.loads(as_json.stdout), SCHEMA)
 
 
 def test_an_assumed_release_is_told(call: Call, tmp_path: Path) -> None:
@@ -75,6 +75,42 @@ def test_an_assumed_release_is_told(call: Call, tmp_path: Path) -> None:
         f'warning: the release of Grove is not set; packwise assumes the newest one, "{NEWEST.name}"; add '
         f"`revision: {NEWEST.name}`, or your cluster's release, to the `spec` of a TopologyRender [revision-unnamed]"
     ]
+
+
+def test_each_node_pool_has_its_members(call: Call) -> None:
+    ran, as_json = call("topologies", "-", stdin=POOLS), call("topologies", "-", "-o", "json", stdin=POOLS)
+
+    assert ran.stdout.partition("\n\n")[2] == (
+        "NODE POOL  SHARD    NODES  QUEUES  WORKLOADS\n"
+        "<default>  default                 ml/outside\n"
+        "workers    pool-a   1      team    ml/inside\n"
+    )
+    answer = json.loads(as_json.stdout)
+    assert answer["nodePools"] == [
+        {
+            "name": "",
+            "shards": ["default"],
+            "nodes": [],
+            "queues": [],
+            "workloads": [{"kind": "Pod", "namespace": "ml", "name": "outside"}],
+        },
+        {
+            "name": "workers",
+            "shards": ["pool-a"],
+            "nodes": ["w1"],
+            "queues": ["team"],
+            "workloads": [{"kind": "Pod", "namespace": "ml", "name": "inside"}],
+        },
+    ]
+    jsonschema.validate(answer, SCHEMA)
+
+
+def test_without_a_node_pool_none_are_listed(call: Call) -> None:
+    """The default shard alone is what the chart makes."""
+    text = POOLS.partition("---\n")[0] + "---\n" + POOLS.rpartition("---\n")[2]
+
+    assert "NODE POOL" not in call("topologies", "-", stdin=text).stdout
+    assert json.loads(call("topologies", "-", "-o", "json", stdin=text).stdout)["nodePools"] == []
 
 
 def test_the_current_folder_is_the_default(call: Call, package: Path) -> None:

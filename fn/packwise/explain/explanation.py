@@ -25,7 +25,7 @@ from packwise.objects.identity import (
 )
 from packwise.objects.kinds import GANGS, POD, QUEUE, TOPOLOGY
 from packwise.objects.place import Origin, Place
-from packwise.pipeline.registry import omission_sources, queued_sources
+from packwise.pipeline.registry import node_pools, omission_sources, queued_sources
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Omission, Queue, gang_kinds
 from packwise.select.selection import cluster_of, index_package
 from packwise.settings.topologyrender import settings_place
@@ -323,12 +323,16 @@ class SetTree(Record):
 
 
 class GangTree(Record):
-    """A gang with its sets and objects. `members` are pods outside all sets."""
+    """A gang with its sets and objects. `members` are pods outside all sets.
+
+    `pool` is its node pool, "" for the default one, or None if the input has no pools.
+    """
 
     gang: Gang
     parts: tuple[SetTree, ...]
     objects: tuple[Emitted, ...] = ()
     members: tuple[Emitted, ...] = ()
+    pool: str | None = None
 
 
 class QueuedSet(Record):
@@ -468,7 +472,7 @@ def _emit(rendered: Rendered, placements: Iterable[Placement], inventory: Invent
 class _Trees:
     """The trees of all workloads with their common data."""
 
-    __slots__ = ("_by_file", "_by_object", "_by_source", "_kept", "_missing", "_queued", "_rendered")
+    __slots__ = ("_by_file", "_by_object", "_by_source", "_kept", "_missing", "_pools", "_queued", "_rendered")
 
     def __init__(
         self,
@@ -485,6 +489,9 @@ class _Trees:
             key = (emitted.generated.source, id(emitted.generated.subject))
             self._by_source.setdefault(key, []).append(emitted)
         self._missing = omissions_of(rendered, inventory)
+        placements = [placement for plan in rendered.plans for placement in plan.placements]
+        pools = node_pools(inventory.items, placements)
+        self._pools = {id(each.node): pool.name for pool in pools for each in pool.placements}
         # A run may have as many findings as workloads, so each workload looks up its own.
         self._by_file: dict[str | None, list[Result]] = {}
         self._by_object: dict[tuple[str | None, ...], list[Result]] = {}
@@ -530,7 +537,7 @@ class _Trees:
         for each in emitted:
             by_gang.setdefault(id(each.gang), []).append(each)
         gangs = tuple(
-            _gang(node, by_gang.get(id(node), ()), members)
+            _gang(node, by_gang.get(id(node), ()), members).replace(pool=self._pools.get(id(node)))
             for each in placements
             if isinstance(node := each.node, Gang)
         )

@@ -327,7 +327,7 @@ def _likeness(tree: GangTree) -> tuple[object, ...]:
     bounds = None if gang.bounds is None else _levels_of(gang.bounds)
     kinds = [each.name.partition(" ")[0] for each in tree.objects]
     pods = [len(part.members) for part in tree.parts]
-    return bounds, gang.members, gang.queue, gang.topology, sets, kinds, pods, len(tree.members)
+    return bounds, gang.members, gang.queue, tree.pool, gang.topology, sets, kinds, pods, len(tree.members)
 
 
 def _gang(tree: GangTree) -> _Node:
@@ -338,6 +338,7 @@ def _gang(tree: GangTree) -> _Node:
         _needed_text(gang.needed, tree.parts),
         *_bounds(gang.bounds),
         f"queue {gang.queue}" if gang.queue else "",
+        "" if tree.pool is None else f"node pool {tree.pool}" if tree.pool else "default node pool",
         f"priority {gang.priority_class}" if gang.priority_class else "",
         gang.preemptibility,
         f"scheduler {gang.scheduler}" if gang.scheduler else "",
@@ -584,6 +585,7 @@ def _gang_fields(tree: GangTree, revision: str) -> dict[str, Any]:
         "pods": gang.members,
         "topology": gang.topology,
         "queue": gang.queue,
+        **({} if tree.pool is None else {"nodePool": tree.pool}),
         "priorityClassName": gang.priority_class,
         "scheduler": gang.scheduler,
         **_owner_fields(gang),

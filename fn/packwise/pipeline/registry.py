@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from packwise.findings.finding import Rule
     from packwise.frontends.frontend import FrontEnd, OmissionsOf, Recognition
     from packwise.objects.index import Index, Inventory
+    from packwise.placement import NodePool, Placement
     from packwise.revisions.grove import Revision
-    from packwise.schedulers import QueuedPodsOf, Scheduler, SchedulerInput, SimulationOf
+    from packwise.schedulers import NodePoolsOf, QueuedPodsOf, Scheduler, SchedulerInput, SimulationOf
     from packwise.schedulers.kai.snapshot import Snapshot
     from packwise.schedulers.simulation import Simulation
 
@@ -75,15 +76,17 @@ class SchedulerEntry(Record):
 
     A scheduler with a `backend` is imported only for revisions with an operator that has that scheduler backend. For a
     render, one with a `word` is imported only if an input text has the word or objects of `emit_word` are written.
-    `queued` imports the source of pods that it queues itself, or is None if front ends pass it all pods. `simulate`
-    imports its simulation, or is None without one. `webhook` is the component that refuses objects by its rules, if it
-    is not the operator. `speaker` is the component quoted by its rules, or "" for an operator.
+    `queued` imports the source of pods that it queues itself, or is None if front ends pass it all pods. `pools`
+    imports the finder of its node pools, or is None without pools. `simulate` imports its simulation, or is None
+    without one. `webhook` is the component that refuses objects by its rules, if it is not the operator. `speaker` is
+    the component quoted by its rules, or "" for an operator.
     """
 
     load: Callable[[], Scheduler]
     rules: Callable[[], Iterable[Rule]]
     backend: str | None = None
     queued: Callable[[], QueuedPodsOf] | None = None
+    pools: Callable[[], NodePoolsOf] | None = None
     simulate: Callable[[], SimulationOf] | None = None
     webhook: str = ""
     speaker: str = ""
@@ -178,6 +181,7 @@ SCHEDULERS: tuple[SchedulerEntry, ...] = (
         speaker="KAI",
         load=lambda: kai.KAI,
         rules=kai.rule_table,
+        pools=_importer("schedulers.kai.pools:node_pools"),
         simulate=_importer("schedulers.kai.simulation:simulate"),
     ),
     SchedulerEntry(load=lambda: GROVE, rules=tuple),
@@ -274,6 +278,13 @@ def unsimulated_queues() -> tuple[QueuedPodsOf, ...]:
 def queued_sources() -> tuple[QueuedPodsOf, ...]:
     """The finders of pods that schedulers queue themselves."""
     return tuple(entry.queued() for entry in SCHEDULERS if entry.queued is not None)
+
+
+def node_pools(index: Index, placements: Iterable[Placement]) -> tuple[NodePool, ...]:
+    """Return the node pools of all schedulers, or () if nothing in the input is in a pool."""
+    listed = tuple(placements)
+    finders = [entry.pools() for entry in SCHEDULERS if entry.pools is not None]
+    return tuple(pool for finder in finders for pool in finder(index, listed))
 
 
 def brings_topologies(inventory: Inventory) -> bool:

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from packwise.findings.finding import Finding
-    from packwise.objects.index import Inventory
+    from packwise.objects.index import Index, Inventory
     from packwise.objects.place import Generated
-    from packwise.placement import Cluster, Placement, QueuedPods
+    from packwise.placement import Cluster, NodePool, Placement, QueuedPods
     from packwise.schedulers.kai.snapshot import Snapshot
     from packwise.schedulers.simulation import Simulation
     from packwise.settings.topologyrender import TopologyRender
@@ -84,6 +84,14 @@ class QueuedPodsOf(Protocol):
         """Yield the sets of pods. `topologies` are all that workloads can name, and are rendered for this scheduler
         too.
         """
+        ...
+
+
+class NodePoolsOf(Protocol):
+    """Finds the node pools of a scheduler that runs once for each of them."""
+
+    def __call__(self, index: Index, placements: Iterable[Placement]) -> tuple[NodePool, ...]:
+        """Return the node pools, the default one first, or () if nothing in the input is in a pool."""
         ...
 
 

@@ -20,7 +20,7 @@ from packwise.objects.identity import identity, shown_name
 from packwise.objects.kinds import KINDS
 from packwise.output.findings_text import as_lines
 from packwise.pipeline import render
-from packwise.pipeline.registry import brings_topologies, front_ends, queued_sources
+from packwise.pipeline.registry import brings_topologies, front_ends, node_pools, queued_sources
 from packwise.pipeline.steps import read_package, results_of, unreadable
 from packwise.select.selection import has_grove_workloads, topologies_of
 from packwise.topology.known import ListedTopology, Use
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.inputs.coverage import Coverage
     from packwise.objects.index import Inventory
+    from packwise.placement import NodePool, Placement
     from packwise.select.selection import Package, Selection
     from packwise.topologies.options import Topologies
     from packwise.topology.known import KnownTopologies
@@ -48,7 +49,8 @@ def topologies(command: Topologies, terminal: Terminal = PLAIN) -> Answer:
     """Return the overview. Raise UsageError."""
     inputs = read_inputs(command.named)
     rendered = render(inputs.package, is_listed=False)
-    listing = Overview(is_known=False) if inputs.is_lost else overview(inputs.package, rendered.queued)
+    placements = [placement for plan in rendered.plans for placement in plan.placements]
+    listing = Overview(is_known=False) if inputs.is_lost else overview(inputs.package, rendered.queued, placements)
     results = sort_results([*inputs.results, *listing.results])
     coverage = coverage_of(inputs.files, inputs.left_out, rendered)
     text = _as_json(listing, coverage) if command.as_json else _as_text(listing)
@@ -103,7 +105,25 @@ def _as_text(listing: Overview) -> str:
         lines += _lines(("TOPOLOGY", "WORKLOAD", "CHOSEN", "SCHEDULED PODS"), cells)
     else:
         lines.append("no topologies and no workloads")
+    if listing.pools:
+        heads = ("NODE POOL", "SHARD", "NODES", "QUEUES", "WORKLOADS")
+        lines += ["", *_lines(heads, [_pool_cells(pool) for pool in listing.pools])]
     return "".join([f"{line}\n" for line in lines])
+
+
+def _pool_cells(pool: NodePool) -> tuple[str, ...]:
+    workloads = [f"{namespace}/{name}" for _, namespace, name in _pool_workloads(pool)]
+    nodes = str(len(pool.nodes)) if pool.nodes else ""
+    return pool.name or "<default>", list_first(pool.shards), nodes, list_first(pool.queues), list_first(workloads)
+
+
+def _pool_workloads(pool: NodePool) -> list[tuple[str, str, str]]:
+    """Return kind, namespace and name of the workloads with a gang in the pool, each once."""
+    names: set[tuple[str, str, str]] = set()
+    for placement in pool.placements:
+        value = placement.subject.value
+        names.add((*identity(value)[1:3], shown_name(value)) if value.get("apiVersion") else ("", "", placement.source))
+    return sorted(names)
 
 
 def _title(topologies: Sequence[str], known: frozenset[str]) -> str:
@@ -174,6 +194,7 @@ def _as_json(listing: Overview, coverage: Coverage) -> str:
             {"topologies": topologies, "workloads": [_use(use) for use in own]} for topologies, own in shared.items()
         ],
         "withoutTopology": [_use(use) for use in uses.get(None, [])],
+        "nodePools": [_pool(pool) for pool in listing.pools],
         "coverage": coverage.fields,
     }
     return json_text(whole)
@@ -188,6 +209,19 @@ def _topology(topology: ListedTopology) -> dict[str, Any]:
         "file": place.file,
         "line": place.line,
         "levels": [{"domain": level.domain, "key": level.key} for level in topology.levels],
+    }
+
+
+def _pool(pool: NodePool) -> dict[str, Any]:
+    workloads = [
+        {"kind": kind, "namespace": namespace, "name": name} for kind, namespace, name in _pool_workloads(pool)
+    ]
+    return {
+        "name": pool.name,
+        "shards": list(pool.shards),
+        "nodes": list(pool.nodes),
+        "queues": list(pool.queues),
+        "workloads": workloads,
     }
 
 
@@ -216,7 +250,7 @@ class Overview(Record):
     """All topologies by name, and the workloads with their topologies. `enabled` is true if TAS is.
 
     `results` are about the configuration and the CRDs. `is_known` is true if the rest could be determined in spite of
-    them.
+    them. `pools` are the node pools, or () if nothing in the input is in one.
     """
 
     topologies: tuple[ListedTopology, ...] = ()
@@ -224,6 +258,7 @@ class Overview(Record):
     enabled: bool = False
     results: tuple[Result, ...] = ()
     is_known: bool = True
+    pools: tuple[NodePool, ...] = ()
 
 
 def _queued_uses(inventory: Inventory, known: KnownTopologies, selection: Selection) -> Iterator[Use]:
@@ -236,8 +271,11 @@ def _queued_uses(inventory: Inventory, known: KnownTopologies, selection: Select
                 yield Use(next(iter(pods.topologies), None), pods.workload, explicit=False, queue=pods.queue)
 
 
-def overview(package: Package, queued: Iterable[KubeObject] = ()) -> Overview:
-    """Return the topologies of the package and their users, including `queued` ones without a topology."""
+def overview(package: Package, queued: Iterable[KubeObject] = (), placements: Iterable[Placement] = ()) -> Overview:
+    """Return the topologies of the package and their users, including `queued` ones without a topology.
+
+    `placements` are the gangs of the render, which are in node pools.
+    """
     inventory, selection = read_package(package)
     settings, revision = selection.settings, selection.revision
     refusing = results_of(selection.findings, selection.results)
@@ -264,10 +302,11 @@ def overview(package: Package, queued: Iterable[KubeObject] = ()) -> Overview:
     uses += tuple(dict.fromkeys(_queued_uses(inventory, known, selection)))
     listed = {id(use.workload) for use in uses}
     uses += tuple(Use(None, item) for item in queued if id(item) not in listed)
+    pools = node_pools(inventory.items, placements)
     # Workloads without Grove need no configuration of it.
     needs_configuration = not topologies and (not uses or has_grove_workloads(inventory.items))
     if selection.enabled or selection.configuration is not None or needs_configuration:
         absent = [] if selection.absent is None else [selection.absent]
-        return Overview(topologies, uses, selection.enabled, results_of(absent, results))
+        return Overview(topologies, uses, selection.enabled, results_of(absent, results), pools=pools)
     # An export of a cluster shows its topologies, and needs no configuration.
-    return Overview(topologies, uses, enabled=True, results=results)
+    return Overview(topologies, uses, enabled=True, results=results, pools=pools)
