@@ -528,3 +528,19 @@ def test_nothing_runs_that_a_repository_names(tmp_path: Path) -> None:
     assert not marker.exists()
     assert delivered.built == ()
     assert "invalid release name" in delivered.unbuilt[0].reason
+
+
+def test_what_a_chart_of_applications_delivers_is_not_built_alone(call: Call, tmp_path: Path) -> None:
+    source = {"path": "charts/llm", "repoURL": URL, "helm": {"valuesObject": {"domain": "rak"}}}
+    files = {
+        "apps/Chart.yaml": "apiVersion: v2\nname: apps\nversion: 0.1.0\n",
+        "apps/templates/llm.yaml": application(source),
+        "apps/templates/plugin.yaml": application({"path": "kust/dev", "plugin": {"name": "cdk"}}, "plugin"),
+        "topology.yaml": TOPOLOGY,
+    }
+    write(tmp_path, CHART | KUSTOMIZATION | files)
+
+    ran = call("check", ".", "--build", "-v")
+
+    assert "built by Application argocd/llm with valuesObject" in ran.stdout
+    assert "2 sources built, 1 not built: 1 unsupported feature" in ran.stderr

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 _OWNING = re.compile(rb"\bargoproj\.io/|\btoolkit\.fluxcd\.io/|\bTopologyRender\b")
+_MAKES = re.compile(rb"^\s*kind: *[\"']?(?:Application|ApplicationSet|HelmRelease|Kustomization)\b", re.MULTILINE)
 _REFERRED = re.compile(rb"\bGitRepository\b|\bHelmChart\b|\bConfigMap\b|\bSecret\b")
 _REFERRED_KINDS = frozenset({"GitRepository", "HelmChart", "ConfigMap", "Secret"})
 _MOST_ROUNDS = 20
@@ -134,14 +135,16 @@ class _Delivering:
         self._plain = [each for path in _manifests(self._tree) for each in owners_in(self._tree, path)]
         self._owning = {each.owner.file for each in self._plain}
         self._deliver_owners()
-        rest = self._standalone_kustomizations(owning=False)
-        self._follow([(each, self._reads_of(each)) for each in rest if not self._is_read(each)])
         charts = [(each, self._reads_of(each)) for each in self._charts()]
         files = {posixpath.join(each.source.folder, CHART): each for each, _ in charts}
         # A chart that another chart depends on is built within that chart.
         inner = {path for each, reads in charts for path in reads & files.keys() if files[path] is not each}
-        passed = self._reads | inner
-        self._follow([each for each in charts if posixpath.join(each[0].source.folder, CHART) not in passed])
+        outer = [each for each in charts if posixpath.join(each[0].source.folder, CHART) not in inner]
+        # An app of apps is a chart: what its Applications build is not built alone.
+        self._follow([each for each in outer if not self._is_built(each[0]) and self._makes_owners(each[1])])
+        rest = self._standalone_kustomizations(owning=False)
+        self._follow([(each, self._reads_of(each)) for each in rest if not self._is_read(each)])
+        self._follow([each for each in outer if not self._is_built(each[0])])
         return Delivered(tuple(self._built), tuple(self._unbuilt), frozenset(self._reads))
 
     def _deliver_owners(self) -> None:
@@ -231,6 +234,14 @@ class _Delivering:
 
     def _kustomization_files(self, folder: str) -> set[str]:
         return {path for name in KUSTOMIZATIONS if self._tree.is_file(path := posixpath.join(folder, name))}
+
+    def _is_built(self, delivery: Delivery) -> bool:
+        """Return True if a chart is part of a build, or the source of an owner that cannot be built."""
+        return posixpath.join(delivery.source.folder, CHART) in self._reads
+
+    def _makes_owners(self, reads: frozenset[str]) -> bool:
+        """Return True if a chart has a template of an owner."""
+        return any("/templates/" in f"/{path}" and _MAKES.search(_content(self._tree, path)) for path in reads)
 
     def _is_read(self, delivery: Delivery) -> bool:
         return bool(self._kustomization_files(delivery.source.folder) & self._reads)
