@@ -38,6 +38,10 @@ VALUES: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"valueFiles": ["none.yaml", "one.yaml"], "ignoreMissingValueFiles": True},
         ["charts/llm/one.yaml"],
     ),
+    "other variables are empty": (
+        {"parameters": [{"name": "a", "value": "x$HOME-${USER}-$$"}, {"name": "b", "value": "$ARGOCD_APP_NAME"}]},
+        ["--set a=x--$", "--set b=llm"],
+    ),
     "build variables": ({"valueFiles": ["$ARGOCD_APP_NAME.yaml"], "ignoreMissingValueFiles": True}, []),
 }
 

@@ -271,3 +271,14 @@ def test_variables_make_no_text_beyond_a_limit(text: str) -> None:
 def test_expressions_that_are_none(text: str) -> None:
     with pytest.raises(SubstitutionError):
         substitute(text, {"b": "1"})
+
+
+@pytest.mark.parametrize(("ignores", "expected"), [(True, ["../there"]), (False, ["../there", "../absent"])])
+def test_components_that_are_missing_may_be_ignored(ignores: bool, expected: list[str]) -> None:
+    files = {"apps/kustomization.yaml": "resources: []\n", "there/kustomization.yaml": "kind: Component\n"}
+    options = {"components": ["../there", "../absent"], "ignoreMissingComponents": ignores}
+
+    source = flux_source(REPOSITORY | files | kustomization(**options))
+
+    assert source.change is not None
+    assert source.change({})["components"] == expected

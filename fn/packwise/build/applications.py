@@ -192,7 +192,7 @@ class _SourceReading:
         )
 
     def _value_files(self, folder: str, listed: Value, *, ignores_missing: bool) -> Iterator[Values]:
-        entries = [self._with_variables(each) for each in texts_of(listed if isinstance(listed, list) else ())]
+        entries = [self._file_entry(each) for each in texts_of(listed if isinstance(listed, list) else ())]
         resolved = [self._resolve(folder, each) for each in entries]
         named = {path for path in resolved if not _is_glob(path)}
         seen: set[str] = set()
@@ -244,22 +244,23 @@ class _SourceReading:
         return path
 
     def _parameter_file(self, folder: str, entry: str) -> str:
-        path = self._resolve(folder, self._with_variables(entry))
+        path = self._resolve(folder, self._file_entry(entry))
         if not self._repository.tree.is_file(path):
             message = f'file "{path}" of a parameter does not exist'
             raise SourceError(Obstacle.MISSING_VALUES, message, is_wrong=True, path=(*self._path, "helm"))
         return path
 
+    def _file_entry(self, entry: str) -> str:
+        """Return the name of a file with Argo CD's build variables. A source that it begins with is kept."""
+        reference = re.match(r"\$(\w[\w-]*)(?=/)", entry)
+        start = "" if reference is None or reference[1] in self._variables else reference[0]
+        return start + self._with_variables(entry[len(start) :])
+
     def _with_variables(self, value: str) -> str:
-        """Return a text with Argo CD's build variables. A reference to a source is kept. Source: Env.Envsubst."""
+        """Return a text with Argo CD's build variables. Other variables are empty. Source: Env.Envsubst."""
 
         def value_of(match: re.Match[str]) -> str:
-            name = match[1] or match[2]
-            if match[0] == "$$":
-                return "$"
-            if name in self._refs and not match[1]:
-                return match[0]
-            return self._variables.get(name, match[0] if not name.startswith("ARGOCD_") else "")
+            return "$" if match[0] == "$$" else self._variables.get(match[1] or match[2], "")
 
         return re.sub(r"\$\$|\$\{(\w+)\}|\$(\w+)", value_of, value)
 

@@ -17,10 +17,11 @@ from packwise.build.sources import (
     Owner,
     SourceError,
     objects_named,
+    path_from_top,
 )
 from packwise.build.substitution import Substitution
 from packwise.discovery import KUSTOMIZATIONS
-from packwise.lenient import mapping, mappings_by_place, text, text_at, value_at
+from packwise.lenient import entries, mapping, mappings_by_place, text, text_at, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,6 +57,7 @@ def kustomization_sources(value: Mapping[str, Value], owner: Owner, repository: 
         substitution = _substitution(spec, owner, repository)
     except SourceError as error:
         return [error.of(owner, folder)]
+    spec = _with_present_components(spec, folder, repository)
     source = KustomizationSource(
         folder,
         lambda kustomization: with_flux_options(kustomization, spec),
@@ -66,6 +68,14 @@ def kustomization_sources(value: Mapping[str, Value], owner: Owner, repository: 
         metadata=mapping(spec.get("commonMetadata")),
     )
     return [Delivery(owner, source, text(spec.get("targetNamespace")), tuple(notes))]
+
+
+def _with_present_components(spec: Mapping[str, Value], folder: str, repository: Repository) -> Mapping[str, Value]:
+    """Return the fields without missing components if the Kustomization ignores them."""
+    if spec.get("ignoreMissingComponents") is not True:
+        return spec
+    paths = [(each, path_from_top(posixpath.join(folder, text(each)))) for each in entries(spec.get("components"))]
+    return {**spec, "components": [each for each, path in paths if path is not None and repository.has(path)]}
 
 
 def generated_resources(tree: FileTree, folder: str) -> tuple[str, ...] | None:
