@@ -68,7 +68,7 @@ def test_without_programs_nothing_is_judged_and_all_is_counted(call: Call, tmp_p
         "built holds workloads that were not judged; "
         "left out: 1 Helm chart, 1 values file, 2 files of sources that are not built\n"
     )
-    assert ran == Ran(0, "", f"1 info in 0 files; {counted}")
+    assert ran == Ran(0, "", f"1 info (-v lists it) in 0 files; {counted}")
     assert required == Ran(
         1,
         "error: charts/llm/Chart.yaml: is not built (program not on PATH): helm is not on PATH: "
@@ -167,7 +167,7 @@ spec: {path: ./apps, suspend: true, sourceRef: {kind: GitRepository, name: flux-
     assert ran == Ran(
         0,
         "",
-        "1 info in 1 file; no workload judged; 0 sources built, 1 not built: 1 suspended; 1 file of a source that is "
+        "1 info (-v lists it) in 1 file; no workload judged; 0 sources built, 1 not built: 1 suspended; 1 file of a source that is "
         "not built holds workloads that were not judged; left out: 1 file of a source that is not built\n",
     )
 

@@ -84,16 +84,22 @@ def test_loops_end(tmp_path: Path) -> None:
     assert find_files("in") == ([InputPath(f"in/{name}", name) for name in IN_ORDER], [])
 
 
-def test_links_out_of_the_folder_are_named(tmp_path: Path) -> None:
+def test_links_out_of_the_folder_or_to_no_file_are_named(tmp_path: Path) -> None:
     (tmp_path / "in" / "o.yaml").symlink_to("../out/o.yaml")
     (tmp_path / "in" / "more").symlink_to("../out")
     (tmp_path / "in" / "host").symlink_to("/etc/hostname")
+    for name, target in {"gone": "gone.yaml", "far": "../gone.yaml", "loop": "loop.yaml"}.items():
+        (tmp_path / "in" / f"{name}.yaml").symlink_to(target)
 
     found, results = find_files("in")
 
     assert [one.target for one in found] == IN_ORDER
     why = "is a link that leads out of the folder; it is not read: name its target, or copy it [outside-link]"
+    gone = ", where no file is; restore it, or remove the link [outside-link]"
     assert sorted(result.line_of_text() for result in results) == [
+        'warning: in/far.yaml: is a link to "../gone.yaml"' + gone,
+        'warning: in/gone.yaml: is a link to "gone.yaml"' + gone,
+        'warning: in/loop.yaml: is a link to "loop.yaml"' + gone,
         f"warning: in/more: {why}",
         f"warning: in/o.yaml: {why}",
     ]

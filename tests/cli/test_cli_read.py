@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import pytest
 
@@ -53,12 +54,18 @@ def test_unreadable(case: str, words: str, call: Call, package: Path) -> None:
     assert not (package.parent / "out").exists()
 
 
-def test_a_file_that_cannot_be_opened(call: Call, package: Path) -> None:
-    (package / "a.yaml").symlink_to("gone.yaml")
+def test_a_file_that_cannot_be_opened(call: Call, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str, mode: str, buffering: int) -> BinaryIO:
+        if name.endswith("a.yaml"):
+            raise PermissionError(13, "Permission denied")
+        return cast("BinaryIO", open(name, mode, buffering))  # noqa: PTH123
+
+    write(package, {"a.yaml": SERVICE})
+    monkeypatch.setattr("packwise.inputs.reader.open", refuse, raising=False)
 
     ran = call("render", "in")
 
-    reason = 'error: in/a.yaml:1:1: must be readable; got "No such file or directory" [readable]'
+    reason = 'error: in/a.yaml:1:1: must be readable; got "Permission denied" [readable]'
     assert (ran.code, ran.stdout, ran.stderr) == (1, "", f"{reason}\n1 error: nothing was written{CHOSEN}\n")
 
 

@@ -71,9 +71,13 @@ def test_check_writes_nothing_and_says_so(call: Call, package: Path) -> None:
 
 
 def test_where_nothing_is_judged_nothing_asks_for_a_configuration(call: Call) -> None:
-    ran = call("check", "-", stdin="apiVersion: v1\nkind: Service\nmetadata: {name: a}\n")
+    service = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n"
 
-    assert ran == Ran(0, "", "1 info in 1 file; no workload judged\n")
+    ran = call("check", "-", stdin=service)
+    listed = call("check", "-", "-o", "json", stdin=service)
+
+    assert ran == Ran(0, "", "1 info (-v lists it) in 1 file; no workload judged\n")
+    assert (len(listed.findings), listed.stderr) == (1, "1 info in 1 file; no workload judged\n")
 
 
 def test_check_against_a_baseline(call: Call, package: Path) -> None:

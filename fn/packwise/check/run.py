@@ -113,6 +113,7 @@ def _report(command: CheckOptions, checked: Checked, terminal: Terminal) -> Answ
     excess = _excess(checked.results, choice)
     code = max(exit_code(checked.results), int(bool(excess)), absence)
     counted = count_by_rule(checked.results)
+    checked = checked.replace(hides_infos=all(output.format == "text" for output in command.outputs))
     last = ending(checked.last_line, [counted] if counted else [], command.verbosity)
     # A runner reads the lines of `github` as commands.
     texts = [

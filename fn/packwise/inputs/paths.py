@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-LINK = Rule(
-    "outside-link", "A link leads out of the folder and is not followed.", "spec/packwise.md#1.6", Severity.WARNING
-)
+LINK = Rule("outside-link", "A link leads out of the folder or to no file.", "spec/packwise.md#1.6", Severity.WARNING)
 RULES = (LINK,)
 """Rules of the files on the command line."""
 
@@ -395,14 +393,22 @@ class _Walk:
         is_folder = link.is_dir()
         if not is_folder and link.suffix not in SUFFIXES:
             return
-        if not contains(self._root, target):
-            message = "is a link that leads out of the folder; it is not read: name its target, or copy it"
-            file = ResultFile(self.name_of(path))
-            self.results.append(Result(message, LINK.severity, file=file, tags={"rule": LINK.name}))
+        if not link.exists():
+            self._warn_of_link(
+                path, f'is a link to "{link.readlink()}", where no file is; restore it, or remove the link'
+            )
+        elif not contains(self._root, target):
+            self._warn_of_link(
+                path, "is a link that leads out of the folder; it is not read: name its target, or copy it"
+            )
         elif is_folder:
             self._walk(path, target, Ignored())
-        elif link.is_file() or not link.exists():
+        elif link.is_file():
             self.files.setdefault(target, path)
+
+    def _warn_of_link(self, path: str, message: str) -> None:
+        file = ResultFile(self.name_of(path))
+        self.results.append(Result(message, LINK.severity, file=file, tags={"rule": LINK.name}))
 
 
 def _name_of(entry: os.DirEntry[str]) -> str:

@@ -78,7 +78,11 @@ def stderr_lines(results: Sequence[Result], verbosity: Verbosity, *, coloured: b
 def hidden_infos(results: Iterable[Result]) -> str:
     """Return `2 infos (-v lists them)`, or "" without infos."""
     infos = [result for result in results if result.severity is Severity.INFO]
-    return f"{count(infos)} (-v lists {'it' if len(infos) == 1 else 'them'})" if infos else ""
+    return f"{count(infos)}{_hint(infos)}" if infos else ""
+
+
+def _hint(infos: Sequence[Result]) -> str:
+    return f" (-v lists {'it' if len(infos) == 1 else 'them'})"
 
 
 def count(results: Iterable[Result]) -> str:
@@ -145,7 +149,8 @@ class Checked(Record):
     `text_of` returns the text of a file by its name, or of stdin for None. It returns None for a file that was not
     read. `coloured` requests terminal colours if a format has them. `coverage` lists judged and skipped workloads.
     `verbosity` sets how many results people see. `known` counts the results hidden because they predate the change.
-    With `changed_since`, only the files affected since this commit are checked.
+    With `changed_since`, only the files affected since this commit are checked. `hides_infos` is true if no format of
+    the output lists infos.
     """
 
     results: tuple[Result, ...]
@@ -156,11 +161,15 @@ class Checked(Record):
     verbosity: Verbosity = Verbosity.NORMAL
     known: int = 0
     changed_since: str | None = None
+    hides_infos: bool = False
 
     @property
     def last_line(self) -> str:
         """Return the line for stderr: the number of results, including hidden ones, and the coverage."""
         counted = count_of_causes(self.results) or "no findings"
+        infos = [result for result in self.results if result.severity is Severity.INFO]
+        if infos and self.hides_infos and self.verbosity is Verbosity.NORMAL:
+            counted += _hint(infos)
         if self.known:
             counted += f", {self.known} known"
         where = count_text(self.files, "file")
