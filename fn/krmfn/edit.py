@@ -315,7 +315,8 @@ def document_text(source: Source, value: Mapping[str, Value]) -> str:
             out.append(line.lstrip(" \t\r"))
         else:
             return write(value)
-    return _text_or_rewrite("\n".join(out), value)
+    text = "\n".join(out)
+    return text if reads_as(text, value) else write(value)
 
 
 def list_entry(text: str, indent: str, newline: str, value: Mapping[str, Value]) -> str:
@@ -335,10 +336,6 @@ def _indent(text: str, indent: str, newline: str) -> str:
     if indent:
         text = "".join([f"{indent}{line}\n" if line else "\n" for line in text.removesuffix("\n").split("\n")])
     return text if newline == "\n" else text.replace("\n", newline)
-
-
-def _text_or_rewrite(text: str, value: Mapping[str, Value]) -> str:
-    return text if reads_as(text, value) else write(value)
 
 
 def reads_as(text: str, value: Value) -> bool:

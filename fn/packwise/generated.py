@@ -186,7 +186,7 @@ def render(
             if before is None and not is_listed:
                 continue
             apply = settings.apply and not each.preview and each.subject not in of_operators
-            gitops = _gitops(each, settings, in_use) if settings.gitops else _NO_ANNOTATIONS
+            gitops = gitops_annotations(each, settings.gitops, in_use) if settings.gitops else _NO_ANNOTATIONS
             value = mark(each, stable[3], apply=apply, gitops=gitops, folder=folder)
             objects.append(KubeObject.new(value) if before is None else carry(before, value))
     if findings:
@@ -208,10 +208,6 @@ def _earlier(index: Index, stable: Identity) -> KubeObject | None:
     """Return the gang of an earlier render with another epoch, or None."""
     item = index.gangs.get(stable)
     return item if item is not None and is_generated(item.value) else None
-
-
-def _gitops(generated: Generated, settings: TopologyRender, in_use: Collection[str]) -> Mapping[str, str]:
-    return gitops_annotations(generated, settings.gitops, in_use)
 
 
 def _clash(generated: Generated, other: KubeObject) -> Finding:

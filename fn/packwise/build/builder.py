@@ -36,7 +36,7 @@ from packwise.build.sources import ChartSource, Delivery, DirectorySource, Sourc
 from packwise.lenient import entries, mapping, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from packwise.build.sources import KustomizationSource, Planned
     from packwise.build.tree import FileTree
@@ -238,12 +238,8 @@ def reads_of(planned: Planned, tree: FileTree) -> frozenset[str]:
         try:
             return chart_files(tree, source.folder).reads | named
         except SourceError:
-            return frozenset(_files_below(tree, source.folder)) | named
+            return frozenset(tree.files_below(source.folder)) | named
     return kustomization_reads(tree, source)
-
-
-def _files_below(tree: FileTree, folder: str) -> Iterable[str]:
-    return tree.files_below(folder)
 
 
 def has_chart(tree: FileTree, folder: str) -> bool:

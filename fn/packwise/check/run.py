@@ -98,7 +98,7 @@ def _report(command: CheckOptions, checked: Checked, terminal: Terminal) -> Answ
             known, never = _divide(chosen.results)
             shown = stderr_lines(never, command.verbosity, coloured=terminal.is_stderr_coloured)
             return Answer(
-                (Text((_findings_text(known),), choice.written),),
+                (Text((json_text(content_of(known)),), choice.written),),
                 tuple(lines),
                 (_count_written(choice.written, len(known)), *shown),
                 max(exit_code(never), absence),
@@ -192,11 +192,6 @@ def _choose(results: Sequence[Result], choice: FindingChoice) -> _Chosen:
     others, never = _divide(chosen)
     compared = compare(others, _read_known(choice.known))
     return _Chosen(sort_results([*never, *compared.new]), compared.known, compared.gone if not choice.selected else 0)
-
-
-def _findings_text(results: Sequence[Result]) -> str:
-    """The file of known findings that has `results`."""
-    return json_text(content_of(results))
 
 
 def _divide(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from packwise.build.problems import ClientProblem
     from packwise.build.tree import CommitTree
     from packwise.diff.change import ObjectChange
-    from packwise.diff.difference import State
     from packwise.discovery import LeftOut
     from packwise.fleet.requests import PackageSide, Request
     from packwise.inputs.coverage import Coverage
@@ -370,14 +369,12 @@ def _compare(blank: PackageResult, before: SideRead | None, after: SideRead | No
     counted = _with_findings(blank.replace(status=status), findings, after or before)
     if after is not None:
         counted = counted.replace(passed_over=files_covered(after.files, after.left_out).reasons)
-    result = _with_changes(counted, difference.changes, _objects(state)).replace(dropped=len(difference.dropped))
+    result = _with_changes(counted, difference.changes, len(state.objects or {})).replace(
+        dropped=len(difference.dropped)
+    )
     if request.nodes is None or after is None or result.status is PackageStatus.FAILING:
         return result
     return _with_places(result, after, before, request.nodes, judges=False)
-
-
-def _objects(state: State) -> int:
-    return len(state.objects or {})
 
 
 _GANGS = tuple(kind.name for kind in GANGS)

@@ -336,7 +336,7 @@ class _Walk:
         """Return the folders directly in `folder` at the real path `at`. Its files and links are recorded."""
         below = _path_below(self._top, at)
         with os.scandir(self._start / folder) as scanned:
-            entries = sorted(scanned, key=_name_of)
+            entries = sorted(scanned, key=lambda entry: entry.name)
         rules = self._with_landmarks(entries, below, rules)
         inside = at.rstrip(os.sep) + os.sep
         folders: list[tuple[str, str, Ignored]] = []
@@ -409,7 +409,3 @@ class _Walk:
     def _warn_of_link(self, path: str, message: str) -> None:
         file = ResultFile(self.name_of(path))
         self.results.append(Result(message, LINK.severity, file=file, tags={"rule": LINK.name}))
-
-
-def _name_of(entry: os.DirEntry[str]) -> str:
-    return entry.name

@@ -262,7 +262,7 @@ def levels_text(text: str, path: FieldPath, levels: Sequence[Level], indent: str
     value: list[Value] = [{"domain": level.domain, "key": level.key} for level in levels]
     lines = _lines(text, path)
     for moved in (lines, _in_order(lines, value)):
-        if _reads_as(moved, value):
+        if same(_read(moved), value):
             return "".join([f"{indent}{line}\n" if line else "\n" for line in moved])
     span = locate(text, path)
     # A part of a text may not be YAML: its first line is moved without the others.
@@ -308,10 +308,6 @@ def _in_order(lines: list[str], value: list[Value]) -> list[str]:
     if len(places) != len(items):
         return []
     return [*head, *(line for place in places for line in items[place]), *above]
-
-
-def _reads_as(lines: list[str], value: list[Value]) -> bool:
-    return same(_read(lines), value)
 
 
 def _read(lines: list[str]) -> Value:

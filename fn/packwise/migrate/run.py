@@ -35,7 +35,8 @@ def migrate(command: Migrate, terminal: Terminal = PLAIN) -> Answer:
     if STDIN in command.paths:
         raise UsageError("migrate must be given files or folders: stdin cannot be written back")
     source = None if command.source is None else REVISIONS[command.source]
-    named = Named((*command.paths, *_configuration_paths(command.config)), command.config, exclude=command.exclude)
+    config = () if command.config is None else (command.config,)
+    named = Named((*command.paths, *config), command.config, exclude=command.exclude)
     inputs = read_inputs(named)
     if inputs.is_broken:
         return _report(terminal, inputs, inputs.results)
@@ -71,10 +72,6 @@ def _write(texts: Sequence[tuple[str, str, str]], inputs: Inputs) -> None:
     changes = [FileChange(Path(name), encode_text(text)) for name, _, text in texts]
     if changes:
         change_files(common_folder([change.path for change in changes]), changes, contents_of(inputs.read))
-
-
-def _configuration_paths(config: str | None) -> tuple[str, ...]:
-    return () if config is None else (config,)
 
 
 def _with_own_configuration(package: Package) -> Package:

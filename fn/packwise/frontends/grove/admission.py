@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import Clique, ScalingGroup
     from packwise.objects.index import Index, Inventory
@@ -355,11 +354,7 @@ def _check_smaller_gangs(change: _Change, context: Context) -> Iterator[Problem]
                 "like replicas, in earlier releases. A gang no longer waits for all pods of the clique. Set "
                 "minAvailable"
             )
-            yield Problem(_min_available(index), message)
-
-
-def _min_available(index: int) -> FieldPath:
-    return (*TEMPLATE, "cliques", index, "spec", "minAvailable")
+            yield Problem((*TEMPLATE, "cliques", index, "spec", "minAvailable"), message)
 
 
 def _size_before(change: _Change, clique: str) -> int | None:

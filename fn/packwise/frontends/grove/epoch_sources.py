@@ -110,7 +110,7 @@ def place_entries(entries: Sequence[MapEntry], pcs: PodCliqueSet, replica: int, 
     Replicas without an entry join the scale-out entry. Removed replicas leave their entry. Without live objects,
     entries are unchanged. An empty entry is dropped unless it is the scale-out entry.
     """
-    ordered = sorted(entries, key=_order)
+    ordered = sorted(entries, key=lambda entry: int(entry.epoch))
     for group in pcs.groups:
         count = live.groups.get((pcs.namespace, scaling_group(pcs.name, replica, group.name)))
         if count is not None:
@@ -165,10 +165,6 @@ def _with_indices(entry: MapEntry, group: str, indices: Sequence[int]) -> MapEnt
 
 def _indices(entry: MapEntry, group: str) -> Iterator[int]:
     yield from entry.groups.get(group, ())
-
-
-def _order(entry: MapEntry) -> int:
-    return int(entry.epoch)
 
 
 MAP = Rule("podgang-map", "A PodGangMap has an entry that packwise cannot read.", "spec/grove-releases.md#3.1")

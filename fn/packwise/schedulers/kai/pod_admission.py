@@ -21,6 +21,7 @@ from packwise.placement import Gang, GangPod
 from packwise.schedulers.kai.installation import installation_of
 from packwise.schedulers.kai.pod_places import metadata_place, spec_place
 from packwise.settings.topologyrender import KAI_PROFILE
+from packwise.wording import list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -149,7 +150,7 @@ def share_problems(annotations: Mapping[str, str], spec: Mapping[str, Value]) ->
     if shares and named is not None and not is_placeholder(named) and containers:
         names = [text_at(each, "name") for each in (*init_containers, *containers)]
         if named not in names:
-            message = f'the pod has no container "{named}"; it has {_list(names)}'
+            message = f'the pod has no container "{named}"; it has {list_known(names)}'
             text = f"failed to get fraction container ref: container with name {named} not found for fraction request"
             yield Problem((CONTAINER,), message, text)
     if not shares and annotations.get(_MPS) == "true":
@@ -211,10 +212,6 @@ def _container_with_gpus(containers: Iterable[Mapping[str, Value]], init: Iterab
         if _GPU in mapping_at(container, "resources", "limits"):
             return text_at(container, "name")
     return None
-
-
-def _list(names: Iterable[str]) -> str:
-    return ", ".join([f'"{name}"' for name in names])
 
 
 def _visible_devices(pod: PodManifest, stage: Stage) -> Iterator[Finding]:

@@ -77,7 +77,7 @@ def _annotations(annotations: Mapping[str, str], path: FieldPath, context: Conte
 
 def _owners(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     path: FieldPath = ("metadata", "ownerReferences")
-    owners = _mappings(pcs.metadata.get("ownerReferences"))
+    owners = mappings_in_place(pcs.metadata.get("ownerReferences"))
     controllers: list[str] = []
     for index, owner in enumerate(owners):
         for key in ("apiVersion", "kind", "name", "uid"):
@@ -113,10 +113,6 @@ def _finalizers(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     if {"orphan", "foregroundDeletion"} <= set(names):
         text = "finalizer orphan and foregroundDeletion cannot be both set"
         yield invalid(path, names, text, 'must not contain both "orphan" and "foregroundDeletion"')
-
-
-def _mappings(value: Value) -> list[Mapping[str, Value]]:
-    return mappings_in_place(value)
 
 
 def _owner_value(owner: Mapping[str, Value]) -> Mapping[str, Value]:
