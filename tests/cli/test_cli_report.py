@@ -308,10 +308,9 @@ def test_a_variable_of_flux_is_a_text_and_no_number(call: Call) -> None:
     text = PLAIN.replace('router:1"', 'router:${TAG}", args: ["--model=${MODEL}"]')
 
     assert [each for each in call("check", "-", "-o", "json", stdin=text).findings if each["severity"] == "error"] == []
-    for old, new, rule, expected in (
-        ("replicas: 1", "replicas: ${NUMBER}", "workload-decode", 'must be an integer; got "${NUMBER}"'),
-        ("namespace: shop", "namespace: ${TEAM}", "metadata-namespace", 'must be a DNS label; got "${TEAM}"'),
-    ):
+    for old, new in (("replicas: 1", "replicas: ${NUMBER}"), ("namespace: shop", "namespace: ${TEAM}")):
         findings = call("check", "-", "-o", "json", stdin=text.replace(old, new)).findings
-        (error,) = [each for each in findings if each["severity"] == "error"]
-        assert (error["rule"], error["message"].partition(": ")[0]) == (rule, expected)
+        warning = next(each for each in findings if each["rule"] == "placeholder")
+        value = new.partition(": ")[2]
+        assert warning["message"] == f'"{value}" contains a placeholder; replace it first, then check the result'
+        assert "error" not in {each["severity"] for each in findings}

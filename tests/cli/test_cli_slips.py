@@ -140,3 +140,26 @@ def test_a_quoted_text_names_who_says_it(call: Call, tmp_path: Path, speaker: st
 
     assert f"\n  {speaker}: " in ran.stdout
     assert "operator:" not in ran.stdout
+
+
+def test_every_command_tells_of_a_placeholder(call: Call, tmp_path: Path) -> None:
+    workload = WORKLOAD.replace("  replicas: 1\n  template", "  replicas: ${REPLICAS}\n  template")
+    write(tmp_path, {"in/topology.yaml": CONFIG, "in/web.yaml": workload, "nodes.yaml": NODE})
+    write(tmp_path / "before", {"topology.yaml": CONFIG, "web.yaml": WORKLOAD})
+    told = ': "${REPLICAS}" contains a placeholder; replace it first, then check the result [placeholder]'
+
+    for arguments in (
+        ("check", "in"),
+        ("check", "in", "--baseline", "before"),
+        ("explain", "in"),
+        ("place", "in", "--nodes", "nodes.yaml"),
+        ("diff", "before", "in"),
+        ("comment", "in", "--baseline", "before"),
+    ):
+        ran = call(*arguments)
+        assert f"warning: in/web.yaml:8:13: PodCliqueSet shop/web spec.replicas{told}" in ran.stdout + ran.stderr
+
+    ran = call("render", "in")
+
+    assert ran.code == 1
+    assert "error: in/web.yaml:8:13: PodCliqueSet shop/web spec.replicas: must be an integer" in ran.stderr

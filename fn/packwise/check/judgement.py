@@ -17,6 +17,7 @@ from packwise.inputs.variants import has_repeated, layers_of, packages_of
 from packwise.objects.identity import group_and_kind
 from packwise.objects.kinds import WORKLOADS
 from packwise.pipeline import render
+from packwise.pipeline.judge import PLACEHOLDER
 from packwise.pipeline.rules import prevents, rules_missed_by, rules_of_packages
 from packwise.pipeline.steps import NO_WORKLOADS
 from packwise.select.evidence import KAI_UNNAMED
@@ -36,9 +37,12 @@ _OF_WORKLOADS = frozenset({ABSENT.name, KAI_UNNAMED.name})
 _NAMES = frozenset(kind.name for kind in WORKLOADS)
 
 
-def is_of_release(result: Result) -> bool:
-    """Return True if a result reports an unnamed release. All other output rests on the assumed one."""
-    return result.tags.get("rule") == UNNAMED.name
+_LIMITS = frozenset({UNNAMED.name, PLACEHOLDER.name})
+
+
+def limits_answer(result: Result) -> bool:
+    """Return True if a result names a limit of all other output: an assumed release, or an unknown value."""
+    return result.tags.get("rule") in _LIMITS
 
 
 class Judgement(Record):

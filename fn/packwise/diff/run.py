@@ -12,7 +12,7 @@ from krmfn.result import Severity, exit_code, sort_results
 from krmfn.terminal import visible
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.formats import finding_fields
-from packwise.check.judgement import is_of_release
+from packwise.check.judgement import limits_answer
 from packwise.console import json_text, shorten
 from packwise.diff.change import ORDER, Action, NamedEntry, format_steps, kind_of, workload_of
 from packwise.diff.difference import (
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 class Comparison(Record):
     """The difference from the user's state `before` to the state `after`.
 
-    The two `…_rendered` are true for states rendered from sources. `coloured` requests terminal colours. `unnamed` are
-    warnings about an unnamed release. `coverage` lists the input of both states. `hidden` are kinds that a state
-    does not show.
+    The two `…_rendered` are true for states rendered from sources. `coloured` requests terminal colours. `warnings`
+    are about an unnamed release and about placeholders. `coverage` lists the input of both states. `hidden` are kinds
+    that a state does not show.
     """
 
     difference: Difference
@@ -64,7 +64,7 @@ class Comparison(Record):
     before_rendered: bool = True
     after_rendered: bool = True
     coloured: bool = False
-    unnamed: tuple[Result, ...] = ()
+    warnings: tuple[Result, ...] = ()
     coverage: tuple[Coverage, Coverage] = (Coverage(), Coverage())
     hidden: tuple[str, ...] = ()
 
@@ -448,7 +448,7 @@ def diff(command: Diff, terminal: Terminal = PLAIN) -> Answer:
     if inputs[0].is_broken or inputs[1].is_broken:
         return Answer(before=(*lines_before, *lines), code=1)
     compared = _compare_inputs(command, *inputs).replace(coverage=(before, after), coloured=terminal.is_coloured)
-    lines_before += as_lines(compared.unnamed, coloured=terminal.is_stderr_coloured)
+    lines_before += as_lines(compared.warnings, coloured=terminal.is_stderr_coloured)
     if command.output not in ("json", "markdown"):
         lines_before += [f"note: {note}" for note in notes(compared)]
     difference = compared.difference
@@ -466,14 +466,15 @@ def _compare_inputs(command: Diff, before: Inputs, after: Inputs) -> Comparison:
     if before.sources is not None:
         old, new = _locate(old, before), _locate(new, after)
     # Findings without a file are the same for both.
-    unnamed = {str(each): each for state in (old, new) for each in state.render_results if is_of_release(each)}
+    results = [*old.render_results, *new.render_results]
+    warnings = {str(each): each for each in results if limits_answer(each)}
     seen = [without_kinds(state, command.hidden) for state in (old, new)]
     return Comparison(
         compare(*seen),
         *_names(command),
         old.rendered,
         new.rendered,
-        unnamed=tuple(unnamed.values()),
+        warnings=tuple(warnings.values()),
         hidden=tuple([kind for kind in ORDER if kind in command.hidden]),
     )
 

@@ -17,7 +17,7 @@ from krmfn.result import Severity, exit_code, sort_results
 from krmfn.terminal import visible
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.formats import finding_fields
-from packwise.check.judgement import coverage_of_groups, is_of_release, render_groups, results_of
+from packwise.check.judgement import coverage_of_groups, limits_answer, render_groups, results_of
 from packwise.console import json_text, shorten, width
 from packwise.explain.explanation import (
     ValueCause,
@@ -89,7 +89,7 @@ def explain(command: Explain, terminal: Terminal = PLAIN) -> Answer:
 
         results = locate_results(results, checkup.files)
     unique = sort_results({str(result): result for result in results}.values())
-    shown = [result for result in unique if result.severity is Severity.ERROR or is_of_release(result)]
+    shown = [result for result in unique if result.severity is Severity.ERROR or limits_answer(result)]
     lines = tuple(as_lines(shown, coloured=terminal.is_stderr_coloured))
     explanations = [
         Explained(explanation_of(group.package, each.replace(results=sort_results(each.results))), group.configurations)

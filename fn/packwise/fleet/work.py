@@ -19,7 +19,7 @@ from krmfn.record import Record
 from krmfn.result import Result, ResultFile, Severity, exit_code, sort_results
 from packwise.build.kustomization_files import copy_of, file_of
 from packwise.build.tree import SAYING, DiskTree, MemoryTree
-from packwise.check.judgement import is_of_release, judge
+from packwise.check.judgement import judge, limits_answer
 from packwise.diff.change import Action
 from packwise.diff.difference import diff, state_after, state_before
 from packwise.fleet.kustomize import KustomizeError, build, kustomize_version
@@ -357,7 +357,7 @@ def _compare(blank: PackageResult, before: SideRead | None, after: SideRead | No
     unreadable = [] if before is None else [result for result in before.results if result.severity is Severity.ERROR]
     state = state_after(new, old)
     difference = diff(state_before(old), state)
-    findings = [*difference.refusals, *[result for result in state.render_results if is_of_release(result)]]
+    findings = [*difference.refusals, *[result for result in state.render_results if limits_answer(result)]]
     if unreadable or (not difference.compared and not difference.refusals):
         cause = (*unreadable, *difference.unreadable)
         text = cause[0].line_of_text() if cause else "it has no objects"

@@ -5,6 +5,8 @@ The names of gangs have epochs in newer releases of Grove. Their stable identiti
 
 from __future__ import annotations
 
+import re
+
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import ObjectId
 from packwise.objects.kinds import CLUSTER_SCOPED, GANGS, GENERATED
@@ -63,8 +65,13 @@ def format_object(value: Mapping[str, Value]) -> str:
 
 
 def is_placeholder(text: str) -> bool:
-    """Return True if the text contains a placeholder: `${NAME}`, `{{ name }}`, `<your-name>`."""
-    return "${" in text or "{{" in text or ("<" in text and _has_words_in_angles(text))
+    """Return True if the text contains a placeholder: `${NAME}`, `{{ name }}`, `__NAME__`, `<your-name>`."""
+    return (
+        "${" in text
+        or "{{" in text
+        or ("__" in text and re.search(r"__[A-Z][A-Z0-9_]*__", text) is not None)
+        or ("<" in text and _has_words_in_angles(text))
+    )
 
 
 def _has_words_in_angles(text: str) -> bool:

@@ -17,7 +17,7 @@ from packwise.frontends.grove.build_gangs import NAME_RULES
 from packwise.frontends.grove.frontend import DECODE, SCHEMA, UNKNOWN
 from packwise.frontends.grove.rules.topology import DISABLED
 from packwise.keys import key_findings
-from packwise.objects.identity import group_and_kind
+from packwise.objects.identity import group_and_kind, is_placeholder
 from packwise.objects.index import ONCE, are_strings
 from packwise.objects.kinds import BESIDE_PODS, KINDS, POD_CLIQUE_SET, WORKLOADS
 from packwise.pipeline.registry import front_ends
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 STRINGS = Rule("metadata-strings", "A name, label or annotation is not a string.", "spec/kubernetes.md#1.1")
 STRING_RULES = (STRINGS,)
 """Rules of the metadata of every kind."""
+PLACEHOLDER = Rule("placeholder", "A value contains a placeholder.", "spec/packwise.md#placeholder", Severity.WARNING)
+PLACEHOLDER_RULES = (PLACEHOLDER,)
+"""Rules of values that another program replaces before the API server reads them."""
 
 
 class FindingsBySubject(Record):
@@ -86,11 +89,12 @@ def judge(
         *candidate_key_findings(items, source.settings.kai_version, source.settings.kai_name),
     )
     evidence = () if selection.evidence is None else selection.evidence.findings
-    return FindingsBySubject(
+    findings = FindingsBySubject(
         of_input=(*absence, *known.of_input, *of_topologies),
         of_workloads=tuple(of_workloads),
         of_objects=(*of_objects, *of_metadata, *of_keys, *evidence),
     )
+    return findings if writes else _without_placeholders(findings)
 
 
 def adjust_severity(findings: Sequence[Finding], selection: Selection, *, writes: bool) -> list[Finding]:
@@ -103,6 +107,42 @@ def adjust_severity(findings: Sequence[Finding], selection: Selection, *, writes
         for finding in findings
     ]
     return severe if selection.evidence is None else selection.evidence.without_consequences(severe)
+
+
+def _without_placeholders(findings: FindingsBySubject) -> FindingsBySubject:
+    """Return the findings with one warning for each object instead of its errors about placeholders.
+
+    Objects that are written keep the errors, because their names and counts follow from the values.
+    """
+    warned: set[KubeObject] = set()
+
+    def replacement(finding: Finding) -> Iterator[Finding]:
+        item = finding.subject if finding.severity is Severity.ERROR else None
+        text = None if item is None else _placeholder(item, finding.path)
+        if item is None or text is None:
+            yield finding
+        elif item not in warned:
+            warned.add(item)
+            message = f'"{text}" contains a placeholder; replace it first, then check the result'
+            yield Finding.of(PLACEHOLDER, item, finding.path, message, location=finding.location)
+
+    return FindingsBySubject(
+        of_input=tuple(each for finding in findings.of_input for each in replacement(finding)),
+        of_workloads=tuple(each for finding in findings.of_workloads for each in replacement(finding)),
+        of_objects=tuple(each for finding in findings.of_objects for each in replacement(finding)),
+    )
+
+
+def _placeholder(item: KubeObject, path: FieldPath) -> str | None:
+    """Return the text with a placeholder at `path`, above it if it ends there, or in a key of `path`, or None."""
+    for end in range(len(path), 0, -1):
+        value = item.get(path[:end])
+        if value is not None:
+            # A text of several lines is a document or a script, and the finding is about a part of it.
+            if isinstance(value, str) and "\n" not in value and is_placeholder(value):
+                return value
+            break
+    return next((step for step in path if isinstance(step, str) and is_placeholder(step)), None)
 
 
 def _protection(source: SchedulerInput) -> list[Finding]:

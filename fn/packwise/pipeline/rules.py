@@ -289,6 +289,7 @@ _AFTER_SCHEDULERS = (
     *crds.VERDICT_RULES,
     *crds.OBJECT_RULES,
     *judge.STRING_RULES,
+    *judge.PLACEHOLDER_RULES,
     *keys.RULES,
     *generated.RULES,
 )

@@ -12,7 +12,7 @@ from krmfn.record import Record
 from krmfn.result import exit_code, sort_results
 from krmfn.terminal import visible
 from packwise.answer import PLAIN, Answer, Terminal, Text
-from packwise.check.judgement import is_of_release
+from packwise.check.judgement import limits_answer
 from packwise.console import json_text, shorten, table
 from packwise.inputs.coverage import coverage_of
 from packwise.inputs.groups import read_inputs
@@ -280,7 +280,7 @@ def overview(package: Package, queued: Iterable[KubeObject] = (), placements: It
     settings, revision = selection.settings, selection.revision
     refusing = results_of(selection.findings, selection.results)
     evidence = () if selection.evidence is None else results_of(selection.evidence.findings)
-    assumed = [result for result in evidence if is_of_release(result)]
+    assumed = [result for result in evidence if limits_answer(result)]
     results = (*refusing, *results_of(selection.definitions.findings), *assumed)
     if exit_code(refusing):
         return Overview(results=results, is_known=False)

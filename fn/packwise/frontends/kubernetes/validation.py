@@ -23,8 +23,7 @@ from packwise.frontends.kubernetes.schema import (
     spec_of,
 )
 from packwise.kubernetes.validation import V35, ErrorType, OperatorError, Unquoted, metadata_errors
-from packwise.lenient import mapping, mappings_in_place, text, value_at
-from packwise.objects.identity import is_placeholder
+from packwise.lenient import mapping, mappings_in_place, text
 from packwise.validate.decode import Decoder, ObjectTable
 from packwise.wording import list_known
 
@@ -99,7 +98,6 @@ def group_problems(
     problems = [
         Problem(each.path, each.message, each.error.text(), Stage.SCHEMA)
         for each in metadata_errors(mapping(value.get("metadata")), V35)
-        if not is_placeholder(text(value_at(value, *each.path)))
     ]
     spec, old = mapping(value.get("spec")), None if before is None else mapping(before.get("spec"))
     if kind == "Workload":
@@ -195,9 +193,6 @@ def _union_problems(members: list[str], table: Struct, path: FieldPath) -> Itera
 
 def _leaf_problems(value: Value, leaf: Leaf, at: FieldPath) -> Iterator[Problem]:
     if isinstance(value, str):
-        if is_placeholder(value):
-            # Another tool fills it in before the API server reads it.
-            return
         if leaf.enum and value not in leaf.enum:
             supported = ", ".join([f'"{name}"' for name in leaf.enum])
             yield _problem(at, ErrorType.NOT_SUPPORTED, value, f"supported values: {supported}")
