@@ -356,14 +356,8 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     `configured_otherwise` is true if documents in the input bring a topology, so that a configuration is optional.
     """
     index = inventory.items
-    definitions = definitions_of(package.crds, index)
     findings = list(index.findings)
-    if package.crds:
-        # Without a requested definition, every answer would be a guess.
-        asked = frozenset(package.crds)
-        findings += [finding for finding in definitions.findings if finding.subject in asked]
-        others = [finding for finding in definitions.findings if finding.subject not in asked]
-        definitions = definitions.replace(findings=tuple(others))
+    definitions = _definitions(package, index, findings)
     results: list[Result] = []
     settings = _settings(package, index, findings, results)
     operators = operators_of(index, findings)
@@ -382,14 +376,8 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
     findings += check_labels(index, settings.item)
     if not choice.is_assumed or has_grove_workloads(index):
         settings = _as_applied(settings, revision, findings)
-    name = configuration.name if configuration is not None else None
-    revision = revision.with_configuration(name, annotate_topology=settings.topology_name_annotation)
-    if settings.kueue.unreleased:
-        revision = revision.with_planned_backends()
-    if configuration is not None and revision.default_topology is not None:
-        findings += check_levels(configuration, revision)
-    elif configuration is not None and configuration.levels:
-        findings.append(_levels_unused(configuration, revision))
+    revision = _configured_revision(revision, settings, configuration)
+    findings += _level_findings(configuration, revision)
     around = configuration if source is not None else _sections_around(settings, revision, index)
     schedulers = _schedulers(around, revision, settings, findings, is_assumed=choice.is_assumed)
     findings += _podgroup_race(index, settings, revision, schedulers)
@@ -414,6 +402,32 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
         absent=absent,
         revision_before=_revision_before(package, inventory, is_named=choice.is_named),
     )
+
+
+def _definitions(package: Package, index: Index, findings: list[Finding]) -> Definitions:
+    """Return the CRDs of the render. Errors of requested ones go to `findings`: every answer would be a guess."""
+    definitions = definitions_of(package.crds, index)
+    if not package.crds:
+        return definitions
+    asked = frozenset(package.crds)
+    findings += [finding for finding in definitions.findings if finding.subject in asked]
+    return definitions.replace(findings=tuple([each for each in definitions.findings if each.subject not in asked]))
+
+
+def _configured_revision(revision: Revision, settings: TopologyRender, configuration: Configuration | None) -> Revision:
+    """Return `revision` as the configuration of the topology and packwise's settings change it."""
+    name = configuration.name if configuration is not None else None
+    revision = revision.with_configuration(name, annotate_topology=settings.topology_name_annotation)
+    return revision.with_planned_backends() if settings.kueue.unreleased else revision
+
+
+def _level_findings(configuration: Configuration | None, revision: Revision) -> Iterable[Finding]:
+    """Return findings about the levels of the configuration."""
+    if configuration is None:
+        return ()
+    if revision.default_topology is not None:
+        return check_levels(configuration, revision)
+    return (_levels_unused(configuration, revision),) if configuration.levels else ()
 
 
 def topologies_of(inventory: Inventory, selection: Selection) -> KnownTopologies:
