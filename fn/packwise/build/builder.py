@@ -32,13 +32,21 @@ from packwise.build.kustomizations import (
     substitute_object,
     with_origins,
 )
-from packwise.build.sources import ChartSource, Delivery, DirectorySource, SourceError, Unbuilt
+from packwise.build.links import Trees, refuse_links
+from packwise.build.sources import (
+    ChartSource,
+    Delivery,
+    DirectorySource,
+    KustomizationSource,
+    SourceError,
+    Unbuilt,
+)
 from packwise.lenient import entries, mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from packwise.build.sources import KustomizationSource, Planned
+    from packwise.build.sources import Planned
     from packwise.build.tree import FileTree
 
     Store = Callable[[str, bytes | None], bytes | None]
@@ -84,7 +92,7 @@ class Builder:
     def __init__(
         self, tree: FileTree, store: Store | None = None, advance: Callable[[int, int], None] | None = None
     ) -> None:
-        self._tree = tree
+        self._trees = Trees.of(tree)
         self._store = store
         self._advance = advance
         self._done = 0
@@ -116,14 +124,16 @@ class Builder:
 
     def _prepare(self, delivery: Delivery) -> Recipe | SourceError | None:
         """Return the recipe of a delivery, or None if its files are delivered unchanged."""
-        source = delivery.source
+        source, tree = delivery.source, self._trees.view(delivery.owner)
         try:
+            if not isinstance(source, KustomizationSource):
+                refuse_links(tree, source.folder)
             if isinstance(source, ChartSource):
-                contents = chart_contents(self._tree, source)
+                contents = chart_contents(tree, source)
                 return Recipe(helm()[1], tuple(chart_words(source)), contents)
             if isinstance(source, DirectorySource):
                 return None
-            copied = kustomization_copy(self._tree, source)
+            copied = kustomization_copy(tree, source)
             charts = any(runs_helm([each]) for each in copied.kustomizations)
             version = f"{kustomize()[1]} {helm()[1]}" if charts else kustomize()[1]
             value = json.dumps(with_origins(copied.kustomization))
@@ -148,8 +158,9 @@ class Builder:
             return _unbuilt(error, delivery)
 
     def _chart(self, delivery: Delivery, source: ChartSource, output: str) -> Built:
-        files = chart_files(self._tree, source.folder)
-        name = text(chart_value(self._tree, source.folder).get("name"))
+        tree = self._trees.view(delivery.owner)
+        files = chart_files(tree, source.folder)
+        name = text(chart_value(tree, source.folder).get("name"))
         objects = [
             BuiltObject(document.text, _template(document.text, name, files.origin))
             for document in split_documents(output)
@@ -163,16 +174,18 @@ class Builder:
         layers = [*source.values, *(source.base or ())]
         read = [each.name for each in layers if each.is_file]
         reads = files.reads | {*read, *[path for _, path in source.files]}
-        return Built(delivery, tuple(objects), reads, output)
+        return Built(delivery, tuple(objects), self._trees.with_targets(reads), output)
 
     def _kustomization(self, delivery: Delivery, source: KustomizationSource, output: str) -> Built:
-        copied = kustomization_copy(self._tree, source)
+        tree = self._trees.view(delivery.owner)
+        copied = kustomization_copy(tree, source)
         keeps = "originAnnotations" in entries(mapping(copied.kustomization).get("buildMetadata"))
         objects = [
             substitute_object(each, source) for each in objects_of_output(output, source.folder, keeps_notes=keeps)
         ]
         joined = "---\n".join([each.text if each.text.endswith("\n") else f"{each.text}\n" for each in objects])
-        return Built(delivery, tuple(objects), kustomization_reads(self._tree, source), joined)
+        reads = self._trees.with_targets(kustomization_reads(tree, source))
+        return Built(delivery, tuple(objects), reads, joined)
 
     def _directory(self, delivery: Delivery) -> Built:
         source = delivery.source
@@ -180,10 +193,11 @@ class Builder:
             raise TypeError(f"a directory is delivered as it is; got {type(source).__name__}")
         objects: list[BuiltObject] = []
         for path in source.files:
-            content = self._tree.read(path).decode("utf-8", "replace")
+            content = self._trees.view(delivery.owner).read(path).decode("utf-8", "replace")
             # Each file is a separate text, so that its line numbers do not change.
             objects.append(BuiltObject(content, path))
-        return Built(delivery, tuple(objects), frozenset([*source.files, *source.excluded]))
+        reads = self._trees.with_targets(frozenset([*source.files, *source.excluded]))
+        return Built(delivery, tuple(objects), reads)
 
 
 def _unbuilt(error: SourceError, delivery: Delivery) -> Unbuilt:
@@ -226,10 +240,14 @@ def _identity(document: str) -> tuple[str, str]:
     return text(value.get("kind")), text(mapping(value.get("metadata")).get("name"))
 
 
-def reads_of(planned: Planned, tree: FileTree) -> frozenset[str]:
+def reads_of(planned: Planned, trees: Trees) -> frozenset[str]:
     """Return the paths in the repository that a build reads, as far as known before it."""
     if isinstance(planned, Unbuilt):
         return frozenset()
+    return trees.with_targets(_reads_of(planned, trees.view(planned.owner)))
+
+
+def _reads_of(planned: Delivery, tree: FileTree) -> frozenset[str]:
     source = planned.source
     if isinstance(source, DirectorySource):
         return frozenset([*source.files, *source.excluded])

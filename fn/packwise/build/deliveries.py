@@ -24,6 +24,7 @@ from packwise.build.flux_kustomizations import kustomization_owner, kustomizatio
 from packwise.build.helmreleases import GROUP as FLUX_HELM
 from packwise.build.helmreleases import release_owner, release_sources
 from packwise.build.kustomization_files import Kustomizations, folders_named_by
+from packwise.build.links import Trees
 from packwise.build.sources import (
     ChartSource,
     Delivery,
@@ -121,6 +122,7 @@ class _Delivering:
     def __init__(self, repository: Repository, builder: Builder, is_in_scope: Callable[[str], bool]) -> None:
         self._repository = repository
         self._tree = repository.tree
+        self._trees = Trees.of(repository.tree)
         self._builder = builder
         self._is_in_scope = is_in_scope
         self._met: set[tuple[str, str, str, str]] = set()
@@ -148,7 +150,7 @@ class _Delivering:
         return Delivered(tuple(self._built), tuple(self._unbuilt), frozenset(self._reads))
 
     def _deliver_owners(self) -> None:
-        plans = [(each, plan_sources(each, self._repository)) for each in self._plain]
+        plans = [(each, self._plan(each)) for each in self._plain]
         own = [[(each, self._reads_of(each)) for each in planned] for _, planned in plans]
         alone = [(each, self._reads_of(each)) for each in self._standalone_kustomizations(owning=True)]
         named = {each.source.folder for _, planned in plans for each in planned if isinstance(each, Delivery)}
@@ -204,7 +206,10 @@ class _Delivering:
             for each in hits:
                 if each.owner.key not in self._met:
                     self._met.add(each.owner.key)
-                    planned += [(single, self._reads_of(single)) for single in plan_sources(each, self._repository)]
+                    planned += [(single, self._reads_of(single)) for single in self._plan(each)]
+
+    def _plan(self, hits: Found) -> list[Planned]:
+        return plan_sources(hits, self._repository, self._trees.view(hits.owner))
 
     def _is_wanted(self, owner: Owner, reads: Iterable[str], folder: str | None) -> bool:
         if self._is_in_scope(owner.file) or any(map(self._is_in_scope, reads)):
@@ -219,7 +224,7 @@ class _Delivering:
 
     def _reads_of(self, planned: Planned) -> frozenset[str]:
         if isinstance(planned, Delivery):
-            return reads_of(planned, self._tree)
+            return reads_of(planned, self._trees)
         folder = planned.folder
         if folder is None:
             return frozenset()
@@ -270,7 +275,7 @@ class _Delivering:
             source = KustomizationSource(folder)
             owner = _sole_owner("kustomization", folder, next(iter(sorted(self._kustomization_files(folder)))))
             delivery = Delivery(owner, source)
-            if bool(reads_of(delivery, self._tree) & self._owning) is owning:
+            if bool(reads_of(delivery, self._trees) & self._owning) is owning:
                 deliveries.append(delivery)
         return deliveries
 
@@ -289,23 +294,26 @@ class _Delivering:
         return deliveries
 
 
-def plan_sources(hits: Found, repository: Repository) -> list[Planned]:
-    """Return an owner's deliveries, and its sources that cannot be built."""
+def plan_sources(hits: Found, repository: Repository, tree: FileTree | None = None) -> list[Planned]:
+    """Return an owner's deliveries, and its sources that cannot be built. `tree` are the files as the owner sees
+    them.
+    """
     owner, value = hits.owner, hits.value
+    seen = repository if tree is None else repository.replace(tree=tree)
     if owner.kind == "Application":
-        return application_sources(value, owner, repository)
+        return application_sources(value, owner, seen)
     if owner.kind == "ApplicationSet":
         created, errors = applications_of(value, repository, evaluate_templates)
         planned: list[Planned] = [error.of(owner) for error in errors]
         for each in created:
             single = application_owner(each, owner.file, owner.item)
-            planned += application_sources(each, single, repository)
+            planned += application_sources(each, single, seen)
         return planned
     if owner.kind == "HelmRelease":
         return release_sources(value, owner, repository)
     if owner.kind == "Kustomization":
         return kustomization_sources(value, owner, repository)
-    return _settings_sources(value, owner, repository)
+    return _settings_sources(value, owner, seen)
 
 
 def _release(folder: str) -> str:

@@ -19,6 +19,7 @@ from krmfn.result import Result, ResultFile
 from krmfn.yamltext import YamlError
 from packwise.build.applications import applies_hook, is_test
 from packwise.build.lines import template_line
+from packwise.build.links import Trees
 from packwise.build.sources import ChartSource, KustomizationSource
 from packwise.build.tree import objects_at, text_at
 from packwise.inputs.paths import InputPath
@@ -43,12 +44,13 @@ _CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/
 
 def built_files(built: Sequence[Built], tree: FileTree, top: str, shown: Callable[[str], str]) -> list[InputFile]:
     """Return all built objects as files to judge. `shown` returns the user's name of a repository path."""
+    trees = Trees.of(tree)
     files: list[InputFile] = []
     later: dict[tuple[str, str, str, str], frozenset[Identity]] = {}
     for each, place in reversed(list(zip(built, _places(built), strict=True))):
         # If several sources of an Application deliver an object, the last one counts: spec/sources.md#2.6.
         passed = later.get(each.delivery.owner.key, frozenset())
-        own = [_remove_later(file, passed) for file in _files_of(each, place, tree, top, shown)]
+        own = [_remove_later(file, passed) for file in _files_of(each, place, trees, top, shown)]
         delivered = {identity(item.value) for file in own for item in file.items if is_readable(item)}
         later[each.delivery.owner.key] = passed | delivered
         files = [*own, *files]
@@ -78,8 +80,9 @@ def _remove_later(file: InputFile, passed: frozenset[Identity]) -> InputFile:
     return file.replace(documents=tuple(kept))
 
 
-def _files_of(built: Built, number: str, tree: FileTree, top: str, shown: Callable[[str], str]) -> Iterator[InputFile]:
+def _files_of(built: Built, number: str, trees: Trees, top: str, shown: Callable[[str], str]) -> Iterator[InputFile]:
     delivery = built.delivery
+    tree = trees.view(delivery.owner)
     source = delivery.source
     texts: dict[str, list[str]] = {}
     unknown = _file_of_source(delivery, tree)

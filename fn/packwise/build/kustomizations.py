@@ -72,6 +72,9 @@ class _ChangedTree:
     def listing(self, root: str) -> FileTree:
         return self._tree.listing(root)
 
+    def links(self) -> Mapping[str, str | None]:
+        return self._tree.links()
+
 
 def changed_tree(tree: FileTree, source: KustomizationSource) -> FileTree:
     """Return the tree with the kustomization as the controller changes it before it builds. Raises SourceError."""

@@ -68,6 +68,10 @@ class FileTree(Protocol):
         """The same tree, with the files in another folder listed."""
         ...
 
+    def links(self) -> Mapping[str, str | None]:
+        """Return the path behind each listed link, or None if a link leads out of the tree or nowhere."""
+        ...
+
 
 class MemoryTree:
     """A tree of files in memory."""
@@ -102,6 +106,10 @@ class MemoryTree:
     def listing(self, root: str) -> MemoryTree:  # noqa: ARG002
         """See `FileTree.listing`. All files are listed."""
         return self
+
+    def links(self) -> Mapping[str, str | None]:
+        """See `FileTree.links`. There are none."""
+        return {}
 
 
 def files_directly_in(folder: str, paths: Iterable[str]) -> list[str]:
@@ -275,6 +283,7 @@ class DiskTree:
         self._kinds: dict[str, str] = {}
         self._contents = RecentContents()
         self._files: list[str] = []
+        self._links: list[str] = []
         # The digests of the listed files, one after the other. A file that was not read yet has zeros.
         self._digests = bytearray()
         self._files = self._walk(root)
@@ -301,6 +310,20 @@ class DiskTree:
     def listing(self, root: str) -> DiskTree:
         """See `FileTree.listing`."""
         return DiskTree(str(self._top), root)
+
+    def links(self) -> Mapping[str, str | None]:
+        """See `FileTree.links`."""
+        return {path: self._link_target(path) for path in self._links}
+
+    def _link_target(self, path: str) -> str | None:
+        top = self._top_path
+        try:
+            at = real(f"{top}/{path}")
+        except (OSError, ValueError):
+            return None
+        if not contains(top, at) or not Path(at).exists():
+            return None
+        return "" if at == top else Path(at).relative_to(top).as_posix()
 
     def read(self, path: str) -> bytes:
         """See `FileTree.read`."""
@@ -373,7 +396,11 @@ class DiskTree:
         inner: list[tuple[str, Ignored]] = []
         for entry in entries:
             path = prefix + entry.name
-            if (entry.name.startswith(".") and entry.name not in SAYING) or entry.is_symlink():
+            if entry.name.startswith(".") and entry.name not in SAYING:
+                continue
+            if entry.is_symlink():
+                if not self._is_pruned(path, rules, is_folder=False):
+                    self._links.append(path)
                 continue
             is_folder = entry.is_dir(follow_symlinks=False)
             if self._is_pruned(path, rules, is_folder=is_folder):
@@ -390,6 +417,10 @@ class DiskTree:
         if self._excluded is not None and self._excluded.take(path, is_folder=is_folder):
             return True
         return is_folder and self._output is not None and contains(self._output, str(self._top / path))
+
+
+_MOST_LINKS = 40
+"""Links that lead to one another at most, as in Linux."""
 
 
 class CommitTree:
@@ -413,6 +444,20 @@ class CommitTree:
     def listing(self, root: str) -> CommitTree:
         """See `FileTree.listing`."""
         return CommitTree(self._commit, root, self._disk)
+
+    def links(self) -> Mapping[str, str | None]:
+        """See `FileTree.links`. A path through a linked folder leads nowhere."""
+        return {path: self._link_target(path) for path in self._commit.links}
+
+    def _link_target(self, path: str) -> str | None:
+        links = self._commit.links
+        for _ in range(_MOST_LINKS):
+            target = self._commit.content(links[path]).decode("utf-8", "surrogateescape")
+            joined = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+            path = "" if joined == "." else joined
+            if path not in links:
+                return path if self.is_file(path) or path in self._folders else None
+        return None
 
     def is_file(self, path: str) -> bool:
         """See `FileTree.is_file`."""

@@ -59,7 +59,7 @@ _WHOLE = 'fetch-depth: 0 on GitHub, GIT_DEPTH: "0" on GitLab'
 
 
 class Commit:
-    """The files of a commit by path. `blobs` has git's name of each content. Links are not listed.
+    """The files of a commit by path. `blobs` has git's name of each content, and `links` of each target of a link.
 
     `modules` maps the folders of submodules to their commits. All reads use one process of git that lives until
     `close`. Raise UsageError without git, a repository or the commit.
@@ -69,9 +69,10 @@ class Commit:
         self.name = commit
         at = Path(path)
         self.top = _top(_nearest_folder(at), path)
-        files, modules = _tree(self.top, _commit(self.top, commit), [])
+        files, modules, links = _tree(self.top, _commit(self.top, commit), [])
         self.blobs = {str(entry.path): entry.blob for entry in files}
         self.modules = {str(entry.path): entry.blob for entry in modules}
+        self.links = {str(entry.path): entry.blob for entry in links}
         self._reader: subprocess.Popen[bytes] | None = None
 
     def content(self, blob: str) -> bytes:
@@ -208,20 +209,21 @@ def _entries(top: Path, revision: str, paths: Iterable[str]) -> list[_Entry]:
     return _tree(top, revision, paths)[0]
 
 
-def _tree(top: Path, revision: str, paths: Iterable[str]) -> tuple[list[_Entry], list[_Entry]]:
-    """Return the files at and below `paths` in a commit, and the submodules with their commits. Links are skipped."""
+def _tree(top: Path, revision: str, paths: Iterable[str]) -> tuple[list[_Entry], list[_Entry], list[_Entry]]:
+    """Return the files at and below `paths` in a commit, the submodules with their commits, and the links."""
     output = _git(top, "ls-tree", "-r", "-z", "--full-tree", revision, "--", *paths)
     entries: list[_Entry] = []
     modules: list[_Entry] = []
+    links: list[_Entry] = []
     for line in output.split(b"\0")[:-1]:
         about, _, name = line.partition(b"\t")
         mode, kind, blob = about.decode().split(" ")
         entry = _Entry(PurePosixPath(name.decode("utf-8", "surrogateescape")), blob)
         if kind == "commit":
             modules.append(entry)
-        elif kind == "blob" and mode != "120000":
-            entries.append(entry)
-    return entries, modules
+        elif kind == "blob":
+            (links if mode == "120000" else entries).append(entry)
+    return entries, modules, links
 
 
 def skip_reasons(
