@@ -413,3 +413,17 @@ def test_a_configmap_labelled_pool_holds_a_pool(call: Call, tmp_path: Path, text
     found = call("check", "in", "-o", "json").findings
 
     assert [(f["rule"], f["line"], f["message"]) for f in found if f["severity"] == "error"] == [(rule, 4, message)]
+
+
+NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {example.com/other: x}}\n"
+
+
+def test_nodes_beside_the_folders_of_several_clusters_are_of_none(call: Call, tmp_path: Path) -> None:
+    """Among the files of one cluster, the nodes are the cluster's."""
+    write(tmp_path / "one", {"pool.yaml": POOL, "nodes.yaml": NODE})
+    several = {"pool.yaml": POOL, "nodes.yaml": NODE, "west/topology.yaml": CONFIG, "east/topology.yaml": CONFIG}
+    write(tmp_path / "several", several)
+
+    rules = {folder: {f["rule"] for f in call("check", folder, "-o", "json").findings} for folder in ("one", "several")}
+
+    assert rules == {"one": {"level-on-no-node"}, "several": set()}

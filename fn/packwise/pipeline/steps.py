@@ -110,7 +110,7 @@ def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) 
         return Rendered(package.items, (), configured.results, selection, obstacles=configured.obstacles)
     # topologies
     topologies = topologies_of(inventory, selection)
-    cluster = cluster_of(selection, topologies, package.nodes or _nodes_among(items))
+    cluster = cluster_of(selection, topologies, package.nodes or _nodes_among(items, is_part=package.is_part))
     # plan
     plans = _plan(inventory, cluster, selection)
     # write
@@ -177,8 +177,9 @@ def _report_configuration(selection: Selection, items: Index, choice: Choice | _
     return _Configured(results, obstacles, spelling, is_refused=bool(exit_code(of_settings)))
 
 
-def _nodes_among(items: Index) -> tuple[Mapping[str, Value], ...]:
-    return tuple(item.value for item in items.of_kind("", "Node"))
+def _nodes_among(items: Index, *, is_part: bool) -> tuple[Mapping[str, Value], ...]:
+    # Files outside of the folders of several clusters can be of any of them.
+    return () if is_part else tuple(item.value for item in items.of_kind("", "Node"))
 
 
 def _plan(inventory: Inventory, cluster: Cluster, selection: Selection) -> tuple[WorkloadPlan, ...]:
