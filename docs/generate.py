@@ -20,9 +20,8 @@ from packwise.objects.workload_kinds import WORKLOAD_KINDS, Role, WorkloadKind
 from packwise.revisions.grove import HISTORY, NEWEST, RECORDS, ConditionCase, Revision
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
 from packwise.revisions.kai import RELEASES as KAI_RELEASES
-from packwise.revisions.kai import KaiRelease
+from packwise.revisions.kai import SUBGROUP_COUNTS, KaiRelease
 from packwise.rules.run import RULES_BY_NAME, explained_rules, explanation, refusal, word_of
-from packwise.schedulers.kai.versions import SUBGROUP_COUNTS
 from packwise.schedulers.kueue.request import (
     GROUP_NAME,
     PREFERRED,

@@ -7,10 +7,10 @@ from typing import Any
 
 from krmfn.fieldpath import format_path
 from packwise.findings.finding import Effect
+from packwise.revisions.kai import versions_for
 from packwise.schedulers.kai.allocate.state import depth_of
 from packwise.schedulers.kai.podgroup_rules import read_topology
 from packwise.schedulers.kai.users_objects import alias_problems
-from packwise.schedulers.kai.versions import versions_for
 
 TOPOLOGIES: list[list[Any]] = [
     [{"nodeLabel": "example.com/rack", "alias": "rack"}],

@@ -12,11 +12,11 @@ from krmfn.fieldpath import format_path
 from krmfn.yamltext import read
 from packwise.objects.place import Origin, Place
 from packwise.placement import Grouper
+from packwise.revisions.kai import KNOWN, Versions, versions_for
 from packwise.schedulers.grove import podgang_value
 from packwise.schedulers.kai.podgroup import podgroup, podgroup_origins
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from packwise.schedulers.kai.topology import annotated_topology
-from packwise.schedulers.kai.versions import KNOWN, Versions, versions_for
 from tests.golden.cases import GOLDEN
 from tests.schedulers.gangs import SUBJECT, gang_of
 from tests.tables import each

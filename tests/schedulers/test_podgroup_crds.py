@@ -10,10 +10,10 @@ import pytest
 
 from krmfn.kubeobject import KubeObject
 from packwise.findings.finding import Effect, Stage
+from packwise.revisions.kai import Versions
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from packwise.schedulers.kai.topology import topology_problems
 from packwise.schedulers.kai.users_objects import alias_problems
-from packwise.schedulers.kai.versions import Versions
 from packwise.validate.definition import Definition, read_definition
 from tests.schedulers.test_aliases import TOPOLOGIES
 from tests.schedulers.test_podgroup_rules import CRD, OTHERS, TAKEN, WEBHOOK

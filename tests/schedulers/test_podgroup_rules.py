@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from krmfn.fieldpath import format_path
 from packwise.findings.finding import Effect, Problem, Stage
+from packwise.revisions.kai import KNOWN, Versions, versions_for
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
-from packwise.schedulers.kai.versions import KNOWN, Versions, versions_for
 
 OLD, NEW, ALL = "KAI v0.12 to v0.14", "KAI from v0.15 on", "KAI"
 REFUSED, IGNORED, UNKNOWN = Effect.REFUSED, Effect.IGNORED, Effect.UNKNOWN

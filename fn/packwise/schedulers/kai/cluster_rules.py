@@ -16,6 +16,7 @@ from packwise.objects.kinds import DYNAMO_GRAPH, TOPOLOGY
 from packwise.objects.kinds import QUEUE as QUEUE_KIND
 from packwise.objects.place import Place
 from packwise.placement import Gang, Grouper, NodeTopology
+from packwise.revisions.kai import NAME
 from packwise.schedulers.kai.allocate.scene import GPU
 from packwise.schedulers.kai.allocate.session import existing_queues
 from packwise.schedulers.kai.gang_jobs import CHART_CLASSES, queues
@@ -23,7 +24,6 @@ from packwise.schedulers.kai.pod_places import queue_place, spec_place
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE
 from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
 from packwise.schedulers.kai.topology import MissingBindingError, topology_names
-from packwise.schedulers.kai.versions import NAME
 from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.topology.known import levels_of, node_labels
 from packwise.wording import closest, list_known, near_miss

@@ -12,7 +12,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.keys import KAI_QUEUE
 from packwise.objects.kinds import PODGROUP
 from packwise.placement import Grouper
-from packwise.schedulers.kai.versions import SEGMENT_COUNTS, SUBGROUP_COUNTS
+from packwise.revisions.kai import SEGMENT_COUNTS, SUBGROUP_COUNTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.place import Origin
     from packwise.placement import Bounds, Gang, PodSet
-    from packwise.schedulers.kai.versions import Versions
+    from packwise.revisions.kai import Versions
 
 
 SKIP_PODGROUPER = "kai.scheduler/skip-podgrouper"

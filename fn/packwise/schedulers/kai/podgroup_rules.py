@@ -15,9 +15,9 @@ from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote, j
 from packwise.lenient import entries, mapping_at, mappings, mappings_by_place, text_at
 from packwise.objects.identity import identity, is_placeholder
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
+from packwise.revisions.kai import KNOWN, LEVEL_ALIASES, NAME, SUBGROUP_COUNTS, Versions, minor_of
 from packwise.schedulers.kai.allocate.scene import KaiTopology, LevelConstraint
 from packwise.schedulers.kai.allocate.state import ROOT, Silent, depth_of, levels_of, no_such_topology
-from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES, NAME, SUBGROUP_COUNTS, Versions, minor_of
 from packwise.wording import closest, list_known, near_miss
 
 if TYPE_CHECKING:

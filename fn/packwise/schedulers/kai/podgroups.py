@@ -20,11 +20,10 @@ from packwise.objects.identity import format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP
 from packwise.objects.place import Generated
 from packwise.placement import Gang
-from packwise.revisions.kai import release_of
+from packwise.revisions.kai import NAME, SUBGROUP_COUNTS, Versions, release_of, versions_for
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, listed_sets, podgroup, podgroup_origins
 from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems
 from packwise.schedulers.kai.topology import MissingBindingError, topology_names
-from packwise.schedulers.kai.versions import NAME, SUBGROUP_COUNTS, Versions, versions_for
 from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.validate.crds import judge, no_table
 from packwise.wording import list_known

@@ -12,6 +12,7 @@ from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import DYNAMO_GRAPH, QUEUE, SCHEDULING_SHARD
 from packwise.objects.place import Place
 from packwise.placement import Gang, GangPod
+from packwise.revisions.kai import NAME
 from packwise.schedulers.kai.allocate.pools import absent_queues
 from packwise.schedulers.kai.allocate.scene import Scene
 from packwise.schedulers.kai.allocate.session import JobTree, Queues, existing_queues, lineage
@@ -20,7 +21,6 @@ from packwise.schedulers.kai.installation import installation_of
 from packwise.schedulers.kai.pod_places import queue_place
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE
 from packwise.schedulers.kai.snapshot import QUEUE_MEMORY, Snapshot
-from packwise.schedulers.kai.versions import NAME
 from packwise.schedulers.simulation import TooManyPodsError
 from packwise.wording import closest
 

@@ -1,4 +1,4 @@
-"""The KAI Scheduler: its Topology, PodGroup and Queue, the labels of its pods, and its refusals."""
+"""The KAI Scheduler: its Topology, PodGroup and Queue, the labels of its pods, and its refusals. Source: spec/kai.md."""
 
 from __future__ import annotations
 
@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from packwise.objects.place import Generated
     from packwise.placement import Cluster, Node
     from packwise.settings.topologyrender import TopologyRender
-
-# The versions of KAI that packwise knows, and ranges of them. Source: spec/kai.md (v0.12 to v0.18).
-
-
-# KAI's Topology: one for every topology that workloads can name, its manifest, and the refusals of its CRDs. Source:
-# spec/grove.md#9, #10, spec/designs.md#1, spec/kai.md, spec/grove-releases.md#4, spec/podgrouper.md#9, crds/kai-v0.12.0
-# to v0.17.0.
-
-
-# The KAI Scheduler, v0.12 and newer: all of its objects. Source: spec/kai.md.
 
 _PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
 

@@ -15,12 +15,12 @@ from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP, QUEUE, TOPOLOGY
 from packwise.objects.place import Generated
 from packwise.placement import Gang, NodeTopology, Queue
+from packwise.revisions.kai import NAME
 from packwise.schedulers.kai.podgroup import QUEUE_LABELS, podgroup, podgroup_origins
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from packwise.schedulers.kai.podgroups import IGNORED, describe_problem, suited_versions
 from packwise.schedulers.kai.podgroups import REFUSED as PODGROUP_REFUSED
 from packwise.schedulers.kai.topology import REFUSED, annotated_topology, judge_topology, topology_value
-from packwise.schedulers.kai.versions import NAME
 from packwise.topology.known import level_origins, node_labels
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects.identity import PLACEHOLDER, without_epoch
+from packwise.revisions.kai import NO_TAINT_NAMES
 from packwise.schedulers.kai.allocate.pools import scene_in_pool
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU, PODS, Scene
 from packwise.schedulers.kai.allocate.session import Queues, allocate, usage_of
@@ -17,7 +18,6 @@ from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
 from packwise.schedulers.kai.installation import installation_of
 from packwise.schedulers.kai.reasons import Surroundings, reasons_of
 from packwise.schedulers.kai.snapshot import add_notes, evictable, eviction_notes, with_use
-from packwise.schedulers.kai.versions import NO_TAINT_NAMES
 from packwise.schedulers.simulation import (
     FITS,
     GangAnswer,

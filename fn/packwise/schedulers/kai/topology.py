@@ -15,8 +15,8 @@ from packwise.lenient import value_at
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.objects.place import Generated
 from packwise.placement import Gang, Grouper
+from packwise.revisions.kai import KNOWN, LEVEL_ALIASES, NAME, minor_of
 from packwise.schedulers import SchedulerInput, SchedulerObjects
-from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES, NAME, minor_of
 from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.topology.known import LABEL_PATTERN, is_label, level_origins, node_labels
 from packwise.validate.crds import judge as judge_object

@@ -11,10 +11,10 @@ from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
+from packwise.revisions.kai import KNOWN, LEVEL_ALIASES, NAME, Versions
 from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems, refusal
 from packwise.schedulers.kai.podgroups import IGNORED, QUEUE, REFUSED, suited_versions
 from packwise.schedulers.kai.topology import REFUSED as TOPOLOGY_REFUSED
-from packwise.schedulers.kai.versions import KNOWN, LEVEL_ALIASES, NAME, Versions
 from packwise.topology.known import LABEL_PATTERN, is_label, levels_of
 
 if TYPE_CHECKING:
