@@ -324,7 +324,7 @@ class Placement(Record):
 
 
 class NodePool(Record):
-    """A node pool, whose scheduler sees only its own members. `name` is "" for the default pool.
+    """A node pool. Its scheduler sees only its own members. `name` is "" for the default pool.
 
     `placements` are the gangs of the pool. `shards`, `queues` and `nodes` are names of objects in the input.
     """

@@ -135,8 +135,8 @@ NO_EVIDENCE = Evidence()
 def evidence_against(choice: ChosenRevision, index: Index, settings: TopologyRender) -> Evidence:
     """Return the places of the input that belong to another release than the unnamed one that was chosen.
 
-    If the input shows no release, or its key selects a design that shares the key with releases, a warning says so and
-    gives the line that ends it.
+    A warning names the line to add if the input shows no release. It does so too if the input's key selects a design
+    and releases have the same key.
     """
     assumed, is_guess = choice.revision, choice.is_assumed
     if is_guess and not has_grove_workloads(index):
