@@ -94,6 +94,25 @@ def test_a_job_is_answered_as_the_table_says(table: str, assert_expected: Callab
     assert_expected(table, (HEAD_OF_PLACED if is_placed else HEAD) + write(answers))
 
 
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  generateName: worker-
+  labels: {kueue.x-k8s.io/queue-name: lq, kueue.x-k8s.io/pod-group-name: g}
+  annotations: {kueue.x-k8s.io/pod-group-total-count: "1"}
+spec: {restartPolicy: Never, containers: [{name: c, image: "i:1"}]}
+"""
+
+
+def test_a_group_in_two_files_may_be_two_variants() -> None:
+    pods = [KubeObject.parse(POD, file=file) for file in ("v1/pod.yaml", "v2/pod.yaml")]
+
+    rules = [result.tags["rule"] for result in render(Package((settings({}), *pods))).results]
+
+    assert "kueue-pod-group" not in rules
+
+
 def test_no_two_cases_have_one_name() -> None:
     names = [case["name"] for table in TABLES for case in cases(table)]
     assert len(set(names)) == len(names)

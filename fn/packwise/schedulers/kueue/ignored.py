@@ -6,6 +6,7 @@ checks. Source: spec/kueue.md#1, #3 and #8.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from krmfn.hints import TYPE_CHECKING
@@ -307,13 +308,17 @@ def _unlike_pods(pods: Sequence[KubeObject], name: str) -> Iterator[Finding]:
         yield Finding.of(PODS, unlike.pod, unlike.path, message)
         return
     total = pods[0].annotations.get(POD_COUNT, "")
-    if not total.isdecimal() or len(total) >= _LONGEST or int(total) in (0, len(pods)):
+    if not total.isdecimal() or len(total) >= _LONGEST or int(total) == 0:
         return
+    # Pods without a name in another file may be a variant of these.
+    most = max(Counter([pod.file for pod in pods]).values())
     message = f"the group needs {total} pods, but the input has {len(pods)}. "
     if len(pods) < int(total):
         message += f"Until more exist, Kueue reports: '{name}' group has fewer runnable pods than expected"
+    elif most > int(total):
+        message += f"Kueue deletes {count_text(most - int(total), 'pod')} of it: Excess pod deleted"
     else:
-        message += f"Kueue deletes {count_text(len(pods) - int(total), 'pod')} of it: Excess pod deleted"
+        return
     yield Finding.of(PODS, pods[0], ("metadata", "annotations", POD_COUNT), message)
 
 
