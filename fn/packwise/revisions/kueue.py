@@ -50,6 +50,9 @@ class KueueRelease(Record):
     spark_memory: bool = False
     """True if the memory of a SparkApplication must use Spark's units, `512m` and not `512Mi`."""
 
+    refuses_upgrades: bool = False
+    """True if a RayService that upgrades with a second cluster must be elastic."""
+
 
 RELEASES = (
     KueueRelease("v0.17", multi_layer=False, elastic_jobs=False, checks_on_flavors=False, most_pod_sets=8),
@@ -64,6 +67,7 @@ RELEASES = (
         group_slices=True,
         spreads_topology=True,
         spark_memory=True,
+        refuses_upgrades=True,
     ),
 )
 """The releases, the oldest first."""

@@ -23,6 +23,7 @@ CASES = {
     "suspended": (JOB % ("generateName: a-", "", "suspend: true, "), "Job ml/a-*", SUSPENDED),
     "suspended, with a name": (JOB % ("name: a", "", "suspend: true, "), "Job ml/a", SUSPENDED),
     "it runs": (JOB % ("name: a", "", ""), "Job ml/a", ""),
+    "it runs, without a name": (JOB % ("generateName: a-", "", ""), "Job ml/a-*", ""),
     "Kueue suspends it itself": (
         JOB % ("name: a", ", kueue.x-k8s.io/queue-name: lq", "suspend: true, "), "Job ml/a", "",
     ),

@@ -17,7 +17,7 @@ from packwise.frontends.workloads.rules import advice, no_group, pod_findings, s
 from packwise.frontends.workloads.train_jobs import derived_job_sets, owners_of, train_job_of, unscheduled_train_job
 from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
 from packwise.frontends.workloads.workload import Classes, RefusedError, classes_of, read_workloads
-from packwise.objects.identity import identity
+from packwise.objects.identity import format_object, identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.place import Place
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Grouping
@@ -221,8 +221,7 @@ def _plan(workload: Workload, most: int) -> WorkloadPlan | None:
     if has_errors(about_pods):
         # No component creates these pods, so they have no group.
         groups = []
-    key = identity(item.value)
-    source = f"{key[1]} {key[2]}/{workload.name}"
+    source = format_object(item.value)
     placements = [Placement(gang, source, item) for gang in gangs(workload, groups)] if groups else []
     return WorkloadPlan(item, findings, tuple(placements))
 

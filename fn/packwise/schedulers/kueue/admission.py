@@ -177,7 +177,6 @@ _RETRIABLE = f"{PREFIX}retriable-in-group"
 
 _IMMUTABLE = "field is immutable"
 _MOST_REPLICAS = 1_000_000
-_MOST_POD_SETS = 18
 
 REFUSED = Rule("kueue-refused", "Kueue's webhook refuses a job.", "spec/kueue.md#2")
 RULES = (REFUSED,)
@@ -656,7 +655,7 @@ def _ray_cluster(review: _Review) -> Iterator[Problem]:
         error = OperatorError("spec.enableInTreeAutoscaling", ErrorType.INVALID, True, detail)
         message = f'must be false, unless {_ELASTIC} is "true": Kueue keeps the resources of a RayCluster fixed'
         yield refusal(("spec", "enableInTreeAutoscaling"), message, error)
-    yield from _worker_groups(value, ("spec",), "spec")
+    yield from _worker_groups(review, ("spec",), "spec")
 
 
 def _ray_job(review: _Review) -> Iterator[Problem]:
@@ -678,15 +677,33 @@ def _inner_ray_cluster(review: _Review) -> Iterator[Problem]:
         detail = "a kueue managed job should only use autoscaling when workload slicing is enabled"
         error = OperatorError("spec.rayClusterSpec.enableInTreeAutoscaling", ErrorType.INVALID, True, detail)
         yield refusal((*path, "enableInTreeAutoscaling"), f'must be false, unless {_ELASTIC} is "true"', error)
-    yield from _worker_groups(value, path, "spec.rayClusterSpec")
+    yield from _worker_groups(review, path, "spec.rayClusterSpec")
 
 
-def _worker_groups(value: Mapping[str, Value], path: tuple[str, ...], field: str) -> Iterator[Problem]:
-    groups = mappings_in_place(value_at(value, *path, "workerGroupSpecs"))
-    if len(groups) + 1 > _MOST_POD_SETS:
-        detail = f"must have at most {_MOST_POD_SETS} items"
+def _ray_service(review: _Review) -> Iterator[Problem]:
+    """The rules of a RayService that names a queue."""
+    yield from _inner_ray_cluster(review)
+    strategy = value_at(review.value, "spec", "upgradeStrategy", "type")
+    is_managed = _is_managed(review.value) and not _is_elastic(review.value, review.release)
+    if is_managed and review.release.refuses_upgrades and strategy in _WITHOUT_DOWNTIME:
+        message = (
+            f'must be "None", unless {_ELASTIC} is "true": Kueue has no quota for a second cluster; got "{strategy}"'
+        )
+        # The text of this webhook is not known.
+        yield Problem(("spec", "upgradeStrategy", "type"), message)
+
+
+_WITHOUT_DOWNTIME = ("NewCluster", "NewClusterWithIncrementalUpgrade")
+"""The strategies by which a RayService upgrades with a second cluster."""
+
+
+def _worker_groups(review: _Review, path: tuple[str, ...], field: str) -> Iterator[Problem]:
+    groups = mappings_in_place(value_at(review.value, *path, "workerGroupSpecs"))
+    most = review.release.most_pod_sets
+    if len(groups) + 1 > most:
+        detail = f"must have at most {most} items"
         error = OperatorError(f"{field}.workerGroupSpecs", ErrorType.TOO_MANY, len(groups) + 1, detail)
-        message = f"must be at most {_MOST_POD_SETS - 1} in addition to the head; got {len(groups)}"
+        message = f"must be at most {most - 1} in addition to the head; got {len(groups)}"
         yield refusal((*path, "workerGroupSpecs"), message, error)
     for index, group in enumerate(groups):
         if group.get("groupName") == HEAD:
@@ -751,7 +768,7 @@ _WEBHOOKS: Mapping[Integration, _Webhook] = {
         (_update_problems, _ray_job, _creation_problems, _ray_job_pod_sets), checks_groups=True, skips_unmanaged=True
     ),
     Integration.RAY_SERVICE: _Webhook(
-        (_update_problems, _inner_ray_cluster, _creation_problems, _ray_job_pod_sets),
+        (_update_problems, _ray_service, _creation_problems, _ray_job_pod_sets),
         checks_groups=True,
         skips_unmanaged=True,
     ),

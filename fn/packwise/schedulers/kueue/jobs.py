@@ -22,6 +22,7 @@ from packwise.schedulers.kueue.podsets import (
     integer,
     jobs_of,
     owners_of_queued,
+    too_many_sets,
     unlike_pods,
     with_single_pods,
 )
@@ -181,9 +182,15 @@ def _queued_job(
         ),
         job.item,
         tuple(sets),
-        obstacle=_missing_class(job, priorities),
+        obstacle=_missing_class(job, priorities) or _too_many(job, release),
         manager=text(job.item.get(job.manager_path)),
     )
+
+
+def _too_many(job: KueueJob, release: KueueRelease) -> Obstacle | None:
+    message = too_many_sets(job, release)
+    reason = f"the job has {len(job.sets)} pod sets, and a Workload can have only {release.most_pod_sets}"
+    return Obstacle(reason, message) if message else None
 
 
 def _refusal(queued: QueuedJob, rules: ResourceRules) -> Obstacle | None:

@@ -356,6 +356,14 @@ def _runtime_pod_set(each: KueuePodSet, count: int) -> KueuePodSet:
     return replace(each, count=count, template=template)
 
 
+def too_many_sets(job: KueueJob, release: KueueRelease) -> str:
+    """Return the API server's text about a Workload with too many pod sets, or "". The webhook refuses Ray's itself."""
+    is_ray = job.kind.integration in (Integration.RAY_CLUSTER, Integration.RAY_JOB, Integration.RAY_SERVICE)
+    if is_ray or not job.queue or len(job.sets) <= release.most_pod_sets:
+        return ""
+    return f"spec.podSets: Too many: {len(job.sets)}: must have at most {release.most_pod_sets} items"
+
+
 class UnlikePod(Record):
     """A pod of a group that differs at `path` from the first one. Kueue makes no Workload, and says `text`."""
 

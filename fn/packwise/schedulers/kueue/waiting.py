@@ -33,6 +33,7 @@ from packwise.schedulers.kueue.flavors import (
 )
 from packwise.schedulers.kueue.inactive import MULTIKUEUE, check_faults, cycle_fault, find_cycles, lacks_multikueue
 from packwise.schedulers.kueue.pod_resources import KINDS, adjust, read_rules, resource_fault
+from packwise.schedulers.kueue.podsets import too_many_sets
 from packwise.schedulers.kueue.request import (
     PREFIX,
     SLICE_LAYERS,
@@ -104,8 +105,28 @@ MANAGED = Rule(
     "spec/kueue.md#6.14",
     Severity.WARNING,
 )
+POD_SETS = Rule(
+    "kueue-pod-sets",
+    "A job has more pod sets than a Workload of Kueue can have.",
+    "spec/kueue.md#6.15",
+    Severity.WARNING,
+)
 SLICES = Rule("kueue-slices", "Slices leave out pods of a pod set.", "spec/kueue.md#9.6", Severity.WARNING)
-RULES = (QUEUE, INACTIVE, STOPPED, NAMESPACE, MANAGED, SLICES, RESOURCES, UNMATCHED, QUOTA, PRIORITY, NO_NODES, FALSE)
+RULES = (
+    QUEUE,
+    INACTIVE,
+    STOPPED,
+    NAMESPACE,
+    MANAGED,
+    POD_SETS,
+    SLICES,
+    RESOURCES,
+    UNMATCHED,
+    QUOTA,
+    PRIORITY,
+    NO_NODES,
+    FALSE,
+)
 """Rules of reasons for which a job waits."""
 
 _PRIORITY_CLASS = f"{PREFIX}priority-class"
@@ -228,6 +249,14 @@ def _check_job(
     """Yield findings about one job. `accepted` are the demands accepted by a queue, extended with this job's."""
     for each in job.sets:
         yield from _check_request(job, each, release)
+    excess = too_many_sets(job, release)
+    if excess:
+        at = (*job.kind.owner.path, "labels", QUEUE_NAME)
+        message = (
+            f"the job has {len(job.sets)} pod sets, but a Workload of Kueue {release.name} can have only "
+            f"{release.most_pod_sets}. Merge some, or split the job"
+        )
+        yield _finding(POD_SETS, job, at, message, excess)
     owner, name = mapping_at(job.item.value, *job.kind.owner.path, "labels"), job.queue
     if not name or is_placeholder(name):
         return
