@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.cli.arguments import Command
-from packwise.init.proposal_options import ImportTopology
+from packwise.init.options import ImportTopology
 
 if TYPE_CHECKING:
     import argparse

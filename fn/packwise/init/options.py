@@ -1,4 +1,4 @@
-"""Options of `packwise init`, as values."""
+"""Options of `packwise init` and `packwise topology import`, as values."""
 
 from __future__ import annotations
 
@@ -29,3 +29,9 @@ class Init(Record):
     revision: str | None = None
     apply: bool | None = None
     without_grove: bool = False
+
+
+class ImportTopology(Record):
+    """`packwise topology import`. `paths` are files with a cluster's nodes."""
+
+    paths: tuple[str, ...]

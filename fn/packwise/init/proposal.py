@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
-    from packwise.init.proposal_options import ImportTopology
+    from packwise.init.options import ImportTopology
     from packwise.schedulers.kai.allocate.scene import Node
 
 _SHOWN = 20

@@ -13,8 +13,7 @@ from packwise.objects.kinds import DYNAMO_GRAPH, QUEUE, SCHEDULING_SHARD
 from packwise.objects.place import Place
 from packwise.placement import Gang, GangPod
 from packwise.revisions.kai import NAME
-from packwise.schedulers.kai.allocate.pools import absent_queues
-from packwise.schedulers.kai.allocate.scene import Scene
+from packwise.schedulers.kai.allocate.scene import Scene, absent_queues
 from packwise.schedulers.kai.allocate.session import JobTree, Queues, existing_queues, lineage
 from packwise.schedulers.kai.gang_jobs import gang_jobs, is_of_kai, pool_of
 from packwise.schedulers.kai.installation import installation_of

@@ -1,4 +1,4 @@
-"""The KAI Scheduler: its Topology, PodGroup and Queue, the labels of its pods, and its refusals. Source: spec/kai.md."""
+"""The KAI Scheduler: Topology, PodGroup and Queue, the labels of its pods, and its refusals. Source: spec/kai.md."""
 
 from __future__ import annotations
 

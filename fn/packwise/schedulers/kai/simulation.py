@@ -10,8 +10,7 @@ from collections import Counter
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects.identity import PLACEHOLDER, without_epoch
 from packwise.revisions.kai import NO_TAINT_NAMES
-from packwise.schedulers.kai.allocate.pools import scene_in_pool
-from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU, PODS, Scene
+from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU, PODS, Scene, scene_in_pool
 from packwise.schedulers.kai.allocate.session import Queues, allocate, usage_of
 from packwise.schedulers.kai.allocate.state import add_amounts
 from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies

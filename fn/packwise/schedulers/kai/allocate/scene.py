@@ -10,7 +10,7 @@ from krmfn.record import Record
 from packwise.kubernetes.validation import natural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from packwise.schedulers.node_selection import LabelRequirement, NodeTerm, Taint, Toleration
 
@@ -244,3 +244,43 @@ class Scene(Record):
     def topology(self, name: str) -> KaiTopology | None:
         """The topology of that name."""
         return next((topology for topology in self.topologies if topology.name == name), None)
+
+
+# Node pools: each has its own scheduler for the nodes, queues and jobs of its pool.
+# Source: spec/kai.md#8; KAI Scheduler v0.17.0, pkg/scheduler/conf and cache/cluster_info.
+
+
+def has_pools(scene: Scene) -> bool:
+    """Return True if anything of the scene is in a node pool."""
+    key = scene.pool_label
+    return bool(key) and (
+        any(job.pool for job in scene.jobs)
+        or any(queue.pool for queue in scene.queues)
+        or any(key in node.labels for node in scene.nodes)
+    )
+
+
+def scene_in_pool(scene: Scene, pool: str) -> Scene:
+    """Return the part of the scene that the scheduler of a pool sees. "" is the pool of objects without a label."""
+    if not has_pools(scene):
+        return scene
+    wanted = pool or None
+    nodes = tuple(node for node in scene.nodes if node.labels.get(scene.pool_label) == wanted)
+    names = {node.name for node in nodes}
+    absent = absent_queues(scene.queues, pool)
+    return scene.replace(
+        nodes=nodes,
+        queues=tuple(queue for queue in scene.queues if queue.name not in absent),
+        jobs=tuple(job for job in scene.jobs if job.pool == pool),
+        residents=tuple(pod for pod in scene.residents if pod.node in names),
+        absent_queues=absent,
+    )
+
+
+def absent_queues(queues: Iterable[QueueShare], pool: str) -> frozenset[str]:
+    """Return the names of queues that do not exist for a pool: queues of other pools and queues below them."""
+    listed = list(queues)
+    absent = {queue.name for queue in listed if queue.pool != pool}
+    while below := {queue.name for queue in listed if queue.parent in absent} - absent:
+        absent |= below
+    return frozenset(absent)

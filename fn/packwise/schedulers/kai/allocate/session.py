@@ -33,8 +33,15 @@ from packwise.schedulers.kai.allocate.fit_errors import (
     unmet_conditions,
     unschedulable,
 )
-from packwise.schedulers.kai.allocate.pools import has_pools, scene_in_pool
-from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, MEMORY, QueueShare
+from packwise.schedulers.kai.allocate.scene import (
+    CPU,
+    DEFAULT_POD_SET,
+    GPU,
+    MEMORY,
+    QueueShare,
+    has_pools,
+    scene_in_pool,
+)
 from packwise.schedulers.kai.allocate.state import ClusterState, gpus_of, gpus_taken
 
 if TYPE_CHECKING:
