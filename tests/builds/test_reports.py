@@ -168,7 +168,8 @@ spec: {path: ./apps, suspend: true, sourceRef: {kind: GitRepository, name: flux-
         0,
         "",
         "1 info (-v lists it) in 1 file; no workload judged; 0 sources built, 1 not built: 1 suspended; "
-        "1 file of a source that is not built holds workloads that were not judged; left out: 1 file of a source that is not built\n",
+        "1 file of a source that is not built holds workloads that were not judged; "
+        "left out: 1 file of a source that is not built\n",
     )
 
 
