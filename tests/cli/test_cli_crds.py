@@ -306,6 +306,28 @@ def test_two_definitions_of_one_kind(call: Call, files: Path) -> None:
     assert [(found["rule"], found["file"]) for found in findings] == [("object-once", "crds/pcs.json")]
 
 
+QUEUES = {
+    "Queue": ("scheduling.run.ai", "v2", "resources: {cpu: {limit: -1}, gpu: {limit: -1}, memory: {limit: -1}}"),
+    "ClusterQueue": ("kueue.x-k8s.io", "v1beta2", "namespaceSelector: {}"),
+    "LocalQueue": ("kueue.x-k8s.io", "v1beta2", "clusterQueue: gpus"),
+}
+
+
+@pytest.mark.parametrize("kind", QUEUES)
+@pytest.mark.parametrize(("stop", "messages"), [("Hold", []), ("Now", ['must be one of "Hold"; got "Now"'])])
+def test_definitions_of_queues_are_read(call: Call, files: Path, kind: str, stop: str, messages: list[str]) -> None:
+    group, version, spec = QUEUES[kind]
+    own = {**ANY, "properties": {"stopPolicy": {"type": "string", "enum": ["Hold"]}}}
+    queue = (
+        f"apiVersion: {group}/{version}\nkind: {kind}\nmetadata: {{name: q}}\nspec: {{stopPolicy: {stop}, {spec}}}\n"
+    )
+    write(files, {"of-queues/crd.json": crd(group, kind, own, version), "queues/queue.yaml": queue})
+
+    findings = call("check", "queues", "--crds", "of-queues", "-o", "json").findings
+
+    assert [found["message"] for found in findings if found["severity"] == "error"] == messages
+
+
 USAGE = {
     "nowhere": '"nowhere" does not exist',
     "in": '--crds "in" must hold the CRD of a kind that packwise reads or writes; got none',

@@ -75,6 +75,14 @@ def test_a_report_says_what_place_says(call: Call, package: str) -> None:
         assert outcome["message"] == gang["message"].splitlines()
 
 
+@pytest.mark.usefixtures("package")
+def test_a_report_without_nodes_has_no_notes_on_a_cluster(call: Call) -> None:
+    ran = call("report", "in/package", "-o", "html")
+
+    assert ran.code == 0, ran.stderr
+    assert [gang["notes"] for gang in data_of(ran.stdout)["gangs"] if gang["notes"]] == []
+
+
 def test_a_fleet_says_what_place_says(call: Call, package: str) -> None:
     _, answer = placed(call, package)
     gangs = answer["gangs"]

@@ -44,6 +44,13 @@ def test_objects_of_kueue_become_those_of_v1beta2_and_nothing_else_changes(
     assert said == [f"migrated {file}", "nothing to migrate"]
 
 
+def test_a_topology_of_v1alpha1_becomes_one_of_v1beta2(file: Path) -> None:
+    file.write_text(OLD.replace("v1beta1 # as", "v1alpha1 # as"), encoding="utf-8")
+
+    assert main(["migrate", str(file)]) == 0
+    assert file.read_text(encoding="utf-8") == OLD.replace("v1beta1", "v1beta2")
+
+
 def test_a_dry_run_shows_them(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["migrate", str(file), "--dry-run"]) == 0
 
