@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from packwise.build.sources import Delivery, DirectorySource, KustomizationSource
+from packwise.build.sources import ChartSource, Delivery, DirectorySource, KustomizationSource
 from tests.builds.planning import CHART, URL, application, chart, layers, planned, refusal
 
 FILES = CHART | {"charts/llm/one.yaml": "", "charts/llm/two.yaml": "", "shared/top.yaml": ""}
@@ -164,6 +164,18 @@ def test_several_sources_count_before_one_and_a_reference_delivers_nothing() -> 
     source = chart(FILES | {"apps/a.yaml": application({"path": "none"}, sources=sources)})
 
     assert layers(source) == ["shared/top.yaml"]
+
+
+def test_a_hydrator_delivers_its_dry_source() -> None:
+    dry = {"repoURL": URL, "path": "charts/llm", "targetRevision": "main", "helm": {"releaseName": "dry"}}
+    hydrator = {"drySource": dry, "syncSource": {"targetBranch": "env", "path": "env"}}
+    files = CHART | {"apps/a.yaml": application({"path": "absent"}, sourceHydrator=hydrator)}
+
+    (delivery,) = planned(files)
+
+    assert isinstance(delivery, Delivery)
+    assert isinstance(delivery.source, ChartSource)
+    assert (delivery.source.release, delivery.path) == ("dry", ("spec", "sourceHydrator", "drySource"))
 
 
 def test_a_reference_is_the_root_of_the_repository_even_with_a_path() -> None:

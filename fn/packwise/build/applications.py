@@ -68,12 +68,7 @@ def application_owner(value: Mapping[str, Value], file: str, item: KubeObject | 
 
 def application_sources(value: Mapping[str, Value], owner: Owner, repository: Repository) -> list[Planned]:
     """Return an Application's deliveries from the repository, and its sources that cannot be built."""
-    spec = mapping(value.get("spec"))
-    several = mappings_by_place(spec.get("sources"))
-    # Argo CD ignores `source` if `sources` is set.
-    listed: list[tuple[FieldPath, Mapping[str, Value]]] = [(("spec", "sources", at), each) for at, each in several]
-    if not listed and isinstance(spec.get("source"), dict):
-        listed = [(("spec", "source"), mapping(spec["source"]))]
+    listed = _sources(mapping(value.get("spec")))
     refs = {ref: each for _, each in listed if (ref := text_at(each, "ref"))}
     planned: list[Planned] = []
     for path, source in listed:
@@ -85,6 +80,19 @@ def application_sources(value: Mapping[str, Value], owner: Owner, repository: Re
         except SourceError as error:
             planned.append(error.of(owner, reading.folder))
     return planned
+
+
+def _sources(spec: Mapping[str, Value]) -> list[tuple[FieldPath, Mapping[str, Value]]]:
+    """Return the sources of an Application with their places. The dry source of a hydrator counts before all others,
+    and several sources count before a single one. Source: Argo CD, types.go GetSources.
+    """
+    hydrator = mapping(spec.get("sourceHydrator"))
+    if hydrator:
+        return [(("spec", "sourceHydrator", "drySource"), mapping(hydrator.get("drySource")))]
+    several = mappings_by_place(spec.get("sources"))
+    if several:
+        return [(("spec", "sources", at), each) for at, each in several]
+    return [(("spec", "source"), mapping(spec["source"]))] if isinstance(spec.get("source"), dict) else []
 
 
 class _SourceReading:
