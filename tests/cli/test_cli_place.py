@@ -397,19 +397,22 @@ def test_a_scenario_in_which_a_job_waits(folder: Path, call: Call) -> None:
 
 
 UNREADABLE: list[tuple[dict[str, Any], str]] = [
-    ({"nodes": [{}]}, "nodes[0].name: must be a text; got nothing"),
+    ({"nodes": [{}]}, "nodes[0].name: must be a string; there is none"),
     ({"nodes": 3}, "nodes: must be a list; got 3"),
     ({"nodes": ["n"]}, 'nodes[0]: must be a mapping; got "n"'),
-    ({"nodes": [{"name": "n", "gpus": 8}]}, "nodes[0].gpus: unknown field; known: name, labels, gpu, cpu, "),
+    (
+        {"nodes": [{"name": "n", "gpus": 8}]},
+        'nodes[0].gpus: must be a known field; got "gpus"; did you mean "gpu"? known',
+    ),
     (
         {"nodes": [{"name": "n", "gpu": 0.5}]},
-        "nodes[0].gpu: must be a whole number, for fractions are not simulated",
+        "nodes[0].gpu: must be a whole number; got 0.5",
     ),
     ({"nodes": [{"name": "n", "cpu": -1}]}, "nodes[0].cpu: must be a number of 0 or more; got -1"),
     ({"nodes": [{"name": "n", "pods": 1.5}]}, "nodes[0].pods: must be a whole number; got 1.5"),
-    ({"nodes": [{"name": "n", "labels": []}]}, "nodes[0].labels: must be a mapping; got []"),
+    ({"nodes": [{"name": "n", "labels": []}]}, "nodes[0].labels: must be a mapping; got a list"),
     ({"nodes": [{"name": "n"}, {"name": "n"}]}, 'nodes: names must be unique; got "n" more than once'),
-    ({"topologies": [{"name": "t"}]}, "topologies[0].levels: must be a list of node label keys; got nothing"),
+    ({"topologies": [{"name": "t"}]}, "topologies[0].levels: must be a list of node label keys; there is none"),
     (
         {"jobs": [{"name": "j", "subGroups": [{"name": "a", "parent": "b"}]}]},
         'jobs[0].subGroups: the parent of "a" must be a subgroup; got "b"',

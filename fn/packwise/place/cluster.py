@@ -10,10 +10,10 @@ import json
 import re
 import sys
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 
-from krmfn.fieldpath import FieldError
+from krmfn.fieldpath import FieldError, format_path
+from krmfn.fields import Fields
 from krmfn.hints import TYPE_CHECKING
 from krmfn.run import MAX_INPUT, read_input
 from krmfn.yamltext import YamlError, read, split_documents
@@ -359,7 +359,7 @@ def is_scenario(value: object) -> bool:
 
 def read_scenario(value: Mapping[str, Any]) -> Scene:
     """The scenario as a session's start. Raises ScenarioError."""
-    fields = _Fields(value, "")
+    fields = Fields(value, refuse=_refuse)
     fields.refuse_unknown("topologies", "queues", "nodes", "jobs")
     scene = Scene(
         tuple(_node(entry) for entry in fields.entries("nodes")),
@@ -390,77 +390,36 @@ def _answer(job: JobAnswer) -> dict[str, Any]:
     return answer
 
 
-@dataclass(frozen=True, slots=True)
-class _Fields:
-    """A mapping of the scenario at `path`, with typed access."""
-
-    value: Mapping[str, Any]
-    path: str
-
-    def at(self, key: str) -> str:
-        return f"{self.path}.{key}" if self.path else key
-
-    def refuse_unknown(self, *keys: str) -> None:
-        for key in self.value:
-            if key not in keys:
-                raise ScenarioError(f"{self.at(key)}: unknown field; known: {', '.join(keys)}")
-
-    def text(self, key: str, default: str | None = None) -> str:
-        written = self.value.get(key, default)
-        if not isinstance(written, str) or (default is None and not written):
-            raise ScenarioError(f"{self.at(key)}: must be a text; got {_text_of(written)}")
-        return written
-
-    def number(self, key: str, default: float | None = None) -> float | None:
-        written = self.value.get(key)
-        if written is None:
-            return default
-        if isinstance(written, bool) or not isinstance(written, int | float) or not 0 <= written < 1 << 53:
-            raise ScenarioError(f"{self.at(key)}: must be a number of 0 or more; got {_text_of(written)}")
-        return written
-
-    def whole(self, key: str, default: int | None = None) -> int | None:
-        written = self.number(key)
-        if written is not None and written != int(written):
-            raise ScenarioError(f"{self.at(key)}: must be a whole number; got {_text_of(written)}")
-        return default if written is None else int(written)
-
-    def mapping(self, key: str) -> _Fields | None:
-        written: dict[str, Any] | None = self.value.get(key)
-        if written is None:
-            return None
-        if not isinstance(written, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ScenarioError(f"{self.at(key)}: must be a mapping; got {_text_of(written)}")
-        return _Fields(written, self.at(key))
-
-    def texts(self, key: str) -> dict[str, str]:
-        fields = self.mapping(key)
-        return {} if fields is None else {name: fields.text(name, "") for name in fields.value}
-
-    def entries(self, key: str) -> list[_Fields]:
-        written: list[Any] | None = self.value.get(key)
-        if written is None:
-            return []
-        if not isinstance(written, list):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ScenarioError(f"{self.at(key)}: must be a list; got {_text_of(written)}")
-        for index, entry in enumerate(written):
-            if not isinstance(entry, dict):
-                raise ScenarioError(f"{self.at(key)}[{index}]: must be a mapping; got {_text_of(entry)}")
-        return [_Fields(entry, f"{self.at(key)}[{index}]") for index, entry in enumerate(written)]
-
-    def amounts(self) -> dict[str, int]:
-        amounts: dict[str, int] = {}
-        for key, name in _NAMES.items():
-            amount = self.number(key)
-            if key == "gpu" and amount is not None and amount != int(amount):
-                raise ScenarioError(f"{self.at(key)}: must be a whole number, for fractions are not simulated")
-            if amount:
-                amounts[name] = round(amount * _UNITS[key])
-        return amounts
+def _refuse(path: FieldPath, message: str) -> None:
+    raise ScenarioError(f"{format_path(path)}: {message}")
 
 
-def _text_of(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) else "nothing" if value is None else str(value)[:60]
+def _number(fields: Fields, name: str) -> float | None:
+    number = fields.number(name)
+    if number is not None and not 0 <= number < 1 << 53:
+        fields.refuse(name, f"must be a number of 0 or more; got {number}")
+    return number
+
+
+def _whole_number(fields: Fields, name: str) -> int | None:
+    number = _number(fields, name)
+    if number is not None and number != int(number):
+        fields.refuse(name, f"must be a whole number; got {number}")
+    return None if number is None else int(number)
+
+
+def _amounts(fields: Fields) -> dict[str, int]:
+    amounts: dict[str, int] = {}
+    for key, name in _NAMES.items():
+        # Fractions of GPUs are not simulated.
+        amount = _whole_number(fields, key) if name == GPU else _number(fields, key)
+        if amount:
+            amounts[name] = round(amount * _UNITS[key])
+    return amounts
+
+
+def _texts(fields: Fields) -> dict[str, str]:
+    return {name: fields.required_text(name) for name in fields.value}
 
 
 def _check_names(what: str, names: list[str]) -> None:
@@ -471,100 +430,97 @@ def _check_names(what: str, names: list[str]) -> None:
         seen.add(name)
 
 
-def _node(fields: _Fields) -> Node:
+def _node(fields: Fields) -> Node:
     fields.refuse_unknown("name", "labels", "gpu", "cpu", "memoryGi", "pods", "used", "unschedulable")
     used = fields.mapping("used")
-    if used is not None:
-        used.refuse_unknown(*_NAMES)
-    labels = fields.texts("labels")
-    allocatable = {**fields.amounts(), PODS: fields.whole("pods", _PODS) or 0}
+    used.refuse_unknown(*_NAMES)
+    labels, pods = _texts(fields.mapping("labels")), _whole_number(fields, "pods")
+    allocatable = {**_amounts(fields), PODS: _PODS if pods is None else pods}
     return Node(
-        fields.text("name"),
+        fields.required_text("name"),
         labels,
         allocatable,
-        {**used.amounts(), PODS: 1} if used is not None else {},
-        fields.value.get("unschedulable") is True,
+        {**_amounts(used), PODS: 1} if "used" in fields else {},
+        fields.flag("unschedulable") is True,
         mig=mig_strategy(labels, allocatable),
     )
 
 
-def _topology(fields: _Fields) -> KaiTopology:
+def _topology(fields: Fields) -> KaiTopology:
     fields.refuse_unknown("name", "levels", "aliases")
-    levels: list[Any] | None = fields.value.get("levels")
-    if not isinstance(levels, list) or not levels or not all(isinstance(level, str) for level in levels):
-        raise ScenarioError(f"{fields.at('levels')}: must be a list of node label keys; got {_text_of(levels)}")
-    return KaiTopology(fields.text("name"), tuple(levels), fields.texts("aliases"))
+    levels = fields.texts("levels")
+    if not levels:
+        fields.refuse("levels", "must be a list of node label keys; there is none")
+    return KaiTopology(fields.required_text("name"), levels, _texts(fields.mapping("aliases")))
 
 
-def _queue(fields: _Fields) -> QueueShare:
+def _queue(fields: Fields) -> QueueShare:
     fields.refuse_unknown("name", "gpuQuota", "gpuLimit")
-    return QueueShare(fields.text("name"), gpu=Share(fields.number("gpuQuota"), fields.number("gpuLimit")))
+    return QueueShare(fields.required_text("name"), gpu=Share(_number(fields, "gpuQuota"), _number(fields, "gpuLimit")))
 
 
-def _constraint(fields: _Fields) -> LevelConstraint | None:
-    written = fields.mapping("topologyConstraint")
-    if written is None:
+def _constraint(fields: Fields) -> LevelConstraint | None:
+    if "topologyConstraint" not in fields:
         return None
+    written = fields.mapping("topologyConstraint")
     written.refuse_unknown("topology", "required", "preferred")
-    return LevelConstraint(written.text("topology", ""), written.text("required", ""), written.text("preferred", ""))
+    return LevelConstraint(*[written.text(name) or "" for name in ("topology", "required", "preferred")])
 
 
-def _job(fields: _Fields) -> Job:
+def _job(fields: Fields) -> Job:
     fields.refuse_unknown(
         "name", "queue", "priority", "minMember", "minSubGroup", "topologyConstraint", "subGroups", "tasks"
     )
+    priority, least = _whole_number(fields, "priority"), _whole_number(fields, "minMember")
     job = Job(
-        name=fields.text("name"),
-        queue=fields.text("queue", ""),
-        priority=fields.whole("priority", 50) or 0,
+        name=fields.required_text("name"),
+        queue=fields.text("queue") or "",
+        priority=50 if priority is None else priority,
         pods=tuple(_pod(task) for task in fields.entries("tasks")),
         sub_groups=tuple(_sub_group(group) for group in fields.entries("subGroups")),
-        min_members=fields.whole("minMember", 1) or 0,
-        min_sub_groups=fields.whole("minSubGroup"),
+        min_members=1 if least is None else least,
+        min_sub_groups=_whole_number(fields, "minSubGroup"),
         constraint=_constraint(fields),
     )
     _check_tree(job, fields)
     return job
 
 
-def _check_tree(job: Job, fields: _Fields) -> None:
+def _check_tree(job: Job, fields: Fields) -> None:
     """Check that the subgroups form a tree with pods in its leaves, as KAI's webhook does."""
-    at = fields.at("subGroups")
-    _check_names(at, [group.name for group in job.sub_groups])
+    _check_names(format_path((*fields.path, "subGroups")), [group.name for group in job.sub_groups])
     parents = {group.name: group.parent for group in job.sub_groups}
     for name, parent in parents.items():
         if parent is not None and parent not in parents:
-            raise ScenarioError(f'{at}: the parent of "{name}" must be a subgroup; got "{parent}"')
+            fields.refuse("subGroups", f'the parent of "{name}" must be a subgroup; got "{parent}"')
         above, steps = parent, 0
         while above is not None and steps <= len(parents):
             above, steps = parents[above], steps + 1
         if above is not None:
-            raise ScenarioError(f'{at}: subgroups must be a tree; "{name}" is below itself')
+            fields.refuse("subGroups", f'subgroups must be a tree; "{name}" is below itself')
     leaves = parents.keys() - set(parents.values())
     for pod in job.pods:
         if parents and pod.sub_group not in leaves:
-            raise ScenarioError(
-                f'{fields.at("tasks")}: "{pod.name}" must be in a subgroup of pods; got "{pod.sub_group}"; '
-                f"known: {', '.join(sorted(leaves))}"
-            )
+            message = f'"{pod.name}" must be in a subgroup of pods; got "{pod.sub_group}"; known: '
+            fields.refuse("tasks", message + ", ".join(sorted(leaves)))
 
 
-def _sub_group(fields: _Fields) -> SubGroupInfo:
+def _sub_group(fields: Fields) -> SubGroupInfo:
     fields.refuse_unknown("name", "parent", "minMember", "minSubGroup", "topologyConstraint")
     return SubGroupInfo(
-        fields.text("name"),
-        fields.text("parent", "") or None,
-        fields.whole("minMember"),
-        fields.whole("minSubGroup"),
+        fields.required_text("name"),
+        fields.text("parent") or None,
+        _whole_number(fields, "minMember"),
+        _whole_number(fields, "minSubGroup"),
         _constraint(fields),
     )
 
 
-def _pod(fields: _Fields) -> Pod:
+def _pod(fields: Fields) -> Pod:
     fields.refuse_unknown("name", "subGroup", "gpu", "cpu", "memoryGi", "node")
     return Pod(
-        fields.text("name"),
-        tuple(sorted(fields.amounts().items())),
-        fields.text("subGroup", ""),
-        fields.text("node", ""),
+        fields.required_text("name"),
+        tuple(sorted(_amounts(fields).items())),
+        fields.text("subGroup") or "",
+        fields.text("node") or "",
     )
