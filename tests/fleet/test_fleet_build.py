@@ -51,6 +51,15 @@ spec:
 """
 
 
+def node(name: str, cpu: str, labels: dict[str, str]) -> dict[str, object]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "status": {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110"}},
+    }
+
+
 @pytest.fixture(autouse=True)
 def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A repository around the test's folder, a cache of its own, and programs that are looked for anew."""
@@ -217,6 +226,27 @@ def test_without_a_program_the_error_counts_the_sources(
 
     assert ran.code == 2
     assert "; 0 sources built, 2 not built: 2 programs not on PATH" in ran.stderr
+
+
+def test_an_object_is_placed_on_the_nodes_of_the_nearest_folder(call: Call, tmp_path: Path) -> None:
+    labels = {"topology.kubernetes.io/zone": "a", "example.com/rack": "r"}
+    nodes = {
+        f"nodes/{cluster}.json": json.dumps({"kind": "List", "items": [node(cluster, cpu, labels)]})
+        for cluster, cpu in (("east", "8"), ("west", "1"))
+    }
+    requesting = WORKLOAD.replace('router:1"}', 'router:1", resources: {requests: {cpu: "2"}}}')
+    files = {"llm/web.yaml": requesting.replace("  namespace: shop\n", "")}
+    for cluster in ("east", "west"):
+        files |= {f"clusters/{cluster}/apps/llm.yaml": directory("llm", cluster)}
+    write(tmp_path, files | nodes | {"clusters/topology.yaml": CONFIG})
+
+    ran = call("fleet", "place", "clusters", "--build", "--nodes", "nodes", "-o", "json")
+
+    pending = {each["package"]: each["placed"]["pending"] for each in json.loads(ran.stdout)["packages"]}
+    assert pending == {
+        "clusters/east/apps/llm.yaml (Application argocd/east)": [],
+        "clusters/west/apps/llm.yaml (Application argocd/west)": ["team-a/web-0"],
+    }
 
 
 def test_a_render_builds_no_sources(call: Call) -> None:

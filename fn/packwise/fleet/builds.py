@@ -74,8 +74,9 @@ class BuiltPackages:
         if name in self._packages.clients and (name not in self._parts or is_folder):
             package = self._packages.package(name)
             return self._with_build(package, name) if is_folder else package
-        around = self._packages.around(self._parts[name].place)
-        package = FleetPackage(name, PackageClient.FOLDER, tuple(sorted(around)), (), tuple(around))
+        place = self._parts[name].place
+        around = self._packages.around(place)
+        package = FleetPackage(name, PackageClient.FOLDER, tuple(sorted(around)), (), tuple(around), None, place)
         return self._with_build(package, name)
 
     def _is_kept(self, name: str, client: PackageClient, owning: set[str]) -> bool:

@@ -93,7 +93,7 @@ class FleetPackage(Record):
     """A separately rendered folder, the sorted paths of all its inputs, and its problems.
 
     The files `around` hold configurations and definitions for it. They are among `files` but not rendered themselves.
-    With `build`, its sources are built.
+    With `build`, its sources are built. `place` is the folder of the configuration if an object is the package.
     """
 
     folder: str
@@ -102,6 +102,7 @@ class FleetPackage(Record):
     problems: tuple[ClientProblem, ...] = ()
     around: tuple[str, ...] = ()
     build: PackageBuild | None = None
+    place: str | None = None
 
 
 def function_configuration(tree: FileTree, folder: str, client: PackageClient) -> FunctionConfiguration | None:

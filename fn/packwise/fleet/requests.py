@@ -353,7 +353,16 @@ class Requests:
         return sha256(json.dumps(parts).encode()).hexdigest()
 
     def _nodes_of(self, below: str) -> tuple[str, bytes] | None:
-        return None if self._nodes is None else self._nodes.of(below, self.after.root)
+        """Return the nodes of a package. An object of a controller uses the file of the nearest folder above it."""
+        if self._nodes is None:
+            return None
+        root = self.after.root
+        nodes, package = self._nodes.of(below, root), _package(self.after, below)
+        folder = None if package is None else package.place
+        while nodes is None and folder is not None:
+            nodes = self._nodes.of(self.after.below(folder), root)
+            folder = posixpath.dirname(folder) if folder and folder != root else None
+        return nodes
 
 
 def _kustomize(after: PackageSide | _Outline | None, before: PackageSide | _Outline | None) -> tuple[str, str]:
