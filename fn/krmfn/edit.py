@@ -9,7 +9,7 @@ from marshal import dumps
 from krmfn.fieldpath import FieldError, FieldPath, describe, format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.yamltext import YamlError, read, write
-from krmfn.yamltext.edit import changed_entry, remove_value, set_value
+from krmfn.yamltext.edit import changed_entry, remove_from, remove_value, set_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -89,7 +89,7 @@ def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_commen
         return item.source if item.written else None, item.value
     while prune and len(path) > 1 and len(cast("dict[str, Value]", item.get(path[:-1]))) == 1:
         path = path[:-1]
-    changed: Mapping[str, Value] = _remove_from(item.value, path)
+    changed: Mapping[str, Value] = remove_from(item.value, path)
     if not item.written:
         return None, changed
     source = item.source
@@ -275,16 +275,6 @@ def _set_in(item: KubeObject, old: Value, path: FieldPath, depth: int, value: Va
         return entries
     wanted = "a mapping" if isinstance(step, str) else "a list"
     raise item.error(path[:depth], f"must be {wanted} for {format_path(path)} to be set; got {describe(old)}")
-
-
-def _remove_from(old: Any, path: FieldPath) -> Any:
-    step = path[0]
-    copy: Any = dict(cast("dict[str, Value]", old)) if isinstance(old, dict) else list(cast("list[Value]", old))
-    if len(path) == 1:
-        del copy[step]
-    else:
-        copy[step] = _remove_from(copy[step], path[1:])
-    return copy
 
 
 _DASH = r"( *)-( +)(?=[^\s])"

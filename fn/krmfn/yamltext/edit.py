@@ -24,6 +24,7 @@ from krmfn.yamltext.writer import block_lines, double_quoted, flow, flow_key, li
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from krmfn.value import Value
     from krmfn.yamltext.reader import YamlNode
@@ -386,7 +387,7 @@ def _without_in_alias(text: str, lined: str, nodes: Sequence[YamlNode], path: Fi
         raise error_at(
             text, node.start, f'"{path[depth]}" comes from a merge (<<); it must be removed where it is written'
         )
-    return replace(lined, nodes, _remove_from(_value_at(whole, path[:depth]), path[depth:]))
+    return replace(lined, nodes, remove_from(_value_at(whole, path[:depth]), path[depth:]))
 
 
 def _is_already(text: str, node: YamlNode, path: FieldPath, value: Value) -> bool:
@@ -465,14 +466,15 @@ def _set_in(value: Value, path: FieldPath, new: Value) -> Value:
     raise YamlError(f'"{step}" cannot be set inside {_kind_name(value)}')
 
 
-def _remove_from(value: Value, path: FieldPath) -> Value:
+def remove_from(value: Any, path: FieldPath) -> Any:
+    """Return `value` without the part at `path`. Parents are copied."""
     step = path[0]
-    inner = _value_at(value, path[:1])
-    if len(path) > 1:
-        return _set_in(value, path[:1], _remove_from(inner, path[1:]))
-    if isinstance(value, dict):
-        return {k: v for k, v in value.items() if k != step}
-    return [v for i, v in enumerate(cast("list[Value]", value)) if i != step]
+    copy: Any = dict(cast("dict[str, Value]", value)) if isinstance(value, dict) else list(cast("list[Value]", value))
+    if len(path) == 1:
+        del copy[step]
+    else:
+        copy[step] = remove_from(copy[step], path[1:])
+    return copy
 
 
 def _override_merged(text: str, at: FieldPath, rest: FieldPath, value: Value) -> Value:
