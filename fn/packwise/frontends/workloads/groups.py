@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
     from packwise.frontends.workloads.workload import FieldRead, Owner, Template, Workload
     from packwise.objects.place import Place
 
@@ -90,13 +91,24 @@ def pods_of(workload: Workload) -> int:
     """The number of pods that the workload has at once."""
     match workload.grouping:
         case Grouping.JOB:
-            return count(workload.body, "parallelism", 1)
+            return pods_at_once(count(workload.body, "parallelism", 1), completions_of(workload.body))
         case Grouping.POD:
             return 1
         case Grouping.REVISION:
             return max(_min_scale(workload), 1)
         case _:
             return count(workload.spec, "replicas", 1)
+
+
+def completions_of(spec: Mapping[str, Value]) -> int | None:
+    """Return the completions of a Job's spec, or None if it has none."""
+    completions = spec.get("completions")
+    return completions if isinstance(completions, int) and not isinstance(completions, bool) else None
+
+
+def pods_at_once(parallelism: int, completions: int | None) -> int:
+    """Return the number of pods that the Job controller runs at once at most."""
+    return parallelism if completions is None else min(parallelism, completions)
 
 
 def _number_path(workload: Workload) -> FieldPath:
@@ -160,6 +172,11 @@ class ReplicatedJob(Record):
         """The path of the metadata of its Jobs."""
         return (*self.path, "template", "metadata")
 
+    @property
+    def pods(self) -> int:
+        """The number of pods that each of its Jobs runs at once."""
+        return pods_at_once(self.parallelism, self.completions)
+
 
 def replicated_jobs(workload: Workload) -> list[ReplicatedJob]:
     """Return the replicated Jobs with known pods, in their order."""
@@ -171,14 +188,13 @@ def replicated_jobs(workload: Workload) -> list[ReplicatedJob]:
         if template is None:
             continue
         spec = mapping_at(written, "template", "spec")
-        completions = spec.get("completions")
         jobs.append(
             ReplicatedJob(
                 name=text_of(written.get("name")),
                 path=path,
                 replicas=count(written, "replicas", 1),
                 parallelism=count(spec, "parallelism", 1),
-                completions=completions if isinstance(completions, int) else None,
+                completions=completions_of(spec),
                 annotations=texts(value_at(written, "template", "metadata", "annotations")),
                 template=template,
                 waits=bool(written.get("dependsOn")),
@@ -217,14 +233,14 @@ def _tree(workload: Workload, jobs: list[ReplicatedJob]) -> GroupShape:
         fields: dict[str, FieldPath] = {"name": ("name",), "members": ("replicas",)}
         origin = Origin(workload.at(*job.path), _JOB_SET_RULE, fields)
         sets.append(PodSet(job.name, None, None, Bounds(), origin, needed=job.replicas))
-        members, path = _leaf_members(job)
+        members, path = leaf_members(job)
         bounds = bounds_of(workload, job.annotations, job.metadata)
         topology = job.annotations.get(TOPOLOGY, "")
         leaf = Origin(workload.at(*job.path), _JOB_SET_RULE, {"name": ("name",), "members": path})
         sets += [
             pod_set(
                 workload, job.template, f"{job.name}-replica-{index}", members, leaf, parent=job.name,
-                replicas=max(job.parallelism, members), bounds=bounds if topology else None,
+                replicas=job.pods, bounds=bounds if topology else None,
                 topology="" if bounds.is_empty else topology,
             )
             for index in range(job.replicas)
@@ -233,7 +249,7 @@ def _tree(workload: Workload, jobs: list[ReplicatedJob]) -> GroupShape:
     return GroupShape(tuple(sets), _job_set_origin(workload), needed=needed)
 
 
-def _leaf_members(job: ReplicatedJob) -> tuple[int, FieldPath]:
+def leaf_members(job: ReplicatedJob) -> tuple[int, FieldPath]:
     """The number of pods that each Job needs, and its path below the replicated Job."""
     text = job.annotations.get(BATCH_MIN_MEMBER)
     if text is None:
@@ -263,20 +279,16 @@ def _flat_group(workload: Workload, jobs: list[ReplicatedJob], suffix: str = "")
         raise RefusedError(path, message, f"invalid {BATCH_MIN_MEMBER} annotation value: {number}")
     if number is None or (counts and number == 0):
         # Zero means that no value is written.
-        number = sum([(job.replicas or 1) * (_at_once(job) or 1) for job in jobs]) if counts else 1
+        number = sum([(job.replicas or 1) * (job.pods or 1) for job in jobs]) if counts else 1
     sets: list[PodSet] = []
     left = number
     for job in jobs:
-        pods = job.replicas * _at_once(job)
+        pods = job.replicas * job.pods
         taken = max(min(left, pods), 0)
         left -= taken
         origin = Origin(workload.at(*job.path), _JOB_SET_RULE, {"name": ("name",)})
         sets.append(pod_set(workload, job.template, job.name, taken, origin, replicas=pods, is_named=False))
     return GroupShape(tuple(sets), _job_set_origin(workload), number, suffix=suffix)
-
-
-def _at_once(job: ReplicatedJob) -> int:
-    return job.parallelism if job.completions is None else min(job.parallelism, job.completions)
 
 
 def _job_set_origin(workload: Workload) -> Origin:

@@ -228,17 +228,33 @@ def waits_for_workers(workload: Workload) -> bool:
     return workload.spec.get("launcherCreationPolicy") == "WaitForWorkersReady"
 
 
+def stated_members(workload: Workload) -> tuple[int, FieldPath] | None:
+    """Return the number of pods that the job says its gang needs, and the path, or None if it says none."""
+    is_pytorch = workload.kind is not None and workload.kind.name == "PyTorchJob"
+    for path in (MIN_AVAILABLE, _ELASTIC) if is_pytorch else (MIN_AVAILABLE,):
+        if (number := _number(workload, path)) is not None:
+            return number, path
+    return None
+
+
+def created_pods(workload: Workload) -> int | None:
+    """Return the number of pods that the training operator creates of all types, or None if an autoscaler sets it."""
+    # The operator makes a HorizontalPodAutoscaler for metrics alone, which raises the replicas to the minimum.
+    if value_at(workload.item.value, "spec", "elasticPolicy", "metrics"):
+        return None
+    return sum([replicas_of(workload, each, 1) for each in workload.body])
+
+
 def _members(workload: Workload) -> tuple[int, FieldPath]:
     """Return the number of pods that the group needs and its path, or () if all are needed."""
-    least = _number(workload, MIN_AVAILABLE)
-    total = least if least is not None else _total(workload)
-    path: FieldPath = () if least is None else MIN_AVAILABLE
-    if least is None and workload.kind is not None and workload.kind.name == "PyTorchJob":
-        elastic = _number(workload, _ELASTIC)
-        total, path = (total, path) if elastic is None else (elastic, _ELASTIC)
+    stated = stated_members(workload)
+    members, path = (_total(workload), ()) if stated is None else stated
+    if path == _ELASTIC:
+        # KAI counts the replicas first, and refuses a type without any.
+        _total(workload)
     if waits_for_workers(workload):
-        total -= replicas_of(workload, _LAUNCHER)
-    return total, path
+        members -= replicas_of(workload, _LAUNCHER)
+    return members, path
 
 
 def _number(workload: Workload, path: FieldPath) -> int | None:

@@ -12,9 +12,11 @@ from packwise.findings.finding import Finding, Rule, Stage
 from packwise.frontends.pod_rules import SCHEDULER_NAME, layer_problems, pod_problems
 from packwise.frontends.workloads.groups import (
     MIN_SCALE,
+    completions_of,
     is_own,
     is_passed_over,
     job_members,
+    leaf_members,
     needed_jobs,
     pods_in_order,
     pods_of,
@@ -24,10 +26,12 @@ from packwise.frontends.workloads.groups import (
 from packwise.frontends.workloads.leaders import (
     MASTER,
     WORKER,
+    created_pods,
     leader_template,
     leader_waits,
     segments_of,
     size_of,
+    stated_members,
     template_of,
     worker_groups,
     worker_template,
@@ -43,6 +47,7 @@ from packwise.frontends.workloads.workload import (
     SKIP,
     TOPOLOGY,
     annotation_path,
+    count,
     priority_class,
     queue,
     wrong_delays,
@@ -50,7 +55,7 @@ from packwise.frontends.workloads.workload import (
 from packwise.kubernetes.validation import atoi, unmarshal_error
 from packwise.lenient import mapping
 from packwise.objects.workload_kinds import ANYWHERE, QUEUE_NAME, Grouping
-from packwise.wording import list_known
+from packwise.wording import count_text, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -65,6 +70,9 @@ if TYPE_CHECKING:
 _REFUSED = Rule("workload-refused", "KAI's pod-grouper cannot make a PodGroup of the workload.", "spec/podgrouper.md#4")
 _DEADLOCK = Rule(
     "workload-deadlock", "A gang waits for pods that are created only after it runs.", "spec/podgrouper.md#6.7"
+)
+_REST = Rule(
+    "workload-rest", "The last pods of a job are fewer than its gang needs.", "spec/podgrouper.md#5.2", Severity.WARNING
 )
 _SHORT = Rule("workload-short", "A gang needs more pods than its workload has.", "spec/podgrouper.md#4")
 _ALONE = Rule(
@@ -102,6 +110,7 @@ RULES = (
     _REFUSED,
     _DEADLOCK,
     _SHORT,
+    _REST,
     _ALONE,
     _DIFFERENT,
     _IGNORED,
@@ -276,14 +285,14 @@ def _ignored_finding(workload: Workload, path: FieldPath, message: str) -> Findi
 def _job(workload: Workload) -> Iterator[Finding]:
     """Report a Job with separately scheduled pods or with a gang larger than its number of pods."""
     pods = pods_of(workload)
+    completions = completions_of(workload.body)
     text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
     if text is not None and is_own(workload) and workload.release.batch_min_member:
         members, path = job_members(workload)
         if members > pods:
-            message = f"must be at most {pods}, the parallelism; got {members}. The gang never has enough pods"
-            yield _never(_SHORT, workload, path, message)
+            yield _short_job(workload, path, members, pods, completions)
+        yield from _last_pods(workload, workload.body_path, members, completions)
         return
-    completions = workload.body.get("completions")
     asks = _first_level(workload.owner.annotations) is not None
     if pods > 1 and (completions is None or completions == pods or asks):
         at = (*workload.body_path, "parallelism")
@@ -337,14 +346,32 @@ def _job_set(workload: Workload) -> Iterator[Finding]:
         yield _never(_DEADLOCK, workload, (*waiting.path, "dependsOn"), message)
     for job in jobs:
         yield from _dropped_constraints(workload, job.annotations, job.metadata)
-        text = job.annotations.get(BATCH_MIN_MEMBER)
-        number = atoi(text) if text is not None else 0
-        if isinstance(number, int) and number > job.parallelism:
-            path = annotation_path(job.metadata, BATCH_MIN_MEMBER)
-            message = (
-                f"must be at most {job.parallelism}, the parallelism; got {number}. The gang never has enough pods"
-            )
-            yield _never(_SHORT, workload, path, message)
+        members, path = leaf_members(job)
+        if members > job.pods:
+            yield _short_job(workload, (*job.path, *path), members, job.pods, job.completions)
+        yield from _last_pods(workload, (*job.path, "template", "spec"), members, job.completions)
+
+
+def _short_job(workload: Workload, path: FieldPath, members: int, pods: int, completions: int | None) -> Finding:
+    """Return the error about a gang of more members than the Job has pods at once."""
+    limit = "completions" if pods == completions else "parallelism"
+    message = f"must be at most {pods}, the {limit}; got {members}. The gang never has enough pods"
+    return _never(_SHORT, workload, path, message)
+
+
+def _last_pods(workload: Workload, spec: FieldPath, members: int, completions: int | None) -> Iterator[Finding]:
+    """Report completions whose last round has fewer pods than the gang. KAI does not count pods that have ended."""
+    parallelism = count(mapping(workload.item.get(spec)), "parallelism", 1)
+    if completions is None or completions <= parallelism or not parallelism:
+        return
+    rest = completions % parallelism
+    if 0 < rest < members:
+        message = (
+            f"in rounds of {parallelism}, {completions} completions leave {count_text(rest, 'pod')}, but the gang "
+            f"needs {members}: KAI does not place the rest once the others have ended. Use a multiple of "
+            f"{parallelism}, or lower {BATCH_MIN_MEMBER} to {rest}"
+        )
+        yield Finding.of(_REST, workload.item, (*spec, "completions"), message)
 
 
 def _dropped_constraints(workload: Workload, annotations: Mapping[str, str], metadata: FieldPath) -> Iterator[Finding]:
@@ -411,6 +438,10 @@ def _replica_types(workload: Workload) -> Iterator[Finding]:
         written = workload.item.get((*policy, field))
         if written:
             yield _ignored_finding(workload, (*policy, field), f"KAI does not read this field; use {instead}")
+    stated, pods = stated_members(workload), created_pods(workload)
+    if stated is not None and pods is not None and stated[0] > pods:
+        message = f"must be at most {pods}, the pods of all types; got {stated[0]}. The gang never has enough pods"
+        yield _never(_SHORT, workload, stated[1], message)
     worker, master = template_of(workload, WORKER), template_of(workload, MASTER)
     if workload.kind is None or workload.kind.name != "PyTorchJob":
         return

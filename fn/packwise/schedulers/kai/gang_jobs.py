@@ -171,7 +171,7 @@ class _Jobs:
 
 
 def _size(leaf: PodSet) -> int:
-    return max(leaf.members or 0, leaf.replicas or 0)
+    return (leaf.members or 0) if leaf.replicas is None else leaf.replicas
 
 
 def _labels(gang: Gang, leaf: PodSet) -> Mapping[str, str]:
