@@ -50,12 +50,20 @@ class KueueRelease(Record):
     spark_memory: bool = False
     """True if the memory of a SparkApplication must use Spark's units, `512m` and not `512Mi`."""
 
+    counts_devices: bool = True
+    """True if devices of ResourceClaimTemplates count for quota (KueueDRAIntegration)."""
+
+    reserves_pods: bool = False
+    """True if DeviceClasses cannot be mapped to a resource named `pods`."""
+
     refuses_upgrades: bool = False
     """True if a RayService that upgrades with a second cluster must be elastic."""
 
 
 RELEASES = (
-    KueueRelease("v0.17", multi_layer=False, elastic_jobs=False, checks_on_flavors=False, most_pod_sets=8),
+    KueueRelease(
+        "v0.17", multi_layer=False, elastic_jobs=False, checks_on_flavors=False, most_pod_sets=8, counts_devices=False
+    ),
     KueueRelease("v0.18", multi_layer=False, most_pod_sets=10),
     KueueRelease("v0.19"),
     KueueRelease(
@@ -68,6 +76,7 @@ RELEASES = (
         spreads_topology=True,
         spark_memory=True,
         refuses_upgrades=True,
+        reserves_pods=True,
     ),
 )
 """The releases, the oldest first."""

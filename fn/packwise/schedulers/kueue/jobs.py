@@ -16,6 +16,7 @@ from packwise.objects.identity import is_placeholder
 from packwise.objects.workload_kinds import Grouping, Integration, is_queued
 from packwise.schedulers.kueue.allocate.scene import Job, PodSet
 from packwise.schedulers.kueue.cluster import node_rules, pod_request
+from packwise.schedulers.kueue.configuration import KnownDevices, read_devices, unmapped_class
 from packwise.schedulers.kueue.pod_resources import adjust, resource_fault
 from packwise.schedulers.kueue.podsets import (
     POD_COUNT,
@@ -98,7 +99,11 @@ def queued_jobs(
     for job in [adjust(each, rules) for each in owners_of_queued(index)]:
         queued += _made_jobs(job, release, priorities)
     queued += [_pod_group(name, pods, release, priorities) for (_, name), pods in groups.items()]
-    queued = [each.replace(obstacle=each.obstacle or _refusal(each, rules)) for each in queued]
+    devices = read_devices(index) if release.counts_devices else KnownDevices(None, {})
+    queued = [
+        each.replace(obstacle=each.obstacle or _resource_obstacle(each, rules) or _device_obstacle(each, devices))
+        for each in queued
+    ]
     places = {id(item): place for place, item in enumerate(index.users.values())}
     return sorted(queued, key=lambda each: places.get(id(each.item), 0))
 
@@ -182,18 +187,26 @@ def _queued_job(
         ),
         job.item,
         tuple(sets),
-        obstacle=_missing_class(job, priorities) or _too_many(job, release),
+        obstacle=_priority_obstacle(job, priorities) or _size_obstacle(job, release),
         manager=text(job.item.get(job.manager_path)),
     )
 
 
-def _too_many(job: KueueJob, release: KueueRelease) -> Obstacle | None:
+def _device_obstacle(queued: QueuedJob, devices: KnownDevices) -> Obstacle | None:
+    """Return the reason if a pod set claims a DeviceClass that Kueue does not map to a resource."""
+    unmapped = unmapped_class(queued.sets, queued.item.namespace or "", devices)
+    if unmapped is None:
+        return None
+    return Obstacle(f'Kueue\'s configuration maps the DeviceClass "{unmapped.name}" to no resource', unmapped.text)
+
+
+def _size_obstacle(job: KueueJob, release: KueueRelease) -> Obstacle | None:
     message = too_many_sets(job, release)
     reason = f"the job has {len(job.sets)} pod sets, and a Workload can have only {release.most_pod_sets}"
     return Obstacle(reason, message) if message else None
 
 
-def _refusal(queued: QueuedJob, rules: ResourceRules) -> Obstacle | None:
+def _resource_obstacle(queued: QueuedJob, rules: ResourceRules) -> Obstacle | None:
     """Return the reason if Kueue refuses the resources of a pod set."""
     refused = resource_fault(queued.sets, queued.item.namespace or "", rules)
     if refused is None:
@@ -203,7 +216,7 @@ def _refusal(queued: QueuedJob, rules: ResourceRules) -> Obstacle | None:
     return Obstacle(f"{subject} {fault.cause}", fault.text)
 
 
-def _missing_class(job: KueueJob, priorities: JobPriorities) -> Obstacle | None:
+def _priority_obstacle(job: KueueJob, priorities: JobPriorities) -> Obstacle | None:
     """Return the reason if the job's WorkloadPriorityClass does not exist and others do."""
     name = text(job.metadata("labels").get(_PRIORITY_CLASS))
     if not name or name in priorities.of_workloads or not priorities.of_workloads or is_placeholder(name):

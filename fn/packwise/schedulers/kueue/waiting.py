@@ -19,6 +19,7 @@ from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import RESOURCE_FLAVOR
 from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.schedulers.kueue.chain import Chain, is_stopped
+from packwise.schedulers.kueue.configuration import read_configurations, read_devices, unmapped_class
 from packwise.schedulers.kueue.flavors import (
     PODS,
     accepts_labels,
@@ -111,22 +112,16 @@ POD_SETS = Rule(
     "spec/kueue.md#6.15",
     Severity.WARNING,
 )
+DEVICES = Rule(
+    "kueue-devices", "A pod set claims a DeviceClass that Kueue maps to no resource.", "spec/kueue.md#6.16",
+    Severity.WARNING,
+)  # fmt: skip
+CONFIGURATION = Rule("kueue-configuration", "Kueue refuses its own configuration.", "spec/kueue.md#7.1")
 SLICES = Rule("kueue-slices", "Slices leave out pods of a pod set.", "spec/kueue.md#9.6", Severity.WARNING)
 RULES = (
-    QUEUE,
-    INACTIVE,
-    STOPPED,
-    NAMESPACE,
-    MANAGED,
-    POD_SETS,
-    SLICES,
-    RESOURCES,
-    UNMATCHED,
-    QUOTA,
-    PRIORITY,
-    NO_NODES,
-    FALSE,
-)
+    CONFIGURATION, QUEUE, INACTIVE, STOPPED, NAMESPACE, MANAGED, POD_SETS, DEVICES,
+    SLICES, RESOURCES, UNMATCHED, QUOTA, PRIORITY, NO_NODES, FALSE,
+)  # fmt: skip
 """Rules of reasons for which a job waits."""
 
 _PRIORITY_CLASS = f"{PREFIX}priority-class"
@@ -149,6 +144,11 @@ def check_chain(
     counts_all = not _has_words(items, _UNCOUNTED)
     accepted: set[tuple[object, ...]] = set()
     rules = read_rules([item.value for kind in KINDS for item in items.of_kind(*kind)])
+    devices = read_devices(items)
+    for each in read_configurations(items) if release.reserves_pods else ():
+        if each.uses_reserved_name:
+            message = 'the name "pods" of a deviceClassMapping is reserved for the number of pods; use another name'
+            yield Finding.of(CONFIGURATION, each.item, each.path, message)
     for written in jobs:
         job = adjust(written, rules)
         fault = resource_fault(job.sets, job.item.namespace or "", rules) if job.queue else None
@@ -156,6 +156,13 @@ def check_chain(
             yield _resource_finding(job, *fault)
             # Kueue looks at no flavor then.
             job = replace(job, sets=())
+        unmapped = unmapped_class(job.sets, job.item.namespace or "", devices) if job.queue else None
+        if unmapped is not None and release.counts_devices:
+            message = (
+                f'Kueue\'s configuration maps the DeviceClass "{unmapped.name}" to no resource, and the job waits; add '
+                "it to resources.deviceClassMappings"
+            )
+            yield _finding(DEVICES, job, _path_in_pod(job, unmapped.pods, unmapped.path), message, unmapped.text)
         yield from _check_job(job, chain, release, accepted, counts_all=counts_all)
 
 
@@ -343,13 +350,17 @@ def _check_stop(
 
 def _resource_finding(job: KueueJob, each: KueuePodSet, fault: ResourceFault) -> Finding:
     """A pod set with resources that Kueue refuses, at its container if the job has one."""
-    path: FieldPath = (*_spec_path(each), *fault.path)
-    while path and job.item.get(path) is None:
-        path = path[:-1]
-    if each.template.suffix or not path:
-        path = (*job.kind.owner.path, "labels", QUEUE_NAME)
+    path = _path_in_pod(job, each, fault.path)
     subject = "the container" if fault.path else f'the pod set "{each.name}"'
     return _finding(RESOURCES, job, path, f"{subject} {fault.cause}, and the job waits", fault.text)
+
+
+def _path_in_pod(job: KueueJob, each: KueuePodSet, steps: FieldPath) -> FieldPath:
+    """Return the field of a pod set's spec, the nearest one above it that is written, or else the queue's name."""
+    path: FieldPath = (*_spec_path(each), *steps)
+    while path and job.item.get(path) is None:
+        path = path[:-1]
+    return path if path and not each.template.suffix else (*job.kind.owner.path, "labels", QUEUE_NAME)
 
 
 def _priority(job: KueueJob, name: str, chain: Chain) -> Iterator[Finding]:
