@@ -161,7 +161,9 @@ def _specs(value: Value, path: FieldPath, depth: int) -> Iterator[tuple[FieldPat
     if depth > 2 * _MOST_DEPTH:
         return
     if isinstance(value, dict):
-        if isinstance(value.get(FIELD), dict) and path[-1:] == ("spec",):
+        group = value.get(FIELD)
+        # The field of another kind may have its name. A pod has containers, and its API server refuses other values.
+        if path[-1:] == ("spec",) and (isinstance(group, dict) or (group is not None and "containers" in value)):
             yield path, value
             return
         for name, entry in value.items():

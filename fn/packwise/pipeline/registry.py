@@ -135,7 +135,9 @@ def _has_gangs(index: Index) -> bool:
         return True
     # The names of Jobs for which the Job controller creates no group: spec/kubernetes-gangs.md#8.18.
     jobs = index.of_kind("batch", "Job")
-    is_grouped = any("." in job.name or len(job.name) > 57 or job.get(("spec", "scheduling")) for job in jobs)
+    is_grouped = any(
+        "." in job.name or len(job.name) > 57 or job.get(("spec", "scheduling")) is not None for job in jobs
+    )
     return is_grouped or index.has_word("schedulingGroup")
 
 

@@ -13,7 +13,7 @@ from packwise.frontends.frontend import FrontEnd
 from packwise.frontends.kubernetes import rules
 from packwise.frontends.kubernetes.advice import WELL_KNOWN_LEVELS, Scene, advise, is_odd_job_name
 from packwise.frontends.kubernetes.gates import gates_of, job_gates, needed_gates, prepare_group, unmet_gates
-from packwise.frontends.kubernetes.judge import SCHEDULING, Server, judge_group, judge_job, judge_pods
+from packwise.frontends.kubernetes.judge import SCHEDULING, Server, judge_freed_pod, judge_group, judge_job, judge_pods
 from packwise.frontends.kubernetes.outline import outlines_of
 from packwise.frontends.kubernetes.schema import POD_GATE
 from packwise.lenient import mapping, texts, value_at
@@ -47,16 +47,17 @@ _JOB = ("batch", "Job")
 
 
 class GangObjects(Record):
-    """The objects of an input that have to do with group scheduling."""
+    """The objects of an input that have to do with group scheduling. `freed` are pods that have lost their group."""
 
     groups: tuple[KubeObject, ...]
     jobs: tuple[KubeObject, ...]
     pods: tuple[Pods, ...]
+    freed: tuple[KubeObject, ...] = ()
 
     @property
     def items(self) -> list[KubeObject]:
         """Return the distinct objects in the order of judgement."""
-        return list(dict.fromkeys([*self.groups, *self.jobs, *[pods.item for pods in self.pods]]))
+        return list(dict.fromkeys([*self.groups, *self.jobs, *[pods.item for pods in self.pods], *self.freed]))
 
 
 class _Kubernetes(FrontEnd):
@@ -142,7 +143,12 @@ def read_objects(inventory: Inventory) -> GangObjects:
         for pods in pods_of(item)
     ]
     jobs = [item for item in index.of_kind(*_JOB) if _is_grouped(item, inventory)]
-    return GangObjects(tuple(groups), tuple(jobs), tuple(pods))
+    freed = [
+        item
+        for item in (() if inventory.baseline is None else index.of_kind("", "Pod"))
+        if item.get(("spec", FIELD)) is None and value_at(inventory.before(item.value), "spec", FIELD) is not None
+    ]
+    return GangObjects(tuple(groups), tuple(jobs), tuple(pods), tuple(freed))
 
 
 def _is_grouped(item: KubeObject, inventory: Inventory) -> bool:
@@ -156,7 +162,7 @@ def gates_for(objects: GangObjects, settings: TopologyRender) -> Gates:
     release = kubernetes_release(settings.kubernetes.version)
     needed: list[str] = []
     if settings.kubernetes.feature_gates is None:
-        needed += [POD_GATE] if objects.pods else []
+        needed += [POD_GATE] if objects.pods or objects.freed else []
         for item in objects.groups if release.is_validated else ():
             needed += needed_gates(item.kind, item.value, release)
         for item in objects.jobs if release.is_validated else ():
@@ -170,6 +176,8 @@ def judge_objects(objects: GangObjects, inventory: Inventory, server: Server) ->
     if server.release.is_validated:
         judged += [judge_job(item, inventory.before(item.value), server) for item in objects.jobs]
         judged += [judge_pods(pods, inventory.before(pods.item.value), server) for pods in objects.pods]
+        if POD_GATE in server.gates:
+            judged += [judge_freed_pod(item, inventory.before(item.value)) for item in objects.freed]
     return judged
 
 

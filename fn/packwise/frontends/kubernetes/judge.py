@@ -106,11 +106,12 @@ def judge_job(item: KubeObject, before: Mapping[str, Value] | None, server: Serv
 def judge_pods(pods: Pods, before: Mapping[str, Value] | None, server: Server) -> Judged:
     """Judge the `schedulingGroup` of a pod, or of a template of pods."""
     item, path, group = pods.item, (*pods.path, FIELD), mapping(pods.spec.get(FIELD))
-    if POD_GATE not in server.gates:
-        return Judged(item, (Finding.of(rules.GATE_DROPPED, item, path, _drop_text(POD_GATE), at_key=True),))
     decoded = _decode(item, "v1", path, SCHEDULING_GROUP, server)
     if has_errors(decoded):
         return Judged(item, decoded)
+    if POD_GATE not in server.gates:
+        dropped = Finding.of(rules.GATE_DROPPED, item, path, _drop_text(POD_GATE), at_key=True)
+        return Judged(item, (*decoded, dropped))
     findings = [Finding.about(problem, item, rules.OBJECT) for problem in pod_problems(group, path)]
     if not findings and before is not None and identity(item.value)[:2] == _POD:
         findings += _pod_change(pods, before)
@@ -169,10 +170,17 @@ def _replacement(item: KubeObject) -> Finding:
 def _pod_change(pods: Pods, before: Mapping[str, Value]) -> Iterable[Finding]:
     path = (*pods.path, FIELD, "podGroupName")
     was = value_at(before, *path)
-    if was == pods.group:
-        return ()
+    return () if was == pods.group else _moved_pod(pods.item, path, was)
+
+
+def judge_freed_pod(item: KubeObject, before: Mapping[str, Value] | None) -> Judged:
+    """Judge a pod that has lost its group."""
+    return Judged(item, _moved_pod(item, ("spec",), value_at(before, "spec", FIELD, "podGroupName")))
+
+
+def _moved_pod(item: KubeObject, path: FieldPath, was: Value) -> tuple[Finding, ...]:
     message = f"the group of a pod is immutable; it was {was or 'none'}. Delete the pod and create it again"
-    return (Finding.of(rules.UPDATE, pods.item, path, message), _replacement(pods.item))
+    return (Finding.of(rules.UPDATE, item, path, message), _replacement(item))
 
 
 def _drop_finding(item: KubeObject, dropped: Dropped) -> Finding:

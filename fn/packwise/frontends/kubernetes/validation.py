@@ -45,6 +45,10 @@ _MOST_WALKED = 32
 _FIXED_FIX = "immutable; delete the object and create it again"
 
 
+_OWNERS: Mapping[str | int, str] = {"schedulingGroup": "PodSpec", "scheduling": "JobSpec"}
+"""The Go types that hold the fields of pods and Jobs."""
+
+
 class Decoded(Record):
     """The type problems of an object, and its unknown fields."""
 
@@ -64,8 +68,10 @@ def decode(
     `whole` is the object if all its fields belong to the group.
     """
     types: Kind = decoder_table(table, version)
+    owner = _OWNERS.get(path[-1], "")
     for step in reversed(path[1:]):
-        types, value = _wrap_kind(step, types), {step: value} if isinstance(step, str) else [value]
+        types, value = _wrap_kind(step, types, owner), {step: value} if isinstance(step, str) else [value]
+        owner = ""
     root, first = path[0], types
     others = {} if whole is None else {name: Field(Open()) for name in _OTHERS}
     walked = Object(kind, {str(root): Field(first), **others})
@@ -84,8 +90,8 @@ def decode(
     return Decoded(tuple(decoded), tuple(unknown))
 
 
-def _wrap_kind(step: str | int, inner: Kind) -> Object | Array:
-    return Object("", {step: Field(inner)}) if isinstance(step, str) else Array(inner)
+def _wrap_kind(step: str | int, inner: Kind, struct: str) -> Object | Array:
+    return Object(struct, {step: Field(inner)}) if isinstance(step, str) else Array(inner)
 
 
 def group_problems(
@@ -124,8 +130,8 @@ def job_problems(value: Mapping[str, Value], before: Mapping[str, Value] | None)
     problems = list(_struct_problems(scheduling, was, job_scheduling(), path))
     policy, mode = mapping(scheduling.get("schedulingPolicy")), mapping(scheduling.get("disruptionMode"))
     minimum, parallelism = mapping(policy.get("gang")).get("minCount"), spec.get("parallelism")
-    most = parallelism if type(parallelism) is int else 1
-    if type(minimum) is int and minimum > max(most, 0):
+    most = 1 if parallelism is None else parallelism
+    if type(minimum) is int and type(most) is int and minimum > max(most, 0):
         at = (*path, "schedulingPolicy", "gang", "minCount")
         problems.append(_problem(at, ErrorType.INVALID, minimum, f"must not be greater than parallelism ({most})"))
     # A Job without a policy has the basic one.
