@@ -151,7 +151,10 @@ def _child(target: Any, step: str | int, new: Value, path: FieldPath, *, last: b
 
 
 def _takes_string(model: Any, path: FieldPath) -> bool:
-    """True if the field at `path` is a string (or an enum or literal of strings), so that its text is its value."""
+    """Return True if the field at `path` is a string, or an enum or literal of strings.
+
+    Its text is then its value.
+    """
     from typing import Literal, get_args, get_origin
 
     annotation = _annotation(model, path)
@@ -196,7 +199,7 @@ def _annotation(model: Any, path: FieldPath) -> Any:
 
 
 def _known_fields(model: Any) -> dict[str, Any]:
-    """The fields of a model or dataclass by the names that a configuration spells."""
+    """Return the fields of a model or dataclass, by their spelling in a configuration."""
     from dataclasses import fields as fields_of
     from dataclasses import is_dataclass
     from typing import get_type_hints

@@ -107,7 +107,7 @@ def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_commen
 
 
 def with_nesting(item: KubeObject, path: FieldPath, outer: str) -> _Edited:
-    """The source and value of `item` with the entry at `path` as the only one of a new mapping `outer` at its place."""
+    """Return source and value of `item` with the entry at `path` moved into a new mapping `outer` there."""
     from krmfn.yamltext.places import nest_entry
 
     source = item.source
@@ -122,7 +122,7 @@ def with_nesting(item: KubeObject, path: FieldPath, outer: str) -> _Edited:
 
 
 def with_quotes(item: KubeObject, path: FieldPath) -> _Edited:
-    """The source and value of `item` with the plain scalar at `path` in quotes."""
+    """Return source and value of `item` with the plain scalar at `path` in quotes."""
     from krmfn.yamltext.places import quote_scalar
 
     source = item.source
@@ -139,7 +139,7 @@ def with_quotes(item: KubeObject, path: FieldPath) -> _Edited:
 
 
 def with_name(item: KubeObject, path: FieldPath, name: str) -> _Edited:
-    """The source and value of `item` with the key at `path` spelt `name`."""
+    """Return source and value of `item` with the key at `path` renamed to `name`."""
     from krmfn.yamltext.places import rename_key
 
     source = item.source

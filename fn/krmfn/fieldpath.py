@@ -98,7 +98,7 @@ class FieldError(ValueError):
         return type(self), (self.id, self.path, self.message, self.location)
 
     def to_result(self) -> Result:
-        """The same as a result of severity error."""
+        """Return the error as a result of severity error."""
         ref = None if self.id is None else ResourceRef.of(self.id)
         field = ResultField(format_path(self.path)) if self.path else None
         file = None if self.location.file is None else ResultFile(self.location.file)

@@ -88,7 +88,7 @@ class Fields:
         return tuple(self._view(cast("Mapping[str, Value]", item), name, index) for index, item in items)
 
     def mappings(self) -> Iterator[tuple[str, Fields]]:
-        """The names of all fields, each with the view of the mapping that it holds."""
+        """Yield the name of each field with a mapping, and the view of that mapping."""
         for name, value in self.value.items():
             if isinstance(value, dict):
                 yield name, self._view(value, name)

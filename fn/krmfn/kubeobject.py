@@ -129,7 +129,7 @@ class ObjectId(Record):
 
     @property
     def short(self) -> str:
-        """`PodCliqueSet team-a/inference`: the id without its API version."""
+        """Return `PodCliqueSet team-a/inference`, the id without its API version."""
         name = f"{self.namespace}/{self.name}" if self.namespace else self.name
         return f"{self.kind} {name}".strip()
 
@@ -138,7 +138,7 @@ class ObjectId(Record):
 
 
 def text_location(source: Source, path: FieldPath, *, key: bool = False) -> Location:
-    """The nearest part of `path` that exists, counted in the file or stdin that `source` was cut from."""
+    """Return the place of the nearest existing part of `path` in the file or stdin that `source` is a part of."""
     line, column = _nearest_place(source, path, key)
     return line_location(source, line, column, None)
 
@@ -180,7 +180,7 @@ def _nearest_place(source: Source, path: FieldPath, key: bool) -> tuple[int, int
 
 
 def _lines_added(source: Source, before_line: int) -> int:
-    """The number of lines above `before_line` that are annotations of a client."""
+    """Return the number of lines above `before_line` with annotations of a client."""
     try:
         first, own = _annotation_lines(source.text, source.root)
     except YamlError:
@@ -252,7 +252,7 @@ class KubeObject:
 
     @classmethod
     def cut(cls, source: Source, value: Mapping[str, Value]) -> KubeObject:
-        """The object at `source.root` of `source.text`, already read as `value`."""
+        """Return the object at `source.root` of `source.text`, which was read as `value`."""
         item = cls(source)
         item._value = value
         return item
@@ -371,7 +371,7 @@ class KubeObject:
 
     @property
     def file(self) -> str | None:
-        """`path`, else the file that the object was parsed from."""
+        """Return `path`, or the file that the object was parsed from."""
         return self.path or (self.origin.file if self.written or self._origin is not None else None)
 
     def get(self, path: FieldPath | str, default: Value = None) -> Value:
@@ -409,23 +409,23 @@ class KubeObject:
         return self.typed(path, list)
 
     def required_string(self, path: FieldPath | str) -> str:
-        """The string at `path`. Raises FieldError when it is absent or of another type."""
+        """Return the string at `path`. Raise FieldError if it is absent or of another type."""
         return self._require(path, str)
 
     def required_integer(self, path: FieldPath | str) -> int:
-        """The integer at `path`. Raises FieldError when it is absent or of another type."""
+        """Return the integer at `path`. Raise FieldError if it is absent or of another type."""
         return self._require(path, int)
 
     def required_boolean(self, path: FieldPath | str) -> bool:
-        """The boolean at `path`. Raises FieldError when it is absent or of another type."""
+        """Return the boolean at `path`. Raise FieldError if it is absent or of another type."""
         return self._require(path, bool)
 
     def required_mapping(self, path: FieldPath | str) -> Mapping[str, Value]:
-        """The mapping at `path`. Raises FieldError when it is absent or of another type."""
+        """Return the mapping at `path`. Raise FieldError if it is absent or of another type."""
         return self._require(path, dict)
 
     def required_sequence(self, path: FieldPath | str) -> Sequence[Value]:
-        """The list at `path`. Raises FieldError when it is absent or of another type."""
+        """Return the list at `path`. Raise FieldError if it is absent or of another type."""
         return self._require(path, list)
 
     def fields(self, path: FieldPath | str = ()) -> Fields:
@@ -442,7 +442,10 @@ class KubeObject:
         raise self.error(path, message)
 
     def typed(self, path: FieldPath | str, kind: type[Any]) -> Any:
-        """The value at `path`, None when absent or null. Raises FieldError when its type is not exactly `kind`."""
+        """Return the value at `path`, or None if it is absent or null.
+
+        Raise FieldError if its type is not exactly `kind`.
+        """
         value = self.get(path)
         if value is not None and type(value) is not kind:
             self.refuse(_steps(path), kind, value)
@@ -516,7 +519,7 @@ class KubeObject:
         return self.set((*_ANNOTATIONS, key), value)
 
     def without_annotation(self, key: str) -> KubeObject:
-        """The object without this annotation, and without `annotations` when it was the last one."""
+        """Return the object without this annotation, and without `annotations` if it was the last one."""
         return self.remove((*_ANNOTATIONS, key), prune=True)
 
     def with_label(self, key: str, value: str) -> KubeObject:

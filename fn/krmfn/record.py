@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         """The base of records."""
 
         def replace(self, **changed: Any) -> Self:
-            """The record with these fields instead."""
+            """Return the record with other values of these fields."""
             ...
 
     def as_dict(record: Record) -> dict[str, Any]:

@@ -490,7 +490,7 @@ def replace(old: KubeObject, new: KubeObject) -> KubeObject:
 
 
 def _with_client_annotations(new: KubeObject, old: KubeObject) -> KubeObject:
-    """`new` with the path and index of `old`, unless it has such annotations of its own."""
+    """Return `new` with the path and index of `old`, unless it has such annotations itself."""
     if any(is_client_key(key) for key in new.annotations):
         return new
     for key, value in old.annotations.items():

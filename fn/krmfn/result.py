@@ -123,7 +123,7 @@ class Result(Record):
         return value
 
     def line_of_text(self) -> str:
-        """The line for stderr: `error: workloads/a.yaml:12:5: PodCliqueSet team-a/a spec.x: message [rule]`."""
+        """Return the line for stderr: `error: workloads/a.yaml:12:5: PodCliqueSet team-a/a spec.x: message [rule]`."""
         place = self.file.path if self.file is not None else ""
         if "line" in self.tags:
             place = f"{place or '<stdin>'}:{self.tags['line']}"

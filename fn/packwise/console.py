@@ -38,7 +38,7 @@ def markup_text(text: str) -> str:
 
 
 def width(text: str) -> int:
-    """The columns that a terminal needs for the printable `text`."""
+    """Return the number of columns of the printable `text` on a terminal."""
     if text.isascii():
         return len(text)
     return sum(_columns(character) for character in text)

@@ -51,7 +51,7 @@ class Reason(Enum):
 
     @property
     def is_of_the_package(self) -> bool:
-        """True if the file belongs to the package though it is not judged: `render` copies it."""
+        """Return True if the file belongs to the package but is not checked. `render` copies it."""
         return self not in (Reason.RENDERED, Reason.IGNORED, Reason.EXCLUDED)
 
 
@@ -221,7 +221,7 @@ def _paths(entries: Value, key: str) -> Iterator[str]:
 
 
 def texts_in(entries: Value) -> list[str]:
-    """The entries of a list that are texts, and not empty."""
+    """Return the non-empty texts in a list."""
     return [entry for entry in entries if isinstance(entry, str) and entry] if isinstance(entries, list) else []
 
 

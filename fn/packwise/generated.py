@@ -338,7 +338,7 @@ def _conditions(conditions: Sequence[Condition], before: KubeObject | None, gene
 
 @lru_cache(maxsize=256)
 def _text_of(conditions: tuple[Condition, ...], generation: int | None) -> str:
-    """The conditions without times. Few workloads of a run have others than the workload before."""
+    """Return the conditions without times. ¶ It is cached because most workloads of a run have the same conditions."""
     return json_list([json_object(_fields(condition, generation)) for condition in conditions])
 
 

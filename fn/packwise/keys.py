@@ -236,7 +236,7 @@ class KeyTable:
         return near[0] if near else ""
 
     def rule_of(self, usual: Rule) -> Rule:
-        """The rule of the table, else the usual one of such a problem."""
+        """Return the rule of the table, or the usual rule of the problem."""
         return self._rule or usual
 
     def _begun(self, name: str) -> str:

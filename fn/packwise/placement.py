@@ -163,7 +163,7 @@ class Gang(Record):
     alike: int = 1
 
     def origins(self, levels: Mapping[str, FieldPath] = {}) -> dict[FieldPath, Origin]:
-        """The origins of the fields that every manifest written for the gang has, by path.
+        """Return the origins of the fields that every manifest of the gang has, by path.
 
         `levels` are the paths of the levels below `spec.topologyConstraint`.
         """
@@ -214,7 +214,7 @@ class Gang(Record):
 
 
 def gang_kinds(gang: Gang) -> tuple[Kind, ...]:
-    """The kinds of objects that there are for a gang, by their rank."""
+    """Return the kinds of objects that exist for a gang, by their rank."""
     return tuple(
         kind
         for kind in GANGS

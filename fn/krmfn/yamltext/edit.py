@@ -85,7 +85,7 @@ def remove_entry(text: str, nodes: Sequence[YamlNode]) -> str:
 
 
 def remove_item(text: str, nodes: Sequence[YamlNode]) -> str:
-    """The text without the last node, an item of a list that has others."""
+    """Return the text without the last node, which is an item of a list with other items."""
     parent, node = nodes[-2:]
     if parent.is_flow:
         return _remove_in_flow(text, parent, node, node.start)
@@ -111,7 +111,7 @@ def _insert_in_flow(text: str, node: YamlNode, entry: str) -> str:
 
 
 def _insert_lines(text: str, after: int, entry: Value, column: int) -> str:
-    """The lines of `entry` after the line that holds the last character before `after`."""
+    """Insert the lines of `entry` after the line of the last character before `after`."""
     at = _end_of_line(text, after)
     lines = block_lines(entry, " " * column, literals=_takes_literals(text, at))
     end = _line_end(text)
@@ -120,7 +120,7 @@ def _insert_lines(text: str, after: int, entry: Value, column: int) -> str:
 
 
 def _replace_entry(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
-    """A new value for a key of a block mapping."""
+    """Replace the value of a key in a block mapping."""
     node = nodes[-1]
     colon = after_gap(text, node.key_end) + 1
     if text[colon - 1 : colon] != ":":
@@ -141,7 +141,10 @@ def _replace_entry(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
 
 
 def _takes_literals(text: str, at: int) -> bool:
-    """True if lines put before the end of line `at` may end with a block scalar: it needs a break, and no comment."""
+    """Return True if inserted lines before the end of line `at` may end with a block scalar.
+
+    The end needs a line break, and must not be in a comment.
+    """
     return at < len(text) and not _DEEP_COMMENT.match(text, at)
 
 
@@ -152,7 +155,7 @@ def _space(text: str, colon: int, start: int, inline: str) -> str:
 def _entry_text(
     text: str, nodes: Sequence[YamlNode], value: Value, at: int, *, allow_literal: bool
 ) -> tuple[str, list[str]]:
-    """The text on the key's line, and the lines below it."""
+    """Return the text on the key's line and the lines below it."""
     parent, node = nodes[-2:]
     column = _column(text, _own_start(text, parent))
     literals = allow_literal and _takes_literals(text, at)
@@ -435,7 +438,7 @@ def _shared_anchors(text: str) -> Sequence[tuple[int, str]]:
 
 
 def _nest(path: FieldPath, value: Value) -> Value:
-    """`value` inside the mappings and lists that `path` names."""
+    """Return `value` inside the mappings and lists of `path`."""
     for step in reversed(path):
         if isinstance(step, int):
             if step:
@@ -478,7 +481,7 @@ def remove_from(value: Any, path: FieldPath) -> Any:
 
 
 def _override_merged(text: str, at: FieldPath, rest: FieldPath, value: Value) -> Value:
-    """The value of an explicit key that hides a merged one: the merged value, with `value` at `rest`."""
+    """Return the value of an explicit key that hides a merged one: the merged value, with `value` at `rest`."""
     try:
         merged = _value_at(read(text), at)
     except KeyError:

@@ -166,7 +166,7 @@ def comments(text: str) -> list[str]:
 
 
 def placed_comments(text: str) -> list[tuple[int, str]]:
-    """The comments that `comments` gives, each after the offset of its `#`. Raises YamlError as that does."""
+    """Return the comments of `comments`, each after the offset of its `#`. Raise YamlError if that call does."""
     placed: list[tuple[int, str]] = []
     at, part = 0, re.compile(_PART)
     for start, end in [*_scalars(text), (len(text), len(text))]:

@@ -409,7 +409,7 @@ class EventTree:
     _indexes: dict[int, _Index] = field(default_factory=dict[int, _Index])
 
     def value(self) -> Value:
-        """The value: see `krmfn.yamltext.reader.Tree`."""
+        """Return the value. See `krmfn.yamltext.reader.Tree`."""
         from krmfn.yamltext.reader import SHORT
 
         if self._is_filled or len(self.text) <= SHORT:
@@ -437,7 +437,7 @@ class EventTree:
             self._error = error
 
     def find(self, path: FieldPath, rest: bool) -> list[Row]:
-        """The nodes along `path`: see `krmfn.yamltext.reader.Tree`."""
+        """Return the nodes along `path`. See `krmfn.yamltext.reader.Tree`."""
         self._fill()
         if not self._nodes:
             self._check(holds=self._error is None)
@@ -455,7 +455,7 @@ class EventTree:
         return [*rows, self._row(step)]
 
     def entries(self, node: int) -> list[tuple[int, int, int]]:
-        """The entries of a list: see `krmfn.yamltext.reader.Tree`."""
+        """Return the entries of a list. See `krmfn.yamltext.reader.Tree`."""
         spans: list[tuple[int, int, int]] = []
         at = node + 1
         while at < self._end(node):
@@ -470,13 +470,13 @@ class EventTree:
         return EventTree(text, _EntryNodes(nodes, entry, self._end(entry), start, dash, len(text)), _is_filled=True)
 
     def scalars(self) -> list[tuple[int, int, str]]:
-        """Start, end and style of each scalar: see `krmfn.yamltext.reader.Tree`."""
+        """Return start, end and style of each scalar. See `krmfn.yamltext.reader.Tree`."""
         self._fill()
         self._check(holds=self._error is None)
         return [(node.start, node.mark_end, node.style) for node in self._nodes if node.kind == "scalar"]
 
     def shared_anchors(self) -> list[tuple[int, str]]:
-        """The anchors that aliases repeat: see `krmfn.yamltext.reader.Tree`."""
+        """Return the anchors that aliases repeat. See `krmfn.yamltext.reader.Tree`."""
         self._fill()
         self._check(holds=self._error is None)
         repeated = {node.value for node in self._nodes if node.kind == "alias"}

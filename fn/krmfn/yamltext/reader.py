@@ -30,20 +30,20 @@ _GAP = re.compile(r"(?:[ \t\r\n]|\ufeff|#[^\n]*)*")
 
 
 def after_gap(text: str, offset: int) -> int:
-    """The offset of the first character from `offset` on that is neither white space nor in a comment."""
+    """Return the offset of the first character from `offset` that is neither white space nor in a comment."""
     match = _GAP.match(text, offset)
     return match.end() if match else offset
 
 
 def has_odd_breaks(text: str) -> bool:
-    """True if a line of `text` ends with something else than LF or CRLF."""
+    """Return True if a line of `text` ends with another character than LF or CRLF."""
     if "\r" in text and text.count("\r") != text.count("\r\n"):
         return True
     return not text.isascii() and any(mark in text for mark in BREAKS[2:])
 
 
 def unify_breaks(text: str) -> str:
-    """`text` with LF for each odd break: as long as `text`, so that offsets count in both."""
+    """Return `text` with LF for each unusual line break. The length is the same, so offsets apply to both."""
     return _odd().sub("\n", text) if has_odd_breaks(text) else text
 
 
@@ -59,7 +59,7 @@ def restore_breaks(text: str, lined: str, edited: str) -> str:
 
 
 def _common_prefix(first: str, other: str) -> int:
-    """The number of characters that both start with."""
+    """Return the length of the common prefix."""
     low, high = 0, min(len(first), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -107,7 +107,7 @@ def check_nodes(text: str) -> None:
 
 
 def most_nodes(text: str) -> int:
-    """A number of nodes that `text` does not exceed: each follows one of these marks, or starts the text."""
+    """Return an upper limit for the number of nodes of `text`. Each node follows a mark, or starts the text."""
     return 1 + sum([text.count(mark) for mark in (",", "[", "{", ":", "\n", "- ", "? ")])
 
 

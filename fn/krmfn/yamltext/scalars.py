@@ -110,7 +110,7 @@ def _float_pattern() -> re.Pattern[str]:
 
 
 def _integer(digits: str) -> int | None:
-    """`digits` as Go's strconv.ParseInt(base 0), ParseUint and yaml.v3's own 0b and 0o read it."""
+    """Return the integer that Go's strconv.ParseInt(base 0), ParseUint and yaml.v3's 0b and 0o read."""
     match = _integer_pattern().fullmatch(digits)
     if match is None:
         # yaml.v3 passes the text after `0b` and `0o` to ParseInt, which accepts a sign there.

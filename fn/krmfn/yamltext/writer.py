@@ -38,7 +38,7 @@ AFTER_MARK: dict[str, str] = {}
 
 
 def scalar(value: Scalar) -> str:
-    """`value` on one line, for a block context."""
+    """Return `value` on one line, for a block context."""
     if isinstance(value, str):
         if _is_plain(value) and value not in _WORDS:
             return value

@@ -51,7 +51,7 @@ class Build(Record):
 
 @cache
 def build() -> Build:
-    """The packwise that runs. Reads all of its code, the native core's too: some 20 ms."""
+    """Return the running build of packwise. ¶ It reads all of its code and the native core, in about 20 ms."""
     digest = sha256()
     for library in _LIBRARIES:
         digest.update(f"{library} {_library_version(library)}\0".encode())
@@ -121,7 +121,7 @@ class Contents(Record):
 
 
 def contents_of(store: Store) -> Contents:
-    """The entries of a store, in number and bytes. Raises OSError."""
+    """Return the number and the bytes of a store's entries. Raise OSError."""
     return _sum(store.entries())
 
 

@@ -101,7 +101,7 @@ class PluginEntry(Record):
 
     @property
     def is_packwise(self) -> bool:
-        """True if packwise is all that the entry runs."""
+        """Return True if the entry runs only packwise."""
         return bool(self.objects) and all(is_settings_value(item.value) for item in self.objects)
 
 
@@ -403,7 +403,7 @@ class _KustomizationWalk:
         self.problems += inputs.problems
 
     def copy(self, value: Mapping[str, Value]) -> Value:
-        """The kustomization as it is written out: its known fields, without packwise."""
+        """Return the rewritten kustomization: its known fields, without packwise."""
         helm = value.get("helmGlobals")
         home = value_at(helm, "chartHome")
         self._chart_home = home if isinstance(home, str) and home else _CHART_HOME
@@ -548,7 +548,7 @@ class _KustomizationWalk:
             self._refuse(path, f"must be a file, or a patch over several lines; {reason}")
 
     def _plugin(self, field: str, position: int, text: str) -> list[Value]:
-        """The entries that are written out for one of plugins: none for packwise's own."""
+        """Return the rewritten entries for one entry of plugins, or none for packwise's own."""
         entry = _plugin_entry(self._tree, self._folder, field, position, text)
         self.add(entry.inputs)
         if entry.is_packwise:

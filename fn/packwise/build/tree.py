@@ -65,7 +65,7 @@ class FileTree(Protocol):
         ...
 
     def listing(self, root: str) -> FileTree:
-        """The same tree, with the files in another folder listed."""
+        """Return the same tree, with the files of another folder listed."""
         ...
 
     def links(self) -> Mapping[str, str | None]:
@@ -253,7 +253,7 @@ class RecentContents:
         self._size = 0
 
     def get(self, path: str) -> bytes | None:
-        """The content, if it is kept still."""
+        """Return the content if it is still cached."""
         data = self._kept.get(path)
         if data is not None:
             self._kept.move_to_end(path)

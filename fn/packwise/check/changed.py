@@ -294,7 +294,10 @@ def read_changed(named: Named, reference: str, nodes: Iterable[str]) -> Checkup:
 
 
 def _hidden_changes(checkup: Checkup, bases: Sequence[Base]) -> list[Result]:
-    """The changed files with workloads that a `.gitignore` names though git tracks them: a change could hide so."""
+    """Return changed files with workloads that are tracked although a `.gitignore` names them.
+
+    A change could hide there.
+    """
     ignored = {real(name): (name, each.by) for name, each in checkup.left_out if each.reason is Reason.IGNORED}
     if not ignored:
         return []

@@ -214,7 +214,7 @@ def add_verbosity(command: argparse.ArgumentParser, verbose: str = _VERBOSE, *, 
 
 
 def sources_of(parsed: argparse.Namespace) -> Named:
-    """The input of a command, by the options that `add_paths` and `add_context` add."""
+    """Return the input of a command from the options of `add_paths` and `add_context`."""
     return Named(
         tuple(parsed.paths),
         parsed.config,

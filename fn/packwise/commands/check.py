@@ -185,7 +185,7 @@ def _read(parsed: argparse.Namespace) -> CheckOptions:
 
 
 def _split_names(names: Sequence[str]) -> tuple[str, ...]:
-    """The names of options that are given once for each, or once with commas between them."""
+    """Return the names in repeated options. Each option may list several names, separated by commas."""
     return tuple(stripped for text in names for name in text.split(",") if (stripped := name.strip()))
 
 

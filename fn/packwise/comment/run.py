@@ -122,7 +122,7 @@ def _remove_reported(compared: Comparison, reported: frozenset[str]) -> Comparis
 
 
 def _name(group: Group, named: Named, *, alone: bool) -> str:
-    """The name of a group's files to a user: the path that is named, or the folder of their configuration."""
+    """Return the user's name of a group's files: the named path, or the folder of their configuration."""
     if alone and len(named.paths) == 1:
         return named.paths[0]
     return PurePath(group.configurations[0]).parent.as_posix() if group.configurations else "."

@@ -229,7 +229,7 @@ def _metadata(value: Value) -> dict[str, Value]:
 
 
 def _without_metadata(parts: dict[str, Value], fields: Collection[str], labels: Collection[str]) -> dict[str, Value]:
-    """The part of an object that counts without these fields and labels of its metadata."""
+    """Return the comparable part of an object, without these fields and labels of its metadata."""
     kept = {key: part for key, part in _metadata(parts["metadata"]).items() if key not in fields}
     own = kept.get("labels")
     if isinstance(own, dict):
@@ -359,7 +359,7 @@ def changes(before: Mapping[Identity, KubeObject], after: Mapping[Identity, Kube
 
 
 def word_of(key: Identity) -> str:
-    """Packwise's word for the kind of an object: two schedulers may have kinds of one name."""
+    """Return packwise's name for the kind of an object. Two schedulers may have kinds with the same name."""
     return _WORDS.get(key[:2], key[1])
 
 
@@ -389,7 +389,7 @@ def _place(key: Identity) -> tuple[object, ...]:
 
 
 def _size(digits: str) -> tuple[int, str]:
-    """The key that orders digits by the number they are, however many they are."""
+    """Return a key that sorts digits by their number, whatever their length is."""
     number = digits.lstrip("0")
     return len(number), number
 

@@ -293,7 +293,10 @@ _UPDATES = {kind.key: (kind.replacing_rule, kind.counts) for kind in KINDS if ki
 
 
 def _judged_update(change: ObjectChange, rule: str, counts: Sequence[str], refusals: Iterable[Result]) -> ObjectChange:
-    """A change that the API server accepts, or that needs another object. Source: spec/kubernetes-gangs.md#6."""
+    """Return a change that the API server accepts, or that needs another object.
+
+    Source: spec/kubernetes-gangs.md#6.
+    """
     subject = ResourceRef.of(change.subject.id)
     own = [result for result in refusals if result.resource_ref == subject]
     if own and all(result.tags.get("rule") == rule for result in own):
@@ -309,7 +312,10 @@ _REPLACED = {kind.key: kind.name for kind in GANGS if kind.gang.of_operator}
 
 
 def _with_renaming(change: ObjectChange) -> ObjectChange:
-    """A gang that another release of the operator calls otherwise. Source: spec/grove-releases.md#upgrade."""
+    """Return the change of a gang that another release of the operator renames.
+
+    Source: spec/grove-releases.md#upgrade.
+    """
     old, new = change.before, change.after
     if old is None or new is None or identity(old.value) == identity(new.value):
         return change
@@ -414,7 +420,7 @@ def _holds_pods(before: Mapping[str, Value], after: Mapping[str, Value], holder:
 
 
 def _is_moved(lost: Constraint, before: Mapping[str, Value], after: Mapping[str, Value]) -> bool:
-    """True if the same pods have the same constraint at another place of the gang."""
+    """Return True if the same pods have the same constraint at another place of the gang."""
     pods = members(before, lost.holder)
     return any(
         (constraint.strength, constraint.key) == (lost.strength, lost.key) and members(after, constraint.holder) == pods

@@ -418,7 +418,7 @@ def _dropped_fields(lost: Dropped) -> dict[str, Any]:
 
 
 def as_patches(compared: Comparison) -> str:
-    """A list with an entry for every object that differs. Source: docs/reference/diff.md."""
+    """Return a list with an entry for every object that differs. Source: docs/reference/diff.md."""
     return json_text([_entry(change) for change in compared.difference.changes])
 
 

@@ -135,7 +135,7 @@ def delivery_clients(documents: Documents) -> list[Client]:
 
 
 def pipeline_clients(pipelines: Mapping[str, Value]) -> list[Client]:
-    """The pipelines and hooks of these files that run packwise, each with the first command that does."""
+    """Return the pipelines and hooks in these files that run packwise, each with its first such command."""
     clients: list[Client] = []
     for path, value in pipelines.items():
         name, commands = _pipeline(path, value)
@@ -161,7 +161,10 @@ def _commands(value: Value) -> Iterator[str]:
 
 
 def _names_packwise(address: str) -> bool:
-    """True if an action or a component is packwise's: `OWNER/packwise@COMMIT`, `HOST/GROUP/packwise/check@main`."""
+    """Return True if an action or component belongs to packwise.
+
+    Examples are `OWNER/packwise@COMMIT` and `HOST/GROUP/packwise/check@main`.
+    """
     return any("packwise" in part.split("/")[1:] for part in address.split("@")[:-1])
 
 
@@ -369,7 +372,7 @@ _UNLISTED = (
 
 
 def _target(path: str, entry: str) -> str:
-    """The file or folder that the kustomization at `path` calls `entry`."""
+    """Return the file or folder that the kustomization at `path` calls `entry`."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), entry))
 
 
@@ -423,7 +426,7 @@ def _inline(text: str) -> list[Mapping[str, Value]]:
 
 
 def _bases(documents: Documents) -> dict[str, str]:
-    """The folders that kustomizations build on, each with one of these."""
+    """Return the folders of bases, each with one of the kustomizations that build on it."""
     bases: dict[str, str] = {}
     for path, values in documents.items():
         for value in values if _is_kustomization(path) else ():

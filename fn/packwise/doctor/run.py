@@ -146,7 +146,7 @@ def _from_here(path: str) -> str:
 
 
 def _is_executable(folder: str, command: str) -> bool:
-    """True if a client that is started in `folder` finds the command."""
+    """Return True if a client that starts in `folder` finds the command."""
     if "/" not in command:
         return shutil.which(command) is not None
     path = Path(folder or ".") / command

@@ -144,7 +144,7 @@ def values_of(emitted: Emitted, lookup: Lookup) -> Iterator[EmittedValue]:
 
 
 def annotated_values(item: KubeObject, lookup: Lookup) -> Iterator[EmittedValue]:
-    """The annotations that packwise gives a user's own object."""
+    """Yield the annotations that packwise adds to a user's own object."""
     annotations = item.get(_ANNOTATIONS) if value_of(item) else None
     for key, value in mapping(annotations).items():
         if key in _RULES and key.startswith("packwise.dev/"):
@@ -200,7 +200,7 @@ def _has(manifest: Mapping[str, Value], path: FieldPath, value: Value) -> bool:
 
 
 def _origin_of(origins: Mapping[FieldPath, Origin], path: FieldPath) -> tuple[Origin, FieldPath]:
-    """The origin of the nearest part of the object that `path` leads through, and the steps from there."""
+    """Return the origin of the nearest part of the object on `path`, and the steps from there."""
     for length in range(len(path), -1, -1):
         if path[:length] in origins:
             return origins[path[:length]], path[length:]
@@ -274,7 +274,7 @@ def omissions_of(rendered: Rendered, inventory: Inventory) -> Mapping[int, list[
 
 
 def unwritten_kinds(placements: Iterable[Placement], rendered: Rendered) -> Iterator[Omission]:
-    """The kinds of objects that could be written for a workload and are not, each once."""
+    """Yield the kinds of objects that could be written for a workload but are not, each once."""
     selection = rendered.selection
     if selection is None:
         return
@@ -691,7 +691,7 @@ def _with_values(
 
 
 def _reference(source: str) -> str:
-    """`OSMO workflow train` as a name on the command line: `workflow/train`."""
+    """Return `OSMO workflow train` as a name on the command line: `workflow/train`."""
     kind, _, name = source.rpartition(" ")
     return f"{kind.rpartition(' ')[2]}/{name}"
 

@@ -253,7 +253,7 @@ class _Page:
             self.draw(part, f"{rest}{'└─' if is_last else '├─'} ", f"{rest}{'   ' if is_last else '│  '}")
 
     def _fold(self, details: Sequence[str], indent: int) -> Iterator[str]:
-        """The details, as many on a line as fit."""
+        """Yield lines with as many details as fit on each."""
         line = ""
         for detail in details:
             pieces = _wrap_words(detail, self._columns - indent)

@@ -113,7 +113,10 @@ class Problem(Record):
 
     @property
     def brief(self) -> Problem:
-        """The problem with texts that are a little longer than is shown: thousands of them do not fill the memory."""
+        """Return the problem with shortened texts, slightly longer than shown.
+
+        Thousands of problems then do not fill the memory.
+        """
         longest = MAX_TEXT + 1
         text = self.operator_message
         if len(self.message) <= longest and (text is None or len(text) <= longest):

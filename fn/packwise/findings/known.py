@@ -81,7 +81,7 @@ def fingerprints_in(content: object) -> frozenset[str]:
 
 
 def compare(results: Sequence[Result], known: Collection[str]) -> Compared:
-    """The results that are new to `known`, and how many are not."""
+    """Return the results that are not in `known`, and the number of the others."""
     prints = fingerprints(results)
     new = tuple(result for result, each in zip(results, prints, strict=True) if each not in known)
     return Compared(new, len(results) - len(new), len(set(known) - set(prints)))
@@ -127,7 +127,7 @@ def without_echoes(results: Iterable[Result]) -> list[Result]:
 
 
 def _is_refused_field(result: Result) -> bool:
-    """True if it is an error of a stage about a field."""
+    """Return True if the result is an error of a stage about a field."""
     field = result.field
     return result.severity is Severity.ERROR and field is not None and bool(field.path) and "stage" in result.tags
 

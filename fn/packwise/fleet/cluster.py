@@ -78,7 +78,7 @@ class ClusterPool(Generic[T, R]):
             raise
 
     def has_room(self) -> bool:
-        """True if fewer tasks are handed over than twice the number of threads."""
+        """Return True if fewer tasks are submitted than twice the number of threads."""
         return len(self._futures) < self._most
 
     def submit(self, number: int, task: T) -> None:

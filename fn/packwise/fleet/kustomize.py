@@ -123,7 +123,7 @@ def _run(program: str, words: list[str], top: Path | None, confinement: Confinem
 
 
 def _complaint(text: str, top: Path | None) -> str:
-    """The complaint of kustomize, by the paths of the repository."""
+    """Return kustomize's message with the paths of the repository."""
     text = text.removeprefix("Error: ")
     if top is not None:
         text = text.replace(f"{top}{os.sep}", "").replace(str(top), ".")

@@ -204,7 +204,10 @@ class Look(Record):
         return tuple(folder for folder, _, name in lists if name == LIST and not _is_hidden(folder))
 
     def is_at_rest(self) -> bool:
-        """True if any change after the look will show: a file that changed just before it may change unseen."""
+        """Return True if the look shows every later change.
+
+        A file that changed just before it may change again unseen.
+        """
         return all(_time(entry) + _REST < self.at for entry in self.entries.values())
 
     def is_after(self, before: Look | None, written: Collection[str]) -> bool:

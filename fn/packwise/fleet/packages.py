@@ -85,7 +85,7 @@ class PackageBuild(Record):
 
     @property
     def is_any(self) -> bool:
-        """True if there is something to judge or to report."""
+        """Return True if there is something to check or to report."""
         return bool(self.files or self.results)
 
 
@@ -507,7 +507,7 @@ def _configures(item: KubeObject) -> bool:
 
 
 def is_of_function(item: KubeObject) -> bool:
-    """True if the object configures a function, for the build that runs it."""
+    """Return True if the object configures a function for the build that runs it."""
     return _FUNCTION in mapping(value_at(item.value, "metadata", "annotations"))
 
 

@@ -206,7 +206,7 @@ class Rooted(Record):
         return posixpath.relpath(folder or ".", self.root or ".")
 
     def folder(self, below: str) -> str:
-        """The folder that `below` returned that for."""
+        """Return the folder for which `below` returned that path."""
         joined = posixpath.normpath(posixpath.join(self.root, below))
         return "" if joined == "." else joined
 
@@ -447,5 +447,5 @@ def _unreadable(path: str, error: OSError) -> ClientProblem:
 
 @lru_cache(1)
 def _kept_digest(data: bytes) -> str:
-    """The digest of the nodes that all packages are asked about."""
+    """Return the digest of the nodes that all packages use."""
     return sha256(data).hexdigest()

@@ -235,7 +235,7 @@ def _untouched_result(rooted: Rooted, name: str, status: PackageStatus) -> Packa
 
 
 def _form(before: Rooted) -> str:
-    """A name of git as the state before has them."""
+    """Return the form of git's names in the earlier state."""
     tree = before.tree
     return tree.form if isinstance(tree, CommitTree) else ""
 

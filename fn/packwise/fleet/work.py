@@ -160,7 +160,7 @@ def _read_files(read: SideRead) -> SideRead:
 
 
 def _folder_contents(side: PackageSide) -> dict[InputPath, bytes]:
-    """The contents of the files of a folder, by the paths that a walk through it would give them."""
+    """Return the contents of a folder's files, by the paths that a walk through it returns."""
     target = PurePosixPath(side.folder)
     contents = {PurePosixPath(path): data for path, data in side.files}
     markers = {path: data.decode("utf-8", "replace") for path, data in contents.items() if path.name in SAYING}
@@ -251,7 +251,7 @@ def crds_of(packed: bytes) -> tuple[KubeObject, ...]:
 
 
 def _parts(source: Source, top: str) -> list[object]:
-    """The source as JSON has values, its file named from `top`."""
+    """Return the source as values of JSON, with the path of its file relative to `top`."""
     file = None if source.file is None else from_top(source.file, top)
     return [source.text, source.root, source.line, source.column, file, source.entry]
 

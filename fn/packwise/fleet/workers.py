@@ -206,7 +206,7 @@ class ProcessPool(Generic[T, R]):
             worker.pipe.send(task)
 
     def wait(self) -> list[tuple[int, R | Lost]]:
-        """The answers of all processes that have one."""
+        """Return the answers of all processes that have one."""
         ready = wait([worker.pipe for worker in self._busy.values()])
         numbers = [number for number, worker in self._busy.items() if worker.pipe in ready]
         return [(number, self._answer(number)) for number in numbers]
@@ -253,7 +253,7 @@ def _context() -> ForkContext | SpawnContext:
 
 
 def _serve(work: Callable[[Any], Any], pipe: Connection, inherited: Iterable[Connection]) -> None:
-    """The life of a worker: answers tasks until the other end of the pipe is closed."""
+    """Run a worker: answer tasks until the other end of the pipe is closed."""
     for each in inherited:
         each.close()
     _lead_group(0)
@@ -285,7 +285,7 @@ def _answer(work: Callable[[T], R], task: T) -> R | Lost | _Raised:
 
 
 def _error_for_parent(error: Exception) -> _Raised:
-    """The error that is being handled, as the other process can have it."""
+    """Return the current error in a form that the other process can read."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301
     except Exception:

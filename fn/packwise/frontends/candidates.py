@@ -72,7 +72,7 @@ def may_be_workload(item: KubeObject) -> bool:
 
 
 def has_candidates(index: Index) -> bool:
-    """True if there is any."""
+    """Return True if there are candidates."""
     return next(candidates(index), None) is not None
 
 

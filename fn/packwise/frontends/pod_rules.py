@@ -332,7 +332,7 @@ def _refusal(
 
 
 def _pod_path(path: FieldPath) -> str:
-    """The path as the API server writes it: the name of a resource in brackets."""
+    """Return the path in the API server's spelling, with the name of a resource in brackets."""
     at = path.index("resources") + 2 if "resources" in path else len(path)
     return format_path(path[:at]) + "".join([f"[{step}]" for step in path[at:]])
 

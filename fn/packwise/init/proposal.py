@@ -239,7 +239,7 @@ def propose(nodes: Sequence[Node]) -> LevelProposal:
 
 
 def _hint_of(key: str) -> str | None:
-    """The domain that a label's key speaks of."""
+    """Return the domain that a label's key suggests."""
     return next((domain for domain, pattern in _PATTERNS if pattern.fullmatch(key)), None)
 
 

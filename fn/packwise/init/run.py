@@ -166,7 +166,7 @@ def _refuse_existing(files: Iterable[Path]) -> None:
 
 
 def _existing(folder: Path) -> Path:
-    """The nearest folder from `folder` upwards that is there."""
+    """Return the nearest existing folder at or above `folder`."""
     absolute = Path(real(folder))
     return next(each for each in (absolute, *absolute.parents) if each.is_dir())
 

@@ -432,7 +432,7 @@ def program_on_path(name: str) -> str | None:
 
 
 def _environment() -> dict[str, str]:
-    """The surroundings without any variable of git: they move repositories, name programs and write traces."""
+    """Return the environment without git's variables. These move repositories, name programs and write traces."""
     own = {name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")}
     return own | _VARIABLES
 

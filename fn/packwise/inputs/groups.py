@@ -350,7 +350,7 @@ def definitions_in(paths: tuple[str, ...], reader: Reader) -> tuple[KubeObject, 
 
 
 def choose_configuration(named: Named, files: Iterable[InputFile], reader: Reader) -> Configured:
-    """The configuration that the user names, or that a client sends along in a ResourceList."""
+    """Return the configuration that the user names, or that a client sends in a ResourceList."""
     if named.config is None:
         return Configured(_sent_configuration(files))
     return _config(named.config, reader, lambda: reader.read([str(named.config)]))
@@ -373,7 +373,7 @@ def configuration_before(named: Named, around: Iterable[InputFile]) -> Configure
 
 
 def _sent_configuration(files: Iterable[InputFile]) -> KubeObject | None:
-    """The configuration that a client sends along in a ResourceList."""
+    """Return the configuration that a client sends in a ResourceList."""
     carried = [file.function_config for file in files if file.function_config is not None]
     if len(carried) > 1:
         places = " and ".join([str(config.location()) for config in carried[:2]])
@@ -448,7 +448,7 @@ class Checkup(Record):
         return text_among(self.read, name)
 
     def on(self, nodes: tuple[Mapping[str, Value], ...]) -> Checkup:
-        """The same groups, on a cluster of these objects."""
+        """Return the same groups for a cluster with these objects."""
         groups = [
             group.replace(
                 package=group.package.replace(nodes=nodes),
@@ -460,9 +460,7 @@ class Checkup(Record):
 
 
 def read_groups(named: Named) -> Checkup:
-    """The files that `named` names, grouped by the configuration nearest to each. Raises UsageError as `read_inputs`
-    does.
-    """
+    """Return the files of `named`, grouped by the nearest configuration. Raise UsageError as `read_inputs` does."""
     asked = _read_sources(named)
     files, reader, chosen = asked.files, asked.reader, asked.chosen
     around: tuple[InputFile, ...] = ()

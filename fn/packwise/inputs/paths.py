@@ -61,7 +61,7 @@ class InputPath(Record):
     at: str | None = None
 
     def __eq__(self, other: object) -> bool:
-        """True if the file is the same one under the same name, however it came to be read."""
+        """Return True if the other file is the same one under the same name, however it was found."""
         return isinstance(other, InputPath) and self._key == other._key
 
     def __ne__(self, other: object) -> bool:

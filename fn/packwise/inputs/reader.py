@@ -140,7 +140,7 @@ class Sources(Record):
 
     @property
     def detail_lines(self) -> tuple[str, ...]:
-        """A line for each that is not built."""
+        """Return a line for each source that is not built."""
         return tuple([f"not built: {title}: {reason}" for title, _, reason in self.unbuilt])
 
 
@@ -224,7 +224,7 @@ def decode(data: bytes, path: InputPath) -> InputFile:
 
 
 def content_of(path: InputPath) -> bytes:
-    """The content of the file, or of stdin. Raises FieldError: not readable, too large."""
+    """Return the content of the file, or of stdin. Raise FieldError if it is unreadable or too large."""
     try:
         if path.name is None:
             data = read_input(sys.stdin.buffer)
@@ -555,7 +555,7 @@ def _is_foreign(result: Result) -> bool:
 
 
 def stdin_results(files: Iterable[InputFile]) -> list[Result]:
-    """An error if stdin is among `files` and holds no object: in a pipe, the command before this one failed."""
+    """Return an error if stdin is among `files` and has no object. ¶ In a pipe, the command before packwise failed."""
     empty = [file for file in files if file.path.name is None and file.left_out is None and not _has_content(file)]
     return [Result(_EMPTY, tags={"rule": READABLE.name}) for _ in empty]
 

@@ -130,7 +130,7 @@ def packages_of(package: Package, layers: Sequence[tuple[KubeObject, ...]]) -> l
 
 
 def _is_read(item: KubeObject) -> bool:
-    """True if workloads are judged by the item."""
+    """Return True if the item affects the checks of workloads."""
     return identity(item.value)[:2] not in _WORKLOADS
 
 
@@ -161,7 +161,7 @@ def _steps(file: str | None) -> list[str]:
 
 
 def _count_common(mine: list[str], other: list[str]) -> int:
-    """The number of names that two paths have in common, from the last one on."""
+    """Return the number of names that two paths have in common at their end."""
     number = 0
     for own, theirs in zip(mine, other, strict=False):
         if own != theirs:

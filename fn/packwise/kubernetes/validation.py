@@ -139,7 +139,10 @@ def path_segment(value: str) -> tuple[str, ...]:
 
 
 def mask_trailing_dash(prefix: str) -> str:
-    """A generateName as it is checked: its last two characters give way to an `a` when it ends in a dash."""
+    """Return a generateName in the form that is validated.
+
+    If it ends in a dash, an `a` replaces its last two characters.
+    """
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 
@@ -339,7 +342,10 @@ def go_json(value: Value) -> str:
 
 
 def go_number(value: float) -> str:
-    """`value` as Go's `json.Marshal` prints a number: whole ones without a point, very large ones with an exponent."""
+    """Return `value` as Go's `json.Marshal` prints it.
+
+    Integers have no point, and very large numbers have an exponent.
+    """
     if isinstance(value, int):
         return str(value)
     if value.is_integer() and abs(value) < 1e21:

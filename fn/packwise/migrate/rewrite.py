@@ -463,7 +463,7 @@ def _respelt(package: Package, selection: Selection, revision: Revision, *, conf
 
 
 def _is_later(target: Revision, source: Revision) -> bool:
-    """True if `source` may become `target`: a later record or tag, or the design's name of the same record."""
+    """Return True if `source` may become `target`: a later record or tag, or the design of the same record."""
     is_design = same_record(source, target) and target.name not in target.releases
     return precedes(source, target) or (is_design and source.name != target.name)
 

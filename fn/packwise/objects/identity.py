@@ -51,7 +51,7 @@ def group_and_kind(value: Mapping[str, Value]) -> tuple[str, str]:
 
 
 def shown_name(value: Mapping[str, Value]) -> str:
-    """The name of an object for messages: its own, else `prefix-*` if the API server makes one of a prefix."""
+    """Return the name of an object for messages: its own, or `prefix-*` if the API server generates it."""
     name = identity(value)[3]
     metadata = value.get("metadata")
     prefix = metadata.get("generateName") if isinstance(metadata, dict) else None
@@ -59,7 +59,7 @@ def shown_name(value: Mapping[str, Value]) -> str:
 
 
 def format_object(value: Mapping[str, Value]) -> str:
-    """`Job team-a/train-*`: an object as messages name it."""
+    """Return the object in the form of messages: `Job team-a/train-*`."""
     _, kind, namespace, _ = identity(value)
     return ObjectId("", kind, namespace, shown_name(value)).short
 
@@ -75,13 +75,13 @@ def is_placeholder(text: str) -> bool:
 
 
 def _has_words_in_angles(text: str) -> bool:
-    """True if the text asks its reader to replace something, as in `<your-namespace>`."""
+    """Return True if the text asks the reader to replace a part, as in `<your-namespace>`."""
     words = text.partition("<")[2].partition(">")
     return bool(words[1]) and words[0][:1].isalpha() and all(each.isalnum() or each in " _.-" for each in words[0])
 
 
 def format_identity(key: Identity) -> str:
-    """`PodGang team-a/a-0`: the identity as messages name it."""
+    """Return the identity in the form of messages: `PodGang team-a/a-0`."""
     _, kind, namespace, name = key
     return ObjectId("", kind, namespace, name).short
 
@@ -179,7 +179,10 @@ def without_epoch(name: str, labels: Mapping[str, str]) -> str:
 
 
 def has_epoch(value: Mapping[str, Value]) -> bool:
-    """True if the object is a gang with an epoch in its name: others are never parsed as one."""
+    """Return True if the object is a gang with an epoch in its name.
+
+    Names of other objects are never parsed for one.
+    """
     # This check is sufficient for nearly every object.
     if EPOCH not in _written_labels(value) or identity(value)[:2] not in _KINDS:
         return False
@@ -206,7 +209,7 @@ def _prefix(labels: Mapping[str, str]) -> str:
 
 
 def _labels(value: Mapping[str, Value]) -> Mapping[str, str]:
-    """The labels that are texts."""
+    """Return the labels with a string value."""
     return {key: text for key, text in _written_labels(value).items() if isinstance(text, str)}
 
 

@@ -103,7 +103,7 @@ class Index(Record):
 
 
 def _gangs(items: Mapping[Identity, KubeObject]) -> dict[Identity, KubeObject]:
-    """The gangs with an epoch, by the identity that they have without it."""
+    """Return the gangs with an epoch, by their identity without it."""
     gangs = [item for key, item in items.items() if key[1] in _GANG_KINDS and has_epoch(item.value)]
     return dict(zip(stable_identities([item.value for item in gangs]), gangs, strict=True))
 

@@ -78,7 +78,7 @@ class Place(Record):
 
     @property
     def field(self) -> str:
-        """The path in the object, and that within an embedded document."""
+        """Return the path in the object and the path within an embedded document."""
         return format_path(self.path) + (f" ({format_path(self.inner)})" if self.inner else "")
 
     def finding(

@@ -65,7 +65,7 @@ class Group(Record):
 
     @property
     def is_whole(self) -> bool:
-        """True if its pods are disrupted all together."""
+        """Return True if its pods are disrupted together."""
         return value_at(self.value, "disruptionMode", "all") is not None
 
     @property

@@ -66,7 +66,7 @@ def rest(shown: Shown, *, coloured: bool = False) -> str:
 
 
 def stderr_lines(results: Sequence[Result], verbosity: Verbosity, *, coloured: bool = False) -> list[str]:
-    """The results as a command other than a check prints them: a line for each that is shown."""
+    """Return the lines on stderr of commands other than check: one for each shown result."""
     lines: list[str] = []
     for each in for_people(results, verbosity):
         lines.append(_line(each.result, coloured=coloured))

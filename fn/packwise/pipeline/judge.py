@@ -184,7 +184,7 @@ def _metadata_findings(index: Index, known: Iterable[Finding]) -> Iterator[Findi
 
 
 def _workload_metadata(index: Index, known: Iterable[Finding], kai_name: str) -> Iterator[Finding]:
-    """The same of workloads that KAI groups itself, and of the templates in them."""
+    """Yield the same findings for workloads that KAI groups itself, and for their templates."""
     for item, path, metadata in candidate_metadata(index, kai_name):
         if not are_strings(metadata):
             yield from _type_findings(item, known, path, metadata)

@@ -55,7 +55,7 @@ class FrontEndEntry(Record):
     speaker: str = ""
 
     def has_workloads(self, inventory: Inventory) -> bool:
-        """True if there may be something for the front end in the input."""
+        """Return True if the input may contain objects of the front end."""
         if self.kind is not None:
             return bool(inventory.items.of_kind(*self.kind))
         if self.has_objects is not None:
@@ -278,7 +278,7 @@ def unsimulated_queues() -> tuple[QueuedPodsOf, ...]:
 
 
 def queued_sources() -> tuple[QueuedPodsOf, ...]:
-    """The finders of pods that schedulers queue themselves."""
+    """Return the functions that find pods in the schedulers' own queues."""
     return tuple(entry.queued() for entry in SCHEDULERS if entry.queued is not None)
 
 

@@ -86,7 +86,7 @@ class Suppressions(Record):
 
     @classmethod
     def of(cls, items: Iterable[KubeObject]) -> Suppressions:
-        """The comments in `items`, each text read once: the entries of a List have one together."""
+        """Return the comments in `items`. Each text is read once, because the entries of a List share one."""
         written: list[Suppression] = []
         by_rule: dict[_Ignored, Suppression] = {}
         for item in {item.origin.replace(root=(), entry=()): item for item in items}.values():

@@ -362,7 +362,7 @@ def _choice(package: Package, settings: TopologyRender) -> Choice | _NoChoice:
 
 
 def results_of(findings: Iterable[Finding], results: Iterable[Result] = ()) -> tuple[Result, ...]:
-    """The results that the findings are, and `results` after them."""
+    """Return the results of the findings, followed by `results`."""
     return (*(finding.to_result() for finding in findings), *results)
 
 

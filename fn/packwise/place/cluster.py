@@ -186,7 +186,7 @@ class WhatIfError(Exception):
 
 
 def is_count(text: str) -> bool:
-    """True if the text asks for copies of nodes, and names no file."""
+    """Return True if the text requests copies of nodes instead of a file."""
     return _COUNTED.fullmatch(text) is not None
 
 

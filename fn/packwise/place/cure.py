@@ -133,7 +133,7 @@ class _Question:
             self._require_domain(cluster, part, running)
 
     def _fill_nodes(self) -> None:
-        """No node holds more than it has."""
+        """Limit the pods on each node to its free amounts."""
         terms: dict[NodeState, dict[str, list[tuple[int, cp_model.IntVar]]]] = {}
         for kind, counts in zip(self._kinds, self._counts, strict=True):
             for node, count in zip(kind.fitting, counts, strict=True):

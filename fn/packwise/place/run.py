@@ -151,9 +151,10 @@ def _summary(placed: Placed) -> tuple[str, str]:
 
 
 def _entries(placed: Placed, indexes: Iterable[int], *, coloured: bool = False) -> Iterator[list[str]]:
-    """The lines of these gangs. The first of equal neighbours has its own lines.
+    """Yield the lines of these gangs.
 
-    A few gangs that fit have lines of their own each, for their nodes differ.
+    Only the first of equal neighbours has its own lines. A few fitting gangs each have their own, because their nodes
+    differ.
     """
     for _, group in groupby(indexes, key=lambda index: _likeness(placed, index)):
         first, *others = group
@@ -193,7 +194,7 @@ def _only_node(gang: GangAnswer) -> str:
 
 
 def _count_list(counts: Sequence[tuple[str, int]], noun: str) -> str:
-    """Names with their counts, the first ones of many."""
+    """Return the first names with their counts."""
     shown = [visible(name) if count == 1 else f"{visible(name)} ×{count}" for name, count in counts[:_SHOWN_NODES]]
     if len(counts) > _SHOWN_NODES:
         shown.append(f"and {count_text(len(counts) - _SHOWN_NODES, f'more {noun}')}")
@@ -210,7 +211,7 @@ def _gang_lines(placed: Placed, index: int, *, coloured: bool = False) -> Iterat
 
 
 def _verdict(gang: GangAnswer, *, coloured: bool = False) -> str:
-    """The queue and the state of a gang, and how many pods have a place."""
+    """Return the queue and the state of a gang, and its number of placed pods."""
     severity = Severity.INFO if gang.fits else Severity.ERROR
     state = tint(_STATES[gang.state], SEVERITIES[severity], coloured=coloured)
     pods = f"{gang.placed_pods} of {count_text(gang.gang.pods, 'pod')} placed"
@@ -553,7 +554,7 @@ def baseline_of(name: str, package: Package, placed: Placed, snapshot: Snapshot)
 
 
 def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
-    """The exact verdicts on gangs that KAI leaves pending, the first ones of them. Raises UsageError."""
+    """Return the exact verdicts on the first gangs that KAI leaves pending. Raise UsageError."""
     if not SOLVER.is_installed:
         raise UsageError(f"--exact must have its library: {SOLVER.advice}")
     kai = next((each for each in there.simulations if isinstance(each, KaiSimulation)), None)
@@ -568,7 +569,7 @@ def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
 
 
 def _pending_of_kai(placing: Placing, kai: KaiSimulation) -> list[int]:
-    """Places of the pending gangs that the solver can judge: it knows only the rules of KAI."""
+    """Return the places of pending gangs that the solver can decide. It knows only KAI's rules."""
     return [
         index
         for index, gang in enumerate(placing.gangs)
@@ -585,7 +586,7 @@ def _limit_note(there: Situation, placing: Placing) -> list[str]:
 
 
 def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Snapshot:
-    """The cluster that is asked about."""
+    """Return the requested cluster."""
     snapshot = read_cluster(command.nodes, objects)
     refuse_empty(command.nodes, snapshot)
     changed = objects

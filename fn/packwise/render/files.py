@@ -339,7 +339,7 @@ def alike(path: str) -> str:
 
 
 def is_of_git(parts: Iterable[str]) -> bool:
-    """True if a path of these names leads into a repository's own folder, on a system without cases too."""
+    """Return True if the path leads into a repository's own folder, also on a system that ignores case."""
     return any(part.casefold() == ".git" or _SHORT.fullmatch(part) for part in parts)
 
 

@@ -200,7 +200,7 @@ def _holds(place: _Place, content: bytes) -> bool:
 
 
 def _is_left(folder: Path, path: Path, kept: Set[str]) -> bool:
-    """True if the file is of an earlier render, and of none that the plan has."""
+    """Return True if the file belongs to an earlier render, and the plan does not have it."""
     at = real(path)
     return contains(real(folder), at) and at not in kept and _is_generated(path)
 
@@ -342,7 +342,7 @@ def _as_refusal() -> Generator[None]:
 
 
 def _link_tree(source: Path, target: Path) -> None:
-    """`target` with the folders of `source`, and its very files."""
+    """Link the folders of `source` into `target`, with the same files."""
     target.mkdir()
     with os.scandir(source) as entries:
         for entry in entries:

@@ -394,7 +394,7 @@ def _segments(box: NodeBox) -> Iterator[tuple[int | None, int, str]]:
 
 
 def _n(number: float) -> str:
-    """A coordinate, to a tenth."""
+    """Return a coordinate with one decimal."""
     return f"{number:.1f}".removesuffix(".0")
 
 
@@ -516,7 +516,7 @@ def _use_text(domain: DomainBox) -> str:
 
 
 def _label(text: str) -> str:
-    """A text as Mermaid shows it: its own syntax, HTML and Markdown as numbers of characters."""
+    """Return a text for Mermaid, with characters of its syntax, of HTML and of Markdown as numbers."""
     return _RESERVED.sub(lambda match: f"#{ord(match[0])};", shorten(visible(text), _LONGEST))
 
 
@@ -559,7 +559,7 @@ def _hash(text: str) -> str:
 
 
 def _script_json(value: Any) -> str:
-    """JSON that ends no script element, and begins no comment in it."""
+    """Return JSON that cannot end a script element or begin a comment in it."""
     text = HASH.sub(r"\\u0023", json.dumps(value, separators=(",", ":")))
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 

@@ -56,7 +56,7 @@ class Tag(Record):
 
     @property
     def order(self) -> tuple[object, ...]:
-        """A key that compares as releases follow one another: a candidate comes before its release."""
+        """Return a key that sorts releases in their order. A candidate comes before its release."""
         return self.version, self.stage, self.number, self.candidate
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ NEWEST = max(_TAGS, key=lambda name: _TAGS[name].order)
 
 
 def is_newer(name: str) -> bool:
-    """True if `name` is the tag of a release after the newest one that has a record."""
+    """Return True if `name` is the tag of a release after the newest one with a record."""
     tag = Tag.read(name) if re.match(PATTERN, name) else None
     return tag is not None and tag.order > _TAGS[NEWEST].order
 

@@ -46,7 +46,7 @@ class _PodGangs(Scheduler):
 
 
 def podgang_value(gang: Gang) -> Mapping[str, Value]:
-    """The manifest, without owner reference (a render knows no uid) and status."""
+    """Return the manifest without owner reference, because a render knows no uid, and without status."""
     metadata: dict[str, Value] = {"name": gang.name, "namespace": gang.namespace, "labels": gang.labels}
     if gang.annotations:
         metadata["annotations"] = gang.annotations

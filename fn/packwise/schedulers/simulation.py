@@ -172,7 +172,7 @@ class Simulation(Protocol):
         ...
 
     def uses(self) -> tuple[NodeUse, ...]:
-        """The pods that it put on nodes and that did not run before, after `place`."""
+        """Return the pods that the scheduler newly placed on nodes, after `place`."""
         ...
 
     def count_more(self) -> Mapping[tuple[str, str], int]:

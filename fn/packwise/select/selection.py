@@ -169,7 +169,7 @@ def has_topologies(index: Index, revision: Revision) -> bool:
 
 
 def has_grove_workloads(index: Index) -> bool:
-    """True if something in the input is judged by a release of Grove."""
+    """Return True if a release of Grove affects the check of an object in the input."""
     return any(index.of_kind(*kind.key) for kind in (POD_CLIQUE_SET, DYNAMO_GRAPH))
 
 
@@ -225,7 +225,7 @@ class Configured(Record):
 
     @classmethod
     def of(cls, item: KubeObject) -> Configured:
-        """The configuration in an object: an operator's is read as an item."""
+        """Return the configuration in an object. An operator's configuration is read as an item."""
         return cls(context=(item,)) if is_operator(item) else cls(item)
 
 
@@ -332,7 +332,7 @@ class Selection(Record):
 
     @property
     def is_contested(self) -> bool:
-        """True if more than one object configures the same."""
+        """Return True if more than one object is such a configuration."""
         return any(finding.rule == SOURCES.name for finding in self.findings)
 
     @property
@@ -461,7 +461,7 @@ def cluster_of(selection: Selection, known: KnownTopologies, nodes: tuple[Mappin
 
 
 def _kai_evidence(index: Index, settings: TopologyRender) -> Iterable[Finding]:
-    """The warning of a release of KAI that the input deploys and the settings do not name."""
+    """Return the warning about a release of KAI that the input deploys and the settings do not set."""
     if DEPLOYING.isdisjoint(index.by_kind):
         return ()
     # Input that deploys nothing does not need this import.
@@ -569,7 +569,7 @@ _BESIDE_CHOSEN = (
 
 
 def _second(chosen: KubeObject, other: KubeObject, real: Mapping[str, str]) -> str:
-    """The message about a second TopologyRender: in another folder it is another cluster's."""
+    """Return the message about a second TopologyRender. In another folder, it belongs to another cluster."""
     folders = [(each.file or "").rpartition("/")[0] for each in (chosen, other)]
     # A folder with a full path and a folder found from the current one may be the same.
     at = [posixpath.normpath(real.get(folder, folder)) for folder in folders]
@@ -601,7 +601,7 @@ def function_config_of(package: Package) -> KubeObject | None:
 
 
 def _is_same(item: KubeObject, function_config: KubeObject | None) -> bool:
-    """True if `item` is the function's configuration too: kpt lists the file among the items."""
+    """Return True if `item` is also the function's configuration, because kpt lists that file among the items."""
     return function_config is not None and identity(item.value) == identity(function_config.value)
 
 

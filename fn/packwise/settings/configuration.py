@@ -469,7 +469,7 @@ def _documents(item: KubeObject) -> list[tuple[str, str, Mapping[str, Value]]]:
 
 
 def _source(item: KubeObject, key: str, text: str) -> Source:
-    """The document at its place: the lines of a literal block as they are, with their indentation."""
+    """Return the document at its place, with the lines of a literal block and their indentation."""
     at = item.location(("data", key))
     lines = item.origin.text.split("\n")
     first = at.line - item.origin.line

@@ -56,7 +56,7 @@ _SERVER = {"bindAddress": _TEXT, "port": _INTEGER}
 
 
 def _text_of(go: str) -> Field:
-    """A text of a type that Grove names."""
+    """Return the field of a text with one of Grove's own Go types."""
     return Field(Text(go=f"v1alpha1.{go}"))
 
 

@@ -239,7 +239,7 @@ def _list(summary: str, item: Kind, default: tuple[str, ...] = ()) -> Field:
 
 
 def _section(summary: str, kind: Object) -> Field:
-    """A section that is always there: without it, its fields have their defaults."""
+    """Return the kind of a section that always exists. Without it, its fields have their defaults."""
     default = {name: field.default for name, field in kind.fields.items()}
     return Field(kind, default=default, summary=summary)
 
@@ -569,7 +569,7 @@ def _release(section: Mapping[str, Any], steps: tuple[str, str], name: str, newe
 
 
 def _fill(default: RecordT, section: Mapping[str, Any]) -> RecordT:
-    """The record with the fields of a section that have its fields' names, as Python spells them."""
+    """Return the record with the section's fields of the same names, in Python's spelling."""
     named = {"".join([f"_{c.lower()}" if c.isupper() else c for c in name]): name for name in section}
     values = {field: section[named[field]] for field in field_names(default) if field in named}
     lists = {field: tuple(cast("list[Any]", value)) for field, value in values.items() if isinstance(value, list)}

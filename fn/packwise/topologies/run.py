@@ -237,7 +237,7 @@ def _use(use: Use) -> dict[str, Any]:
 
 
 def has_sources(package: Package) -> bool:
-    """True if something among the package is to be rendered: a configuration, a topology or a workload."""
+    """Return True if the package has something to render: a configuration, a topology or a workload."""
     inventory, selection = read_package(package)
     # Users' topologies alone also enable TAS.
     if selection.is_configured or brings_topologies(inventory):

@@ -62,7 +62,7 @@ _REFERENCE_FIELDS = ("schedulerName", "topologyReference")
 
 
 def references_of(value: Mapping[str, Value]) -> dict[str, str]:
-    """The name of the topology that others keep, by scheduler."""
+    """Return the names of topologies that are maintained elsewhere, by scheduler."""
     references: dict[str, str] = {}
     for entry in _references(value):
         if isinstance(entry, dict):
@@ -129,7 +129,7 @@ def _reference_problems(references: Value) -> Iterator[Problem]:
 
 
 def _duplicate_levels(item: KubeObject) -> Iterator[Problem]:
-    """The levels with a domain or key that another one before them has."""
+    """Yield the levels that repeat a domain or key of an earlier level."""
     seen: dict[tuple[str, Value], int] = {}
     for index, level in enumerate(levels_of(item.value)):
         for field in ("domain", "key"):

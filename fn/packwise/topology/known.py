@@ -190,7 +190,7 @@ def _level_problems(
 
 
 def unknown_fields(value: Mapping[str, Value], known: Sequence[str], path: FieldPath, noun: str) -> Iterator[Problem]:
-    """The fields of `value` that are none of `known`."""
+    """Yield the fields of `value` that are not among `known`."""
     for name in value:
         if name not in known:
             message = f'must be a field of {noun}; got "{name}"; known: {list_known(known)}{closest(name, known)}'
@@ -561,7 +561,7 @@ def with_finalizer(item: KubeObject, finalizers: tuple[str, ...]) -> KubeObject:
 
 
 def _other_kinds(inventory: Inventory, revision: Revision) -> Iterator[Finding]:
-    """A warning for each topology of a kind that this revision does not look at."""
+    """Yield a warning for each topology of a kind that this revision ignores."""
     for kind in _TOPOLOGY_KINDS:
         if kind.name != revision.topology_kind:
             for item in inventory.items.of_kind(*kind.key):

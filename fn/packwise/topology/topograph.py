@@ -82,7 +82,7 @@ def read_unit(unit: Mapping[str, Value]) -> SlurmTopology:
 
 
 def names_of(text: str, most: int = MAX_NAMES) -> list[str]:
-    """The names of a list as Slurm shortens it: `a[01-03,7],b`. Raises SlurmError."""
+    """Return the names in a list in Slurm's short form: `a[01-03,7],b`. Raise SlurmError."""
     names: list[str] = []
     for parts in _split(text):
         names += _expand(parts, most - len(names))

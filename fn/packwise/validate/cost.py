@@ -269,7 +269,7 @@ class _Bounding:
         self._weights: dict[int, int] = {}
 
     def weigh(self, value: Value) -> _Weight:
-        """The bound of a value that is there."""
+        """Return the weight of an existing value."""
         weight = self._weight(value)
         entries: list[Value] = []
         if isinstance(value, list):
@@ -369,7 +369,7 @@ class _Bounding:
         raise _UnboundedError
 
     def _part(self, whole: _Weight, field: str = "") -> _Weight:
-        """A field or an entry of `whole`."""
+        """Return the weight of a field or an entry of `whole`."""
         if field and isinstance(whole.value, dict):
             return self.weigh(whole.value[field]) if field in whole.value else _FLAT
         return _Weight(whole.entry, whole.entry)
@@ -392,7 +392,7 @@ class _Bounding:
 
 
 def _search_cost(function: str, arguments: list[_Weight]) -> int:
-    """The cost of a search beyond a look at each of its arguments."""
+    """Return the cost of a search beyond one read of each argument."""
     if len(arguments) < 2:
         return 0
     text, wanted = arguments[:2]

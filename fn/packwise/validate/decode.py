@@ -140,7 +140,7 @@ def _kind(go: str, keys: Mapping[str, str | None]) -> Kind:
 
 @cache
 def _table_of(go: str) -> ObjectTable:
-    """An object of Kubernetes' own."""
+    """Return the table of one of Kubernetes' own objects."""
     return ObjectTable(lambda: kubernetes_struct(go))
 
 
@@ -473,7 +473,7 @@ class _TypedWalk:
         self._decode(at, f"must be {noun}; got {describe(value)}", text)
 
     def decoder_path(self, at: At) -> str:
-        """The decoder's own name for the place: fields without the numbers of entries."""
+        """Return the decoder's own name for the place: fields without list indices."""
         names: list[str] = []
         while at is not None and at is not self._apart:
             at, key = at
@@ -529,7 +529,7 @@ _CHECKS: dict[type, Callable[[_TypedWalk, Value, Any, At, str], None]] = {
 
 
 def _zero_of(key: str, kind: Array) -> str | int:
-    """The zero value that Go writes for the field `key` of an entry that has none."""
+    """Return the zero value that Go writes for the missing field `key` of an entry."""
     owner = kubernetes_struct(kind.item.go) if isinstance(kind.item, Reference) else kind.item
     is_number = isinstance(owner, Object) and isinstance(owner.fields[key].kind, Number)
     return 0 if is_number else ""

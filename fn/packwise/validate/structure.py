@@ -561,7 +561,7 @@ def _stranger(name: str, known: Iterable[str], at: ValuePath, owner: Mapping[str
 
 
 def duplicates(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
-    """Each entry that repeats another one of its list, once for each value."""
+    """Yield each entry that repeats another one of its list, once for each value."""
     if isinstance(value, dict):
         for name, entry in value.items():
             if isinstance(schema.additional, Schema):

@@ -69,7 +69,7 @@ IDENTITY = Trace({(): Written((), through=True)})
 
 
 def whole(value: Value, default: int) -> int:
-    """The integer that `value` is to Kubernetes, else `default`."""
+    """Return the integer that Kubernetes reads from `value`, or `default`."""
     if type(value) is float and value.is_integer():
         return int(value)
     return value if type(value) is int else default

@@ -90,7 +90,7 @@ class DerivedSet(Record):
         return isinstance(value, str) and any(text in value for text in texts)
 
     def placement(self, placement: Placement) -> Placement:
-        """`placement` as one of the graph's."""
+        """Return `placement` with the graph as its source."""
         return placement.replace(node=self._node(placement.node), source=self.source, subject=self.workload)
 
     def origins(self) -> Mapping[FieldPath, Origin]:
@@ -166,7 +166,7 @@ class _Dynamo(FrontEnd):
         return migrate(item, step)
 
     def uses(self, inventory: Inventory, settings: TopologyRender, revision: Revision) -> Iterable[Use]:
-        """The graphs in their order, each with the topology that its PodCliqueSet is placed by."""
+        """Yield the graphs in their order, each with the topology that places its PodCliqueSet."""
         release = release_for(settings)
         for item in inventory.items.of_kind(*DYNAMO_GRAPH.key):
             graph, _ = read_graph(item)
@@ -369,7 +369,7 @@ def _without_clashes(judgements: list[_GraphJudgement]) -> list[_GraphJudgement]
 
 
 def _locate(problems: list[tuple[Rule, Problem]], item: KubeObject, trace: Trace) -> tuple[Finding, ...]:
-    """Findings at the fields as they are written."""
+    """Return the findings at the fields that users wrote."""
     located: list[tuple[Rule, Problem]] = []
     for rule, problem in problems:
         written = trace.find(problem.path)

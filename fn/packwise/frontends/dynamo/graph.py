@@ -209,7 +209,7 @@ class Component(Record):
 
     @property
     def lower(self) -> str:
-        """The name as Grove's objects have it."""
+        """Return the name in lower case, as in Grove's objects."""
         return self.name.lower()
 
     @property

@@ -218,7 +218,7 @@ class _SetBuilder:
         ]
 
     def _memory_roles(self, component: Component, names: list[str]) -> list[_Role]:
-        """The cliques of GPU memory between pods: for each rank the memory's, then the engine's."""
+        """Return the cliques for GPU memory between pods: for each rank first the memory's, then the engine's."""
         roles: list[_Role] = []
         mode: tuple[str, ...] = ("experimental", "gpuMemoryService")
         engines = names[1::2]
@@ -365,7 +365,7 @@ class _SetBuilder:
         self._groups.append(group)
 
     def _sharing(self, component: Component, roles: list[_Role]) -> list[dict[str, Any]]:
-        """The sharing of each rank's GPUs, and the claims on these. Source: spec/dynamo.md#3.4, inter-pod GMS."""
+        """Return the sharing of each rank's GPUs, and their claims. Source: spec/dynamo.md#3.4, inter-pod GMS."""
         memory = mapping(mapping(component.value.get("experimental")).get("gpuMemoryService"))
         device = text(memory.get("deviceClassName")) or "gpu.nvidia.com"
         limits = mapping(mapping(component.main.get("resources")).get("limits"))

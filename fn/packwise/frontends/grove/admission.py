@@ -76,7 +76,7 @@ def all_rules() -> tuple[Rule, ...]:
 
 
 def differing_rules(revisions: Iterable[Revision]) -> frozenset[str]:
-    """The names of the rules that the webhooks of `revisions` do not all check alike."""
+    """Return the names of the rules that differ between the webhooks of `revisions`."""
     books: list[dict[str, list[Check[Any]]]] = []
     for revision in revisions:
         book = rulebook(revision)
@@ -281,7 +281,7 @@ class EarlierRender(Record):
 
     @classmethod
     def of(cls, inventory: Inventory, release: Revision | None) -> EarlierRender:
-        """The inventory's objects from before the change."""
+        """Return the inventory's objects from before the change."""
         return cls(_sizes(inventory), release)
 
     def problems(
@@ -301,7 +301,7 @@ class _Change(Record):
 
 
 def _kept_updates(change: _Change, context: Context) -> Iterator[Problem]:
-    """The webhook's refusals of the object with the rollingUpdates that stay in the cluster."""
+    """Yield the webhook's refusals of the object with the rollingUpdates that stay in the cluster."""
     if change.stored is None:
         return
     merged = _merge(change.value, default(change.stored, change.before.release or context.revision, create=False))
@@ -358,7 +358,7 @@ def _check_smaller_gangs(change: _Change, context: Context) -> Iterator[Problem]
 
 
 def _size_before(change: _Change, clique: str) -> int | None:
-    """The minReplicas of the clique's first podgroup, as it was rendered before."""
+    """Return the minReplicas of the clique's first podgroup in the earlier render."""
     pcs, sizes = change.pcs, change.before.sizes
     groups = [group.name for group in pcs.groups if clique in group.clique_names]
     if groups:

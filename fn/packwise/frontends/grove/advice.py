@@ -47,7 +47,7 @@ def pod_specs(workload: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Va
 
 
 def tool_dependent_words(workload: KubeObject) -> list[FieldPath]:
-    """The paths of the words of `TOOL_DEPENDENT` that have no quotes."""
+    """Return the paths of unquoted words of `TOOL_DEPENDENT`."""
     # Few workloads have such a text, and most of them have it in quotes.
     if not _has_word(workload.value) or not _MAY_BE_DEPENDENT.search(workload.source.text):
         return []
@@ -200,14 +200,14 @@ def _redundant(at: _Advised, _context: Context) -> Iterator[Problem]:
 
 
 def _is_same(parent: TopologyConstraint | None, child: TopologyConstraint | None) -> bool:
-    """True if both name domains, and the same ones."""
+    """Return True if both name the same domains."""
     if parent is None or child is None or parent.required != child.required or parent.preferred != child.preferred:
         return False
     return bool(parent.domains)
 
 
 def _repeats(constraint: TopologyConstraint | None, steps: FieldPath, owner: str) -> Problem:
-    """The problem of a constraint that names the domains of its owner."""
+    """Return the problem of a constraint that repeats the domains of its owner."""
     domains = " and ".join([f'"{domain}"' for domain in constraint.domains]) if constraint is not None else ""
     field = "packDomain" if constraint is None or constraint.pack is None else "pack"
     message = f"the constraint adds nothing to {domains} of {owner}; narrow it, or remove it"

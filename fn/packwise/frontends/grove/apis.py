@@ -112,7 +112,7 @@ _TEMPLATE = {
 
 
 def _no_pack_domain(*owners: str) -> ObjectRule:
-    """No packDomain in the constraint of the template, or of each entry of its list `owners`."""
+    """Return a rule against packDomain in the constraint of the template, or of each entry of the list `owners`."""
 
     def breaches(value: Mapping[str, Value]) -> Sequence[FieldPath]:
         spec = value.get("spec")

@@ -145,7 +145,7 @@ def count_entries(
 
 
 def _count_group_entries(group: ScalingGroup, replicas: int, gang: int) -> int:
-    """The entries that a scaling group of so many replicas adds to one replica of the set."""
+    """Return the number of entries that a scaling group with this many replicas adds to one replica of the set."""
     members, scaled = len(group.clique_names), max(replicas - group.min_available, 0)
     return group.min_available * (1 + members) + scaled * (gang + members)
 
@@ -404,7 +404,7 @@ _UNBOUND = Bounds()
 
 
 def _mirror(entries: Mapping[str, str]) -> Mapping[str, str]:
-    """The labels or annotations of a PodCliqueSet that its PodGangs have too: all but Grove's own."""
+    """Return the labels or annotations that PodGangs copy from a PodCliqueSet: all except Grove's own."""
     return {key: text for key, text in entries.items() if not key.startswith(_OWN)}
 
 

@@ -261,7 +261,7 @@ def _has_gpu(container: Value) -> bool:
 
 
 def _zero(entry: Mapping[str, Value] | None) -> Mapping[str, Value]:
-    """An entry of a list as Go reads it: null is an object without fields."""
+    """Return an entry of a list as Go reads it, with an object without fields for null."""
     return {} if entry is None else entry
 
 

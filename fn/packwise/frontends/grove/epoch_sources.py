@@ -215,7 +215,7 @@ class EpochSources:
 
     @property
     def count(self) -> int:
-        """The number of replicas that PodGangMaps place in scaling groups: it must not fill the memory."""
+        """Return the number of replicas that PodGangMaps place in scaling groups. It must not fill the memory."""
         return sum(_size(item.get(_ENTRIES)) for item in self._maps.values())
 
     def entries(self, workload: KubeObject, pcs: PodCliqueSet) -> MapEntries:
@@ -280,7 +280,7 @@ class EpochSources:
 
 
 def placeholder_notice(workloads: Sequence[KubeObject], settings: TopologyRender) -> Finding:
-    """A note that the epochs in the names of the PodGangs of `workloads` are not the cluster's."""
+    """Return a note that names of the PodGangs of `workloads` contain placeholders, not the cluster's epochs."""
     others = len(workloads) - 1
     more = "" if not others else f" (and for {others} more workload{'s' if others > 1 else ''})"
     message = (
@@ -310,7 +310,7 @@ def _label(item: KubeObject, key: str) -> str:
 
 
 def _is_number(text: Value) -> bool:
-    """True if `text` is an epoch: digits, and no more than any clock has."""
+    """Return True if `text` is an epoch: digits, and not more than any clock has."""
     return isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
 
 

@@ -85,7 +85,7 @@ def workload_condition(
 def _case(
     pcs: PodCliqueSet, topology: ClusterTopology | None, *, enabled: bool, revision: Revision
 ) -> tuple[ConditionCase | None, list[str]]:
-    """The condition's case, and the domains that it is about."""
+    """Return the condition's case, and its domains."""
     texts = revision.conditions
     if not enabled:
         return (texts.disabled if any(constraint.domains for constraint in pcs.constraints()) else None), []
@@ -124,7 +124,7 @@ DROPPED_RULES = (DROPPED, PREFERRED)
 
 
 def dropped_constraints(workload: KubeObject, pcs: PodCliqueSet, context: Context) -> Iterator[Finding]:
-    """A warning for each constraint that the cluster no longer gives a level for."""
+    """Yield a warning for each constraint with a level that the cluster no longer has."""
     for path, domain, why, remedy in lost_domains(pcs, context):
         yield Finding.of(DROPPED, workload, path, f'packwise drops the level "{domain}": {why}; {remedy}')
 
@@ -262,7 +262,7 @@ class _Grove:
         return migrate(item, step)
 
     def uses(self, inventory: Inventory, settings: TopologyRender, revision: Revision) -> Iterable[Use]:  # noqa: ARG002
-        """The PodCliqueSets in their order, each with the ClusterTopology it resolves to."""
+        """Yield the PodCliqueSets in their order, each with its ClusterTopology."""
         scheduled = _count_scheduled(inventory)
         for item in inventory.items.of_kind(*POD_CLIQUE_SET.key):
             pcs = PodCliqueSet.read(item.value)
@@ -554,7 +554,7 @@ def _shape_rule(problem: Problem) -> Rule:
 
 
 def _records(inventory: Inventory) -> dict[Named, str]:
-    """The recorded constraints of each workload that an earlier render knew: its PodGangs have them, or itself."""
+    """Return the recorded constraints of each earlier rendered workload, from its PodGangs or from the workload."""
     key = ("metadata", "annotations", f"packwise.dev/{RECORD_NOTE}")
     records: dict[Named, str] = {}
     for workload in inventory.items.of_kind(*POD_CLIQUE_SET.key):
@@ -582,5 +582,5 @@ GROVE: FrontEnd = _Grove()
 
 
 def grove_for(image_of: str) -> FrontEnd:
-    """Grove's front end for the PodCliqueSets of an operator that brings the image of the container `image_of`."""
+    """Return Grove's front end for an operator with the image of the container `image_of`."""
     return _Grove(image_of)

@@ -67,7 +67,7 @@ def _write_pack(workload: KubeObject, preferred: str | None) -> KubeObject:
 
 
 def _nest_domain(item: KubeObject, path: FieldPath) -> KubeObject:
-    """`item` with packDomain of the constraint at `path` as pack.required."""
+    """Return `item` with packDomain of the constraint at `path` moved to pack.required."""
     return item.rename((*path, "packDomain"), "required").nest((*path, "required"), "pack")
 
 
@@ -85,14 +85,17 @@ def _write_topology_name(workload: KubeObject, step: Step) -> KubeObject:
 
 
 def _preferring(workload: KubeObject) -> list[FieldPath]:
-    """The constraints that must exist for all that is rendered to prefer a domain: not at groups that have none."""
+    """Return the constraints that must prefer a domain, so that every rendered object does.
+
+    Scaling groups without a constraint are skipped.
+    """
     paths = [(*TEMPLATE, _CONSTRAINT)]
     paths += [(*path, _CONSTRAINT) for path, _ in _entries(workload, "cliques")]
     return paths + [path for path in _constraints(workload) if path[2] == "podCliqueScalingGroups"]
 
 
 def _naming(workload: KubeObject) -> list[FieldPath]:
-    """The constraints that must name their topology, since they inherit it from none."""
+    """Return the constraints that must name their topology, because they inherit no name."""
     of_set = (*TEMPLATE, _CONSTRAINT)
     constrained = list(_constraints(workload))
     if of_set in constrained:

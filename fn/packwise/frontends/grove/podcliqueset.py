@@ -375,13 +375,13 @@ _LPU = frozenset({"lpu.nvidia.com/lpu", "nvidia.com/lpu"})
 
 
 def is_split(scheduler: str, schedulers: Schedulers | None) -> bool:
-    """True if KAI schedules the cliques of a workload of `scheduler` that ask for no LPU."""
+    """Return True if KAI schedules the cliques without an LPU of a workload for `scheduler`."""
     names = schedulers.names if schedulers is not None else ()
     return scheduler == LPX and KAI_PROFILE in names
 
 
 def asks_for_lpu(clique: Clique) -> bool:
-    """True if a container of the clique's pods requests an LPU, or has a limit of them."""
+    """Return True if a container of the clique's pods requests an LPU or limits it."""
     return any(_LPU & resources.keys() for resources in _resources(clique))
 
 

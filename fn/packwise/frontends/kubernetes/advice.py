@@ -152,7 +152,7 @@ def _domain_split(group: Group, scene: Scene) -> Iterator[Finding]:
 
 
 def _split_value(key: str, broader: str, scene: Scene) -> tuple[str, str, str] | None:
-    """The first value of a label that occurs under two values of a broader one, with the two."""
+    """Return the first value of a label that occurs under two values of a broader label, with these two."""
     above: dict[str, str] = {}
     for labels in scene.nodes:
         value, outer = labels.get(key), labels.get(broader)

@@ -95,7 +95,10 @@ class _Kubernetes(FrontEnd):
         settings: TopologyRender,
         revision: Revision,  # noqa: ARG002
     ) -> Iterable[Use]:
-        """The objects of the group, each with the node labels that constrain it: a label is a level of its own."""
+        """Yield the objects of the group, each with the node labels that constrain it.
+
+        Each label is a separate level.
+        """
         for item, keys in _keys_by_item(inventory, settings).items():
             yield from (Use(key, item) for key in keys or [None])
 
@@ -106,7 +109,7 @@ class _Kubernetes(FrontEnd):
         revision: Revision,  # noqa: ARG002
         known: KnownTopologies,  # noqa: ARG002
     ) -> Iterable[ListedTopology]:
-        """The node labels that constrain groups, in order: any label of nodes may be one."""
+        """Yield the node labels that constrain groups, in order. Any node label can be one."""
         first: dict[str, KubeObject] = {}
         for item, keys in _keys_by_item(inventory, settings).items():
             for key in keys:

@@ -279,7 +279,7 @@ def _is_zero(value: Value, of: Leaf | Struct | Listing) -> bool:
 
 
 def _is_set(value: Value) -> bool:
-    """True if a member of a union is set: a list with items, or a mapping even if it is empty."""
+    """Return True if a member of a union is set: a list with items, or a mapping even if it is empty."""
     return value is not None and value != []
 
 

@@ -186,7 +186,7 @@ def _duplicate(place: Place, filled: Filled, duplicate: Duplicate) -> Finding:
 
 
 def _line(filled: Filled, line: int) -> int:
-    """The line of the document that `line` of the filled-in text comes from."""
+    """Return the line of the document from which `line` of the filled-in text comes."""
     return filled.lines[line - 1] if 0 < line <= len(filled.lines) else line
 
 

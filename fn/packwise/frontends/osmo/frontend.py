@@ -182,7 +182,7 @@ def _plan(submission: Submission, names: Names, settings: TopologyRender) -> Wor
 
 
 def _tokens(workflow: Workflow) -> Iterator[Finding]:
-    """The first of the tokens that the pods of a workflow have."""
+    """Yield a finding for the first token in the pods of a workflow."""
     for task in workflow.tasks():
         if any("{{" in text for text in (task.image, *task.command, *task.args, *task.environment.values())):
             message = "OSMO fills in `{{…}}` only while the workflow runs; the rendered pod contains it unchanged"
@@ -198,7 +198,7 @@ class _Unsettled(Record):
 
 
 def _about_pools(workflows: list[Workflow], pools: tuple[OsmoPool, ...], *, broken: bool) -> Iterator[Finding]:
-    """Findings about the pools that workflows name, and about workflows that name none."""
+    """Yield findings about the pools that workflows name, and about workflows without a pool."""
     known = [pool.name for pool in pools]
     unsettled: dict[_Unsettled, list[Workflow]] = {}
     for workflow in workflows:

@@ -66,7 +66,7 @@ class OsmoPool(Record):
 
     @property
     def key_names(self) -> list[str]:
-        """The keys that workflows may ask for, broadest first."""
+        """Return the keys that workflows may request, broadest first."""
         return [each.key for each in self.keys]
 
     @property
@@ -76,7 +76,7 @@ class OsmoPool(Record):
 
     @property
     def platform(self) -> str | None:
-        """The platform of resources that name none."""
+        """Return the platform of resources without one."""
         return self.default_platform if self.default_platform in self.platforms else None
 
 

@@ -85,7 +85,7 @@ def _wanted_name(workflow: Workflow, part: str) -> tuple[tuple[str, str], str, s
 def pool_placements(
     pools: Iterable[OsmoPool], names: Names, settings: Osmo, before: Iterable[OsmoPool] = ()
 ) -> Iterator[Placement]:
-    """The queue of each pool below one for all of them, and a topology for each that has keys.
+    """Yield the queue of each pool below a common queue, and a topology for each pool with keys.
 
     `before` are the pools of the baseline.
     """

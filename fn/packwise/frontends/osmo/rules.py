@@ -68,7 +68,10 @@ Text = tuple["Place", str]
 
 
 def _sections(subject: Text) -> Iterator[ProblemAt]:
-    """OSMO finds the sections by the lines that start them, before it reads any YAML. Source: spec/osmo.md#2."""
+    """Report problems of sections.
+
+    OSMO finds them by the lines that start them, before it reads YAML. Source: spec/osmo.md#2.
+    """
     place, text = subject
     seen: set[str] = set()
     for section in sections(text):
@@ -348,7 +351,7 @@ POOL = (
 
 
 def pod_template_findings(place: Place, template: Mapping[str, Value]) -> Iterator[Finding]:
-    """Findings about a template that OSMO lays over the pods of its pools."""
+    """Yield findings about a template that OSMO merges into the pods of its pools."""
     spec = template.get("spec")
     for rule, problem in layer_problems(spec) if isinstance(spec, dict) else ():
         yield place.about(problem.replace(path=("spec", *problem.path)).brief, rule)
@@ -371,7 +374,7 @@ class Submission(Record):
 
     @property
     def pad(self) -> bool:
-        """True if tasks that ask for less than others are filled up."""
+        """Return True if missing requirements of tasks are filled in."""
         return self.settings.key_sets == "Pad"
 
     def topology(self, task: Task) -> tuple[Requirement, ...]:
@@ -549,7 +552,7 @@ def _mixed_groups(at: Submission) -> Iterator[ProblemAt]:
 
 
 def _repeated_keys(at: Submission) -> Iterator[ProblemAt]:
-    """OSMO accepts it, and nests the level within itself. Source: spec/osmo.md#d9."""
+    """Report repeated keys. OSMO accepts them, and nests the level within itself. Source: spec/osmo.md#d9."""
     for resource in at.workflow.resources.values():
         first: dict[str, Requirement] = {}
         for index, requirement in enumerate(resource.topology):
@@ -636,7 +639,7 @@ def _as_osmo_builds(at: Submission, group: TaskGroup) -> list[_Built]:
 
 
 def _empty_node(top: list[_Built]) -> _Built | None:
-    """The first node without children and tasks that OSMO comes to below the levels that all tasks share."""
+    """Return the first node without children and tasks below the levels that all tasks share, in OSMO's order."""
     while len(top) == 1:
         top = top[0].children
     waiting = list(reversed(top))

@@ -272,7 +272,7 @@ def _refuse_sets(values: Any) -> None:
 
 
 def _missing_variables(tree: nodes.Template, environment: _Environment, values: Mapping[str, Value]) -> tuple[str, ...]:
-    """The variables without a value that have to have one, in the template's order."""
+    """Return the variables that need a value and have none, in the template's order."""
     undeclared = find_undeclared_variables(tree) - values.keys() - environment.globals.keys()
     optional = {id(each.node) for each in tree.find_all(nodes.Test) if each.name in ("defined", "undefined")}
     optional |= {id(each.node) for each in tree.find_all(nodes.Filter) if each.name in ("default", "d")}

@@ -259,7 +259,7 @@ class TaskSpec(BaseModel):
     @field_validator("command")
     @classmethod
     def check_command(cls, command: list[str], info: ValidationInfo) -> list[str]:
-        """A task runs something."""
+        """Refuse a task without a command."""
         if not command:
             raise ValueError(f"Container {info.data.get('name', '')} should have at least one command.")
         return command
@@ -439,7 +439,7 @@ def _known_fields(path: FieldPath) -> list[str]:
 
 
 def _plain_value(value: Any) -> Value:
-    """The value as the text spells it: dates and the like become texts."""
+    """Return the value in the spelling of the text, with dates and similar values as texts."""
     return cast("Value", value if value is None or isinstance(value, (str, int, float, list, dict)) else str(value))
 
 

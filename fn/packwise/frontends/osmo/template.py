@@ -154,7 +154,7 @@ class Unfilled(Record):
 
 
 def sections(text: str) -> Iterator[TextSection]:
-    """The sections of a spec as OSMO finds them: by the lines that start them, before it reads any YAML."""
+    """Yield the sections of a spec. OSMO finds them by the lines that start them, before it reads YAML."""
     starts = list(_SECTION.finditer(text))
     line, before = 1, 0
     for number, match in enumerate(starts):

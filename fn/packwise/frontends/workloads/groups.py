@@ -88,7 +88,7 @@ def is_own(workload: Workload) -> bool:
 
 
 def pods_of(workload: Workload) -> int:
-    """The number of pods that the workload has at once."""
+    """Return the number of pods that the workload has at the same time."""
     match workload.grouping:
         case Grouping.JOB:
             return pods_at_once(count(workload.body, "parallelism", 1), completions_of(workload.body))
@@ -219,7 +219,7 @@ def starts_in_order(workload: Workload) -> bool:
 
 
 def needed_jobs(workload: Workload, number: int) -> int:
-    """The number that the group needs of so many replicated Jobs. Raises RefusedError."""
+    """Return the number of replicated Jobs that the group needs. Raise RefusedError."""
     text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
     if text is not None:
         path = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)

@@ -50,7 +50,7 @@ _PLACES: dict[Part, tuple[WorkloadKind, Metadata]] = {
 
 
 def workload_parts(is_wanted: Callable[[WorkloadKind, Metadata], bool]) -> tuple[Part, ...]:
-    """The parts of all kinds that are wanted."""
+    """Return the wanted parts of all kinds."""
     return tuple(part for part, place in _PLACES.items() if is_wanted(*place))
 
 
@@ -79,7 +79,7 @@ def _has_topology(kind: WorkloadKind, metadata: Metadata) -> bool:
 
 
 def _has_segments(kind: WorkloadKind, metadata: Metadata) -> bool:
-    """True if the levels of segments are read there: of the pods, or of the template of workers."""
+    """Return True if the part has the levels of segments: pods, or the template of workers."""
     is_cut = kind.grouping is Grouping.LEADER_WORKER_SET or kind.name == "PyTorchJob"
     return is_cut and metadata.role is Role.POD
 

@@ -53,7 +53,7 @@ def template_of(workload: Workload, part: str) -> Template | None:
 
 
 def worker_template(workload: Workload) -> Template | None:
-    """The template of workers, and of leaders that have none of their own."""
+    """Return the template of workers, and of leaders without their own."""
     return template_of(workload, "workerTemplate")
 
 
@@ -68,7 +68,7 @@ def size_of(workload: Workload) -> int:
 
 
 def leader_waits(workload: Workload) -> bool:
-    """True if workers are made only once their leader is ready."""
+    """Return True if workers are created only after their leader is ready."""
     return workload.spec.get("startupPolicy") == "LeaderReady"
 
 
@@ -224,7 +224,7 @@ def replicas_of(workload: Workload, name: str, default: int = 0) -> int:
 
 
 def waits_for_workers(workload: Workload) -> bool:
-    """True if the launcher of an MPIJob is made only once its workers are ready."""
+    """Return True if the launcher of an MPIJob is created only after its workers are ready."""
     return workload.spec.get("launcherCreationPolicy") == "WaitForWorkersReady"
 
 

@@ -375,7 +375,7 @@ def _last_pods(workload: Workload, spec: FieldPath, members: int, completions: i
 
 
 def _dropped_constraints(workload: Workload, annotations: Mapping[str, str], metadata: FieldPath) -> Iterator[Finding]:
-    """A level of a part that no topology is named for, or a topology without a level: KAI drops both in silence."""
+    """Report a level without a topology, or a topology without a level. KAI silently drops both."""
     level = _first_level(annotations)
     if level is not None and not annotations.get(TOPOLOGY):
         also = "; the workload's own topology does not apply here" if workload.owner.annotations.get(TOPOLOGY) else ""

@@ -130,7 +130,7 @@ def unscheduled_train_job(item: KubeObject, workload: Workload) -> Iterator[Find
 
 
 def _names_scheduler(item: KubeObject) -> bool:
-    """True if an override or a patch of the TrainJob may name a scheduler."""
+    """Return True if an override or patch of the TrainJob may set a scheduler."""
     parts = (item.get(("spec", "podTemplateOverrides")), item.get(("spec", "runtimePatches")))
     return any("schedulerName" in str(part) for part in parts)
 

@@ -314,7 +314,7 @@ def _name(value: Mapping[str, Value]) -> str:
 
 
 def _templates(value: Value, steps: tuple[str, ...], path: FieldPath, *, part: str = "") -> Iterator[Template]:
-    """The templates at the end of `steps`, each named by the last key or name of an entry on the way."""
+    """Yield the templates at the end of `steps`, each named by the last key or entry name on the way."""
     if not steps:
         if isinstance(value, dict) and isinstance(value.get("spec"), dict):
             metadata = mapping(value.get("metadata"))
@@ -467,7 +467,7 @@ def bounds_of(
 
 
 def _level(key: str) -> Level | None:
-    """A level by the key of its node label, or by its alias: KAI's topologies have no domains."""
+    """Return a level by the key of its node label, or by its alias, because KAI's topologies have no domains."""
     return Level("", key) if key else None
 
 

@@ -260,7 +260,7 @@ def _parents(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[F
 
 
 def _has_roots(shares: Sequence[QueueShare]) -> bool:
-    """True if the tops of the tree are among the input, so that its queues may be all that there are."""
+    """Return True if the tops of the tree are in the input, so that it may contain all queues."""
     return any(not share.parent for share in shares)
 
 

@@ -123,7 +123,7 @@ def _pods_below(gang: Gang, inner: PodSet) -> int:
 
 
 def listed_sets(gang: Gang) -> list[PodSet]:
-    """The sets of `gang` that are subgroups, in their order: inner sets without members or a count are none."""
+    """Return the sets of `gang` that are subgroups, in their order. ¶ Inner sets without members or a count are not."""
     parents = {pods.parent for pods in gang.sets}
     return [
         pods

@@ -376,7 +376,7 @@ class Search(Record):
 
     @property
     def is_constrained(self) -> bool:
-        """True if the scheduler looks at the constraint at all."""
+        """Return True if the scheduler reads the constraint."""
         return bool(self.constraint.topology)
 
 

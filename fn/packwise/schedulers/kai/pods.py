@@ -92,7 +92,7 @@ def with_objects(known: KnownObjects, by_kind: Mapping[str, Iterable[Mapping[str
 
 
 def node_amounts(quantities: Mapping[str, Value]) -> dict[str, int]:
-    """A node's amounts, as KAI counts them: GPUs of AMD are GPUs."""
+    """Return a node's amounts as KAI counts them. AMD's GPUs count as GPUs."""
     return _with_gpus(amounts(quantities))
 
 
@@ -147,7 +147,7 @@ def _with_gpus(request: Mapping[str, int]) -> dict[str, int]:
 
 
 def _with_class(spec: Mapping[str, Value], runtime: Mapping[str, Value]) -> Mapping[str, Value]:
-    """The spec as admission leaves it: with the overhead, selector and tolerations of its RuntimeClass."""
+    """Return the spec after admission, with the overhead, selector and tolerations of its RuntimeClass."""
     fixed = mapping_at(runtime, "overhead", "podFixed")
     scheduling = mapping_at(runtime, "scheduling")
     changed: dict[str, Value] = dict(spec)
@@ -213,7 +213,7 @@ def _terms(
 
 
 def _own_requirements(term: Mapping[str, Value], labels: Mapping[str, str]) -> Iterator[LabelRequirement]:
-    """The requirements that the API server adds: the pod's own values of some labels, or others than these."""
+    """Yield the requirements that the API server adds for labels of the pod: the same value, or another one."""
     for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
         for key in entries(term.get(field)):
             if isinstance(key, str) and key in labels:
@@ -243,7 +243,7 @@ def _namespaces(term: Mapping[str, Value], own: str, known: KnownObjects, notes:
 def _config_maps(
     namespace: str, spec: Mapping[str, Value], annotations: Mapping[str, str], known: KnownObjects, notes: list[str]
 ) -> Iterator[str]:
-    """KAI's text about ConfigMaps that the pod needs and that are not there."""
+    """Yield KAI's text about missing ConfigMaps that the pod needs."""
     shared = annotations.get(_SHARED_CONFIG_MAP)
     names = sorted({
         name

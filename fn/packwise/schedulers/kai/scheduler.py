@@ -113,12 +113,12 @@ def _is_suspect(node: Node) -> bool:
 
 
 def _is_grouped(node: Node) -> TypeGuard[Gang]:
-    """True if an operator or KAI itself makes a PodGroup for the node, once its PodGang is there."""
+    """Return True if an operator or KAI itself creates a PodGroup for the node after its PodGang."""
     return isinstance(node, Gang) and node.is_of_operator
 
 
 def _is_own(node: Node) -> bool:
-    """True if KAI itself makes a PodGroup of the object that owns the node's pods."""
+    """Return True if KAI itself creates a PodGroup from the owner of the node's pods."""
     return isinstance(node, Gang) and node.grouper is Grouper.OWNER
 
 

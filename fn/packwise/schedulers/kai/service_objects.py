@@ -128,7 +128,7 @@ def _origins(node: Node) -> Mapping[FieldPath, Origin]:
 
 
 def _podgroup_findings(value: Mapping[str, Value], placement: Placement, source: SchedulerInput) -> Iterator[Finding]:
-    """KAI's refusals of the PodGroup `value` of a gang, and the fields that it ignores."""
+    """Yield KAI's refusals of a gang's PodGroup `value`, and the fields that it ignores."""
     rendered = source.settings.emits(PODGROUP.name, by_default=placement.emit_by_default)
     # The cluster's own CRD checks it together with all rendered objects.
     by_crd = source.definitions.of_kind(*PODGROUP.key) is not None

@@ -230,7 +230,7 @@ def _generate(known: KnownTopology, source: str, *, recreate: bool) -> Generated
 
 
 def value_of(topology: ClusterTopology) -> dict[str, Value]:
-    """The Topology of a topology, of the same name."""
+    """Return the KAI Topology of a topology, with the same name."""
     return topology_value(topology.name, [level.key for level in topology.levels])
 
 

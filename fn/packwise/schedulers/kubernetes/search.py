@@ -140,7 +140,7 @@ class Search:
         return self._group(tree, frozenset(range(len(self._scene.classes))), (), frozenset())
 
     def _group(self, tree: Tree, allowed: frozenset[int], state: State, fixed: frozenset[str]) -> list[Outcome | None]:
-        """The outcomes of a group within the nodes of the domains of the keys that are `fixed` above it."""
+        """Return the outcomes of a group within the domains of the keys that are `fixed` above it."""
         if not tree.is_ready:
             return [None]
         if not tree.key:
@@ -332,7 +332,10 @@ def _join(before: Outcome, result: Outcome | None) -> Outcome:
 
 
 def _can_win(score: tuple[int, int], others: Sequence[Sequence[tuple[int, int] | None]], totals: Iterable[int]) -> bool:
-    """True if no other candidate need have a higher sum: pods count in hundredths of the most of any candidate."""
+    """Return True if no other candidate can have a higher sum.
+
+    Pods count in hundredths of the most of any candidate.
+    """
     pods, room = score
     for most in totals:
         if most < pods:

@@ -81,7 +81,7 @@ def _template_changes(value: Mapping[str, Value], before: Mapping[str, Value]) -
 
 
 def _mutate(template: Value, owner: Mapping[str, Value]) -> Value:
-    """A leader's template as Kueue's mutating webhook leaves it, in the order of Go's fields."""
+    """Return a leader's template after Kueue's mutating webhook, in the order of Go's fields."""
     if template is None:
         return None
     metadata = mapping(mapping(template).get("metadata"))
@@ -257,7 +257,7 @@ def _admission_problems(review: _Review) -> list[Problem]:
 
 
 def _unparsable(review: _Review) -> Problem | None:
-    """The only answer of a webhook that cannot build the pod sets first."""
+    """Return the only answer of a webhook that must build the pod sets first and cannot."""
     for each in review.sets:
         unread = unread_annotation(each.template.annotations, review.release)
         if unread is not None:
@@ -327,7 +327,7 @@ def _prebuilt(review: _Review) -> Iterator[Problem]:
 
 
 def _created_once(review: _Review) -> Iterator[Problem]:
-    """The same of a webhook that does not repeat them for updates."""
+    """Return the same checks for a webhook that does not repeat them for updates."""
     return _creation_problems(review) if review.before is None else iter(())
 
 

@@ -119,7 +119,7 @@ class ClusterQueue:
 
     @cached_property
     def is_for_topologies(self) -> bool:
-        """True if every flavor has a topology, so that every job asks for one by implication."""
+        """Return True if every flavor has a topology, so that every job implicitly requests one."""
         return all(flavor.topology is not None for flavor in self.flavors)
 
     def group_of(self, resource: str) -> ResourceGroup | None:

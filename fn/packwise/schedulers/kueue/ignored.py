@@ -67,7 +67,7 @@ _KINDS = tuple(kind for kind in WORKLOAD_KINDS.values() if kind.integration is n
 
 
 def _part(kind: WorkloadKind, metadata: Metadata) -> Part:
-    """The metadata, by their path: Kueue has no other names for them."""
+    """Return the metadata as a part, named by their path because Kueue has no other names for them."""
     return Part(kind.key, metadata.path, ".".join(metadata.path).replace(".*", "[]"))
 
 

@@ -122,7 +122,10 @@ def _replicas(job: KueueJob, release: KueueRelease, priorities: JobPriorities) -
 
 
 def _made_jobs(job: KueueJob, release: KueueRelease, priorities: JobPriorities) -> Iterator[QueuedJob]:
-    """The Workloads of the pods or the Job that an object makes: the pods of a Deployment are admitted one by one."""
+    """Yield the Workloads of the pods or the Job that an object creates.
+
+    Pods of a Deployment are admitted one by one.
+    """
     if job.kind.grouping is not Grouping.EACH_POD:
         yield _queued_job(job, name_of(job.item), job.sets, release, priorities)
         return

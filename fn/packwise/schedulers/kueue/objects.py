@@ -427,7 +427,7 @@ def _generate(known: KnownTopology, *, recreate: bool) -> Generated:
 
 
 def _topology_of_flavors(known: KnownTopologies, settings: TopologyRender) -> KnownTopology | None:
-    """The topology that the settings state, else the only one that there is."""
+    """Return the topology in the settings, or the only existing one."""
     topologies = [each for each in known.by_name.values() if each.valid]
     own = [each for each in topologies if each.item is settings.item]
     chosen = own or topologies

@@ -157,7 +157,7 @@ def _ray_cluster(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePo
 
 
 def _ray_job(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
-    """The cluster, and the pod that submits the job to it."""
+    """Return the pod sets of the cluster, and of the pod that submits the job."""
     sets = _ray_cluster(kind, value)
     if sets and value_at(value, "spec", "submissionMode") in (None, "", "K8sJobMode"):
         path = ("spec", "submitterPodTemplate")
@@ -339,7 +339,7 @@ def _is_trainer(job: Mapping[str, Value]) -> bool:
 
 
 def _with_trainer(each: KueuePodSet, item: KubeObject) -> KueuePodSet:
-    """The pod set that trains, with the TrainJob's resources instead of its own."""
+    """Return the training pod set with the TrainJob's resources instead of its own."""
     resources = item.get("spec.trainer.resourcesPerNode")
     if not isinstance(resources, dict):
         return each

@@ -215,7 +215,7 @@ def _broken_queue_rules(spec: Mapping[str, Value], cohort: str) -> Iterator[Prob
 
 
 def _quotas(spec: Mapping[str, Value]) -> Iterator[tuple[FieldPath, str, Mapping[str, Value]]]:
-    """Path, covered resource of the same place ("" for none) and fields of every quota."""
+    """Yield the path, the covered resource at the same position or "", and the fields of every quota."""
     for place, group in mappings_by_place(spec.get("resourceGroups")):
         covered = [text(each) for each in entries(group.get("coveredResources"))]
         for position, flavor in mappings_by_place(group.get("flavors")):

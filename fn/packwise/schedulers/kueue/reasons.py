@@ -123,7 +123,7 @@ class Advisor:
             )
 
     def _shortage(self, job: Job, failure: Failure) -> str:
-        """The distance of the topology from enough."""
+        """Return a sentence about the room that the topology lacks."""
         each = job.sets[failure.worker]
         levels = self._scene.topologies[failure.topology]
         nearest = failure.search.nearest
@@ -279,7 +279,7 @@ def notes_of(job: QueuedJob, answer: JobAnswer, scene: Scene, release: KueueRele
 
 
 def _list_ignored(spec: Mapping[str, Value]) -> Iterator[str]:
-    """The parts of a pod spec that kube-scheduler looks at and Kueue does not."""
+    """Yield the parts of a pod spec that kube-scheduler reads and Kueue ignores."""
     containers = [each for part in ("initContainers", "containers") for each in mappings(spec.get(part))]
     ports = [port for each in containers for port in mappings(each.get("ports"))]
     if spec.get("hostNetwork") is True or any(port.get("hostPort") for port in ports):

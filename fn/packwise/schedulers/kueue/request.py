@@ -140,7 +140,7 @@ def parse_int32(text: str) -> int | None:
 
 
 def refusal(path: FieldPath, message: str, error: OperatorError | Sentence, *, at_key: bool = False) -> Problem:
-    """The refusal of a webhook, in its own words and in packwise's."""
+    """Return the refusal of a webhook, with its own text and packwise's."""
     return Problem(path, message, error.text(), Stage.WEBHOOK, at_key=at_key)
 
 
@@ -285,7 +285,7 @@ def _layer(entry: Value) -> SliceLayer | str:
 
 
 def template_problems(template: PodTemplate, release: KueueRelease) -> list[Problem]:
-    """The refusals that every webhook shares of the annotations of one pod template, in its order."""
+    """Return the refusals of a pod template's annotations that all webhooks share, in their order."""
     annotations = template.annotations
     if not any(key.startswith(PREFIX) for key in annotations):
         return []

@@ -352,7 +352,7 @@ class _Hosts:
         ]
 
     def _nodes(self, answer: JobAnswer, job: Job) -> list[tuple[str, int, int]]:
-        """The nodes of a job's pods: the position of the pod set, and how many pods."""
+        """Return the nodes of a job's pods: the position of each pod set, and its number of pods there."""
         known = self._chosen.get(id(answer))
         if known is None:
             known = self._chosen[id(answer)] = list(self._choose(answer, job))
@@ -392,7 +392,7 @@ class _Hosts:
 
 
 def _pods_of(each: SetAnswer) -> list[int]:
-    """The numbers of pods of a set that have a place."""
+    """Return the number of admitted pods of a set, or the numbers in each of its domains."""
     return [each.admitted] if each.domains is None else [count for _, count in each.domains]
 
 
@@ -407,7 +407,7 @@ def _common_domain(paths: Sequence[Path]) -> str:
 
 
 def gpus_of(request: PodRequest) -> int:
-    """The whole GPUs that a pod asks for."""
+    """Return the whole GPUs that a pod requests."""
     return sum(amount for name, amount in request if name in _GPUS)
 
 

@@ -349,7 +349,7 @@ def _check_stop(
 
 
 def _resource_finding(job: KueueJob, each: KueuePodSet, fault: ResourceFault) -> Finding:
-    """A pod set with resources that Kueue refuses, at its container if the job has one."""
+    """Return the finding about a pod set with refused resources, at its container if the job has one."""
     path = _path_in_pod(job, each, fault.path)
     subject = "the container" if fault.path else f'the pod set "{each.name}"'
     return _finding(RESOURCES, job, path, f"{subject} {fault.cause}, and the job waits", fault.text)

@@ -158,7 +158,7 @@ def _failover(at: Subject) -> Iterator[Problem]:
 
 
 def _check_unsure_fields(at: Subject) -> Iterator[Problem]:
-    """Fields that a release drops, or has from some patch release on."""
+    """Report fields that a release drops, or has only from some patch release."""
     release = at.release
     for component in at.graph.components:
         experimental = mapping(component.value.get("experimental"))

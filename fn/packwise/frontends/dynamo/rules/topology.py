@@ -175,7 +175,7 @@ def _check_narrower(at: Subject) -> Iterator[Problem]:
 
 
 def _transfer(at: Subject) -> Iterator[Problem]:
-    """The policy of KV transfers names a topology or a label, and how strict it is."""
+    """Report a policy of KV transfers with both a topology and a label, or with a wrong weight."""
     policy = mapping(at.graph.experimental.get("kvTransferPolicy"))
     if not policy:
         return

@@ -148,7 +148,7 @@ def _nodes_of(nodes: Iterable[Node], release: str) -> tuple[Node, ...]:
 
 
 def itself(pcs: PodCliqueSet, _context: Context) -> Iterable[PodCliqueSet]:
-    """The set as its own and only part."""
+    """Return the set as its only part."""
     return (pcs,)
 
 
@@ -165,7 +165,7 @@ def groups_of(pcs: PodCliqueSet, _context: Context) -> Iterable[GroupAt]:
 
 
 def run(nodes: Iterable[Node], subject: object, context: Context) -> list[tuple[Rule, Problem]]:
-    """Every problem in the operator's order. The operator has each of its texts once, however often it would apply."""
+    """Return every problem in the operator's order. The operator prints each of its texts only once."""
     every: list[tuple[Rule, Problem]] = []
     _walk(nodes, subject, context, every)
     if not every:

@@ -81,7 +81,7 @@ class ConstraintAt(Record):
         return format_path((*self.path, *steps))
 
     def operator_field(self, revision: Revision) -> str:
-        """The path in the operator's errors: some revisions have another name for the list of scaling groups."""
+        """Return the path in the operator's errors. Some revisions have another name for the list of scaling groups."""
         if self.kind == GROUP:
             return f"spec.template.{revision.group_constraint_field}[{self.path[3]}].{_CONSTRAINT}"
         return format_path(self.path)
@@ -160,7 +160,7 @@ def unknown_domain_message(domain: str, kind: str, name: str | None, known: Iter
 
 
 def unknown_domain_text(domain: str, known: Iterable[str]) -> str:
-    """The operator's detail for such a domain."""
+    """Return the operator's detail about an unknown domain."""
     return f"topology domain '{domain}' does not exist in cluster topology [{' '.join(known)}]"
 
 
@@ -566,7 +566,7 @@ def _design_hierarchy(at: _DesignConstraints, _context: Context) -> Iterator[Pro
 
 
 def _pairs(at: _DesignConstraints) -> Iterator[tuple[ConstraintAt, ConstraintAt]]:
-    """Each constraint below another one, with that: a scaling group's is between the set's and its cliques'."""
+    """Yield each constraint with the constraint above it. ¶ A scaling group's is between the set's and its cliques'."""
     by_path = {constraint.path: constraint for constraint in at.constraints}
     whole = by_path.get((*TEMPLATE, "topologyConstraint"))
     groups = [

@@ -373,7 +373,7 @@ def _change(
 
 
 def _moves(before: TopologyConstraint, after: TopologyConstraint) -> bool:
-    """True if packDomain gave way to pack.required."""
+    """Return True if pack.required replaces packDomain."""
     return bool(before.pack_domain and not after.pack_domain and after.pack is not None and after.pack.required)
 
 
@@ -390,7 +390,7 @@ def _is_migration(before: TopologyConstraint | None, after: TopologyConstraint |
 
 
 def _is_naming(before: TopologyConstraint | None, after: TopologyConstraint | None) -> bool:
-    """True if a constraint from before they had names got one, and kept its packDomain."""
+    """Return True if a constraint without a topology name got one and kept its packDomain."""
     return (
         before is not None
         and after is not None

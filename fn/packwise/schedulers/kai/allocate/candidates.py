@@ -86,11 +86,11 @@ class Accounting:
         return self._holds[domain] if self._holds is not None else len(domain.nodes) * self._pods
 
     def fits(self, domain: Domain) -> bool:
-        """True if KAI counts the pods into the domain."""
+        """Return True if the pods fit into the domain by KAI's count."""
         return self.fits_below(domain) if domain.is_within(self.start) else self._asks_nothing
 
     def fits_below(self, domain: Domain) -> bool:
-        """True if KAI counts the pods into a domain of the start."""
+        """Return True if the pods fit into a domain of the start by KAI's count."""
         held = self._pods_that_fit(domain)
         return held >= self._pods if held is not None else self._ratio(domain.idle) <= 1
 
@@ -154,7 +154,7 @@ class Accounting:
         return levels
 
     def fitting(self, levels: Mapping[int, Sequence[Domain]], depth: int) -> list[Domain]:
-        """The domains of one of these levels that KAI counts the pods into, in their order."""
+        """Return the domains of these levels into which the pods fit by KAI's count, in their order."""
         if depth == self.start.depth:
             return [self.start] if self.fits_below(self.start) else []
         known = self._orders.fitting
@@ -174,7 +174,7 @@ class Accounting:
 
 
 def _counted_request(pod: Pod) -> CountedRequest:
-    """The request of the pod with the portions of GPUs that it shares."""
+    """Return the request of the pod with its portions of shared GPUs."""
     if pod.share is None or not portion_of(pod.share):
         return pod.request
     return (*pod.request, (GPU, portion_of(pod.share)))
@@ -198,7 +198,7 @@ def _largest(pods: Sequence[Pod]) -> CountedRequest:
 
 
 def _is_alike(pods: Sequence[Pod]) -> bool:
-    """True if each resource beyond CPU and memory is asked for by all of the pods or by none."""
+    """Return True if all of the pods or none of them request each resource beyond CPU and memory."""
     asked: dict[str, int] = {}
     for pod in pods:
         for name, _ in _counted_request(pod):
@@ -230,7 +230,7 @@ class Scores:
 
 @lru_cache(maxsize=16)
 def _scores(count: int) -> tuple[int, ...]:
-    """The scores of so many domains, in their order."""
+    """Return the scores of this many domains, in their order."""
     # Compute in floats as KAI does, because an inexact quotient of whole numbers would differ.
     return tuple(int(((index + 1) / count) * _SCORES) * _SCORE for index in range(count))
 
@@ -338,7 +338,7 @@ def _fitting(
     ordered: Mapping[int, Sequence[Domain]],
     pinned: set[Domain] | None,
 ) -> list[Domain]:
-    """The domains that the pods fit in, the finest level first."""
+    """Return the domains into which the pods fit, the finest level first."""
     fitting: list[Domain] = []
     for depth in range(levels.finest, levels.coarsest - 1, -1):
         if depth in ordered:
@@ -475,7 +475,7 @@ class _Order:
         self._bare = self.most + (bool(idle) and min(idle) == self.most > 0)
 
     def key(self, node: NodeState) -> tuple[int, int, int, int, int, int]:
-        """The place of a node in the order, by KAI's scores from the weightiest on."""
+        """Return the rank of a node by KAI's scores, the most important first."""
         score, is_bare, left, rank = self.place(node)
         shares = joins_shared_gpu(self._pod, node.node, node.shared)
         return score, -shares, -node.fits(self._pod), is_bare, left, rank
@@ -506,7 +506,7 @@ class Ranking:
         return (*self._order.place(node), node)
 
     def serves(self, pod: Pod) -> bool:
-        """True if the ranking holds for the pod too: it has the same request and rules."""
+        """Return True if the ranking also applies to the pod, because it has the same request and rules."""
         return pod.request == self._pod.request and pod.rules == self._pod.rules
 
     def update(self, changed: Sequence[NodeState]) -> None:

@@ -73,13 +73,13 @@ def summary(errors: Sequence[FitError]) -> str:
 
 
 def few_pods(domain: str, held: int, wanted: int, sub_group: str) -> FitError:
-    """A domain has room for too few pods."""
+    """Return the error of a domain with room for too few pods."""
     message = f"node-group {domain} can allocate only {held} of {wanted} required pods"
     return FitError(_NO_ROOM, (message,), _in_domain(domain, sub_group, [message]))
 
 
 def insufficient(domain: str, idle: Mapping[str, int], wanted: Mapping[str, float], sub_group: str) -> FitError:
-    """A domain has less of some resources than all pods together ask for."""
+    """Return the error of a domain that has less of some resources than all pods request together."""
     messages: list[str] = []
     details: list[str] = []
     shown = dict(_SHOWN)
@@ -116,18 +116,18 @@ def constraint_error(job: Job, sub_group: str, constraint: LevelConstraint, star
 
 
 def unschedulable(message: str) -> FitError:
-    """An error without a domain."""
+    """Return an error without a domain."""
     return FitError(_UNPLACED, (message,), message)
 
 
 def missing_queue(name: str) -> FitError:
-    """The queue of the job does not exist, or one above it does not."""
+    """Return the error of a job if its queue or a queue above it does not exist."""
     message = f"Queue '{name}' does not exist"
     return FitError("QueueDoesNotExist", (message,), message)
 
 
 def over_limit(queue: str, resource: str, limit: float, allocated: float, requested: float) -> FitError:
-    """The queue may not use as much of the resource."""
+    """Return the error of a queue that would exceed its limit of the resource."""
     word, unit = _QUEUE_WORDS[resource]
     limit_text, used, asked = [_amount_decimal(resource, each) for each in (limit, allocated, requested)]
     message = (
@@ -138,7 +138,7 @@ def over_limit(queue: str, resource: str, limit: float, allocated: float, reques
 
 
 def over_quota(queue: str, resource: str, quota: float, allocated: float, requested: float) -> FitError:
-    """The queue may not use as much of the resource for pods that cannot be preempted."""
+    """Return the error of a queue that would exceed its quota for pods that cannot be preempted."""
     unit = _QUEUE_WORDS[resource][1]
     asked_unit = {CPU: "CPU cores", MEMORY: "GB memory"}.get(resource, unit)
     quota_text, kept, asked = [_amount_decimal(resource, each) for each in (quota, allocated, requested)]

@@ -88,7 +88,7 @@ class Queues:
         return missing_queue(name) if is_missing else None
 
     def is_tried(self, name: str) -> bool:
-        """True if KAI tries the jobs of the queue: it exists, and no queue is below it."""
+        """Return True if KAI tries the jobs of the queue: it exists, and has no queue below it."""
         return self.missing(name) is None and name not in self._below
 
     def below(self, name: str) -> Sequence[str]:
@@ -170,7 +170,7 @@ def usage_of(placed: Iterable[tuple[Pod, Node]]) -> dict[str, float]:
 
 
 def _total(pods: Iterable[tuple[Pod, float]]) -> dict[str, float]:
-    """The sum of the pods' requests, with the GPUs that each counts for."""
+    """Return the sum of the pods' requests, with the GPUs that each pod counts for."""
     total: dict[str, float] = dict.fromkeys(_CHECKED, 0)
     for pod, gpus in pods:
         for name, amount in pod.request:
@@ -498,7 +498,7 @@ class Attempt:
 
 
 def _with_last(sets: Iterable[Sequence[NodeState]]) -> Iterator[tuple[Sequence[NodeState], bool]]:
-    """The sets, each with whether it is the last one."""
+    """Yield the sets, each with True for the last one."""
     remaining = iter(sets)
     following = next(remaining, None)
     while following is not None:

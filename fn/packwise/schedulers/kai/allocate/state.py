@@ -168,7 +168,7 @@ class Levels(Record):
 
 
 def levels_of(topology: KaiTopology, constraint: LevelConstraint, sub_group: str) -> Levels | Silent:
-    """The levels of the constraint in the topology, or the mistake in it."""
+    """Return the levels of the constraint in the topology, or the mistake in it."""
     depths: dict[str, int | None] = {}
     for kind, level in (("required", constraint.required), ("preferred", constraint.preferred)):
         depths[kind] = depth_of(topology, level) if level else None
@@ -296,7 +296,7 @@ class Neighbours:
         )
 
     def _values(self, terms: tuple[AffinityTerm, ...]) -> _Values:
-        """The number of pods that all of the terms select, for each of their topology keys by its value."""
+        """Return the number of pods that match all of the terms, for each topology key and value."""
         if not terms:
             return Counter()
         if terms not in self._counted:
@@ -411,7 +411,7 @@ def fitting_gpus(share: GpuPortion, node: Node, shared: Mapping[str, int], idle:
 
 
 def free_portions(node: Node, shared: Mapping[str, int]) -> float:
-    """The free part of the GPUs that pods share already, in GPUs."""
+    """Return the free part of shared GPUs, in GPUs."""
     return sum([max(0, node.gpu_memory - used) / node.gpu_memory for used in shared.values() if used > 0])
 
 
@@ -438,7 +438,7 @@ class NodeState:
             self.idle[GPU] = self.idle.get(GPU, 0) - sum(used > 0 for used in self.shared.values())
 
     def fits(self, pod: Pod) -> bool:
-        """True if the node has all that the pod asks for left, the place of the pod itself included."""
+        """Return True if the node has all amounts of the request left, including one pod."""
         idle = self.idle
         if idle.get(PODS, 0) < 1:
             return False
@@ -617,7 +617,7 @@ class ClusterState:
 
 
 def _largest(nodes: tuple[Node, ...]) -> Mapping[str, int]:
-    """The most that any node has of each resource."""
+    """Return the largest amount of each resource on any node."""
     largest: dict[str, int] = {}
     for node in nodes:
         for name, amount in node.allocatable.items():

@@ -293,7 +293,7 @@ class FlavorChoice:
         )
 
     def is_tas_only(self, queue: ClusterQueue) -> bool:
-        """True if every flavor of the queue has a topology: its pods are placed without being asked."""
+        """Return True if every flavor of the queue has a topology. Its pods are then placed without a request."""
         names = queue.flavors
         return bool(names) and all(name in self._flavors and self._flavors[name].topology for name in names)
 

@@ -163,7 +163,7 @@ def _wrong_levels(levels: Sequence[str], question: Question, key: str, slice_key
 
 
 def _inner_sizes(levels: Sequence[str], layers: Sequence[SliceLayer]) -> dict[int, int] | str:
-    """The sizes of inner slices by level: each holds from below the layer above it down to its own level."""
+    """Return the sizes of inner slices by level. Each applies from below the layer above it to its own level."""
     sizes: dict[int, int] = {}
     for above, layer in pairwise(layers):
         if layer.level not in levels or above.level not in levels:
@@ -292,7 +292,7 @@ def _single_domain(level: _Level, plan: _Plan) -> int | None:
 
 
 def _first_for_leader(level: _Level) -> int:
-    """The first domain in Kueue's order while the leader is to be placed, of a pod set with a required level."""
+    """Return the first domain in Kueue's order before the leader is placed, for a pod set with a required level."""
     domains: Sequence[int] = range(len(level.pods))
     for counts in (level.leaders, level.slices_beside):
         most = max([counts[domain] for domain in domains])
@@ -434,7 +434,7 @@ def _pod_units(level: _Level, children: range, plan: _Plan, size: int) -> tuple[
 
 
 def _message(tree: DomainTree, levels: Sequence[_Level], plan: _Plan, shortage: _Shortage, topology: str) -> str:
-    """Kueue's message about pods that do not fit, without the leaves that are excluded."""
+    """Return Kueue's message about pods that do not fit, without the excluded leaves."""
     if plan.layers:
         best = _best_domain(tree, levels[shortage.level], shortage.level)
         parts = [
@@ -468,7 +468,7 @@ def _slices_within(tree: DomainTree, levels: Sequence[_Level], depth: int, domai
 
 
 def _nearest_domain(tree: DomainTree, levels: Sequence[_Level], plan: _Plan, depth: int) -> NearestDomain | None:
-    """The domain of the searched level that has room for most."""
+    """Return the domain of the searched level that has the most room."""
     if not tree.paths[depth]:
         return None
     depth = plan.searched if tree.paths[plan.searched] else depth

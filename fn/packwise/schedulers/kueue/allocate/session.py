@@ -75,7 +75,7 @@ class JobAnswer(Record):
 
     @property
     def nearest(self) -> NearestDomain | None:
-        """The domain that comes nearest, if a topology is too small."""
+        """Return the nearest domain if a topology is too small."""
         return None if self.failure is None else self.failure.search.nearest
 
 
@@ -162,7 +162,7 @@ class Session:
         return queue
 
     def missing_objects(self, queue: ClusterQueue) -> list[str]:
-        """The ResourceFlavors and Topologies that a ClusterQueue needs and that are not known."""
+        """Return the unknown ResourceFlavors and Topologies that a ClusterQueue needs."""
         missing = [f'ResourceFlavor "{name}"' for name in queue.flavors if name not in self.scene.flavors]
         named = [self.scene.flavors[name].topology for name in queue.flavors if name in self.scene.flavors]
         missing += [f'Topology "{name}"' for name in dict.fromkeys(named) if name and name not in self.scene.topologies]
