@@ -488,7 +488,7 @@ class EventTree:
             raise self._error
 
     def _end(self, number: int) -> int:
-        """Return the number of the node behind the one at `number` and its content."""
+        """Return the number of the node after the node at `number` and its content."""
         following = self._nodes[number].next
         return len(self._nodes) if following < 0 else following
 

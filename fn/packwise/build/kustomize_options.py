@@ -140,7 +140,7 @@ def _as_yaml(value: Value) -> Value:
 
 
 def post_renderer_options(renderers: Value) -> tuple[Mapping[str, Value], ...]:
-    """Return the kustomizations that a HelmRelease's postRenderers are, in their order. Raises SourceError."""
+    """Return the kustomizations from a HelmRelease's postRenderers, in their order. Raises SourceError."""
     changes: list[Mapping[str, Value]] = []
     for each in mappings(renderers):
         kustomize = mapping(each.get("kustomize"))

@@ -360,7 +360,10 @@ def _short_job(workload: Workload, path: FieldPath, members: int, pods: int, com
 
 
 def _last_pods(workload: Workload, spec: FieldPath, members: int, completions: int | None) -> Iterator[Finding]:
-    """Report completions that leave fewer pods than the gang needs in the last round. KAI does not count pods that have ended."""
+    """Report completions that leave fewer pods than the gang needs in the last round.
+
+    KAI does not count pods that have ended.
+    """
     parallelism = count(mapping(workload.item.get(spec)), "parallelism", 1)
     if completions is None or completions <= parallelism or not parallelism:
         return
