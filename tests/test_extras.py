@@ -96,8 +96,8 @@ def test_definitions_whose_expressions_nobody_can_evaluate_are_an_error(folder: 
         "spec.versions",
     )
     assert finding["message"] == (
-        "must have the library that evaluates its rules and patterns: cel-expr-python is not installed; "
-        'add the extra "crds": pip install "packwise[crds] @ git+https://git.example.com/platform/packwise@COMMIT"'
+        "packwise cannot check the rules and patterns of this CRD: cel-expr-python is not installed; add the extra "
+        '"crds": pip install "packwise[crds] @ git+https://git.example.com/platform/packwise@COMMIT"'
     )
 
 

@@ -60,21 +60,27 @@ LIMITS: list[tuple[str, int, str]] = [
     ("a text of a finding", MAX_TEXT, "…"),
     ("known names that a message lists", MOST_LISTED, "and 900 more"),
     ("known names that are compared for the nearest", MOST_COMPARED, ""),
-    ("characters of a text times states of its CRD's pattern", MOST_STATES, "is not checked for every text: a text is"),
+    (
+        "characters of a text times states of its CRD's pattern",
+        MOST_STATES,
+        "packwise does not check this pattern for every string: a string is too long",
+    ),
     (
         "the same of all texts of an object, each as if 256 characters longer",
         MOST_STATES_OF_OBJECT,
-        "is not checked for every text: the texts of one object",
+        "packwise does not check this pattern for every string: one object has too many",
     ),
-    ("characters of a CRD's pattern", LONGEST_PATTERN, "is not checked for every text: it is longer than"),
+    ("characters of a CRD's pattern", LONGEST_PATTERN, (
+        "packwise does not check this pattern for every string: it is longer than"
+    )),
     ("characters of a CRD's rule", cel.LONGEST, "it is longer than 4000 characters"),
     ("rules of a version of a CRD", MAX_RULES, "must have at most 2000 rules"),
     ("iterations of a rule", MAX_ITERATIONS, "Iteration budget exceeded"),
-    ("MiB that a rule may take", MAX_COST >> 20, "it may ask for more than 128 MiB of memory"),
+    ("MiB that a rule may take", MAX_COST >> 20, "it may need more than 128 MiB of memory"),
     (
         "MiB that all rules may take for one object, 8 KiB for each at least",
         MAX_COST_OF_OBJECT >> 20,
-        "not all of its rules are checked for each object",
+        "packwise does not check all of its rules for every object",
     ),
     ("`optMap` and `optFlatMap` of a rule", cel.MOST_COPIES, "it calls optMap and optFlatMap more than 5 times"),
     ("characters of a template", MAX_TEMPLATE, "the template has more than 1000000 characters"),

@@ -212,13 +212,15 @@ def _earlier(index: Index, stable: Identity) -> KubeObject | None:
 
 def _clash(generated: Generated, other: KubeObject) -> Finding:
     made_from = _source(generated)
-    message = f"must not be what is rendered from {made_from} too; take it out of the input, or rename one of the two"
+    message = f"packwise also renders this object from {made_from}; remove it from the input, or rename one of the two"
     return Finding.of(CLASH, other, ("metadata", "name"), message)
 
 
 def _repeat_finding(generated: Generated, first: Generated, key: Identity) -> Finding:
     where = format_identity(key)
-    message = f"becomes {where}, and so does {_source(first)}; rename one of them, or one of their cliques or groups"
+    message = (
+        f"{_source(first)} becomes the same object, {where}; rename one of them, or one of their cliques or groups"
+    )
     return Finding.of(TWICE, generated.subject, ("metadata", "name"), message)
 
 

@@ -310,7 +310,7 @@ def key_problems(
             right = table.nearest(name)
             if right or table.is_of_closed(name):
                 near = f'; did you mean "{right}"?' if right else table.closest(name)
-                yield table.rule_of(_SPELLING), Problem(at, f"is a key that nobody is known to read{near}", at_key=True)
+                yield table.rule_of(_SPELLING), Problem(at, f"no known component reads this key{near}", at_key=True)
             continue
         misplaced = _misplacement(key, place) or ("" if is_written(key, place) else releases(key, place))
         if misplaced:
@@ -333,7 +333,7 @@ def _misplacement(key: Key, place: KeyPlace) -> str:
         return ""
     if key.successor:
         is_for_both = any(place.has_beside(form, key.successor) for form in FORMS)
-        return "" if is_for_both else f"is read by {key.reader} alone; later ones read {key.successor}"
+        return "" if is_for_both else f"only {key.reader} reads this key; later releases read {key.successor}"
     return "" if is_read_at(key, place) else _other_place(key, place)
 
 
@@ -349,15 +349,17 @@ def _other_place(key: Key, place: KeyPlace) -> str:
     if place.form == "annotations" and key.name.startswith(place.part.told_elsewhere):
         return ""
     if place.part in key.instead:
-        return f"is not read here: {key.instead[place.part]}"
+        return f"no component reads this key here: {key.instead[place.part]}"
     other = next(form for form in FORMS if form != place.form)
     if place.part in parts_of(key, other):
-        here = FORMS[place.form].partition(" ")[2]
-        return f"must be {FORMS[other]}: {key.reader} reads no {here} of that name here"
+        return f"must be {FORMS[other]} here: {key.reader} does not read {FORMS[place.form]} of this name"
     if place.part in key.only_beside:
         others = list_known(key.only_beside[place.part])
-        return f"is read here beside one of {others} alone: {key.reader} reads it as {where(key, place.part.kind)}"
-    return f"is not read here: {key.reader} reads it as {where(key, place.part.kind)}"
+        return (
+            f"{key.reader} reads this key here only together with one of {others}; set it as "
+            f"{where(key, place.part.kind)}"
+        )
+    return f"{key.reader} does not read this key here; set it as {where(key, place.part.kind)}"
 
 
 def where(key: Key, kind: tuple[str, str] | None = None) -> str:
@@ -387,7 +389,7 @@ def _wrong_value(key: Key, value: str) -> str:
     if not key.values or taken in key.values or is_placeholder(value):
         return ""
     known = [each for each in key.values if each]
-    return f'must be one of {list_known(known)}; got "{value}"{near_miss(value, known)}: {key.otherwise}'
+    return f'must be one of {list_known(known)}; got "{value}". {key.otherwise}{near_miss(value, known)}'
 
 
 # The rows of Grove, KAI and Dynamo.
@@ -421,23 +423,23 @@ _PODS = (_CLIQUE, *_COMPONENTS)
 """The parts that become the metadata of pods."""
 
 
-_FROM_PODGROUPS = Releases("Grove from v0.1.0-alpha.12-rc2 on", lambda revision: revision.podgroups_by_operator)
+_FROM_PODGROUPS = Releases("Grove since v0.1.0-alpha.12-rc2", lambda revision: revision.podgroups_by_operator)
 _POD_GROUPER = Releases(
-    "KAI's pod-grouper, which passes over workloads of Grove from v0.1.0-alpha.12-rc2 on",
+    "KAI's pod-grouper with Grove before v0.1.0-alpha.12-rc2",
     lambda revision: not revision.podgroups_by_operator,
-    "Grove makes the PodGroups, without it",
+    "Grove makes the PodGroups without it",
 )
 _AUTO = Releases(
     "Grove up to v0.1.0-alpha.8",
     lambda revision: revision.mnnvl_annotation is not None,
-    "grove.io/mnnvl-group is its successor",
+    "grove.io/mnnvl-group replaces it",
 )
 # They were introduced with the backends of schedulers.
-_GROUPS = Releases("Grove from v0.1.0-alpha.8 on", lambda revision: bool(revision.scheduler_backends))
+_GROUPS = Releases("Grove since v0.1.0-alpha.8", lambda revision: bool(revision.scheduler_backends))
 
 _GROVE, _KAI, _GROUPER, _DYNAMO = "Grove's operator", "KAI", "KAI's pod-grouper", "Dynamo's operator"
-_REFUSED_OF_GRAPHS = "of a graph Dynamo's webhook refuses others"
-_OF_A_GRAPH = {GRAPH: "of a DynamoGraphDeployment it is the annotation nvidia.com/kai-scheduler-queue"}
+_REFUSED_OF_GRAPHS = "Dynamo's webhook refuses other values in a graph"
+_OF_A_GRAPH = {GRAPH: "in a DynamoGraphDeployment, set the annotation nvidia.com/kai-scheduler-queue"}
 
 _ROWS = (
     Key(
@@ -448,7 +450,7 @@ _ROWS = (
     Key("kai.scheduler/node-pool", _KAI, labels=(*_SETS, *_PODS, _QUEUE, _PODGROUP)),
     Key(
         "kai.scheduler/preemptibility", _GROUPER, labels=(*_SETS, *_PODS, GRAPH), releases=_POD_GROUPER,
-        values=("preemptible", "non-preemptible", ""), otherwise="others are passed over, or KAI makes no PodGroup",
+        values=("preemptible", "non-preemptible", ""), otherwise="KAI ignores other values, or makes no PodGroup",
     ),
     Key("priorityClassName", _GROUPER, labels=(*_SETS, *_PODS, GRAPH), releases=_POD_GROUPER),
     Key("kai.scheduler/topology", _KAI, annotations=(*_SETS, GRAPH)),
@@ -458,7 +460,7 @@ _ROWS = (
     ],
     Key(
         "kai.scheduler/skip-podgrouper", _GROUPER, annotations=(*_SETS, *_PODS), values=("true", "false"),
-        otherwise='only "true" counts',
+        otherwise='KAI reads only "true"',
     ),
     Key("kai.scheduler/preemption-delay", _GROUPER, annotations=(*_SETS, *_PODS), releases=_POD_GROUPER),
     Key("kai.scheduler/staleness-grace-period", _GROUPER, annotations=(*_SETS, *_PODS), releases=_POD_GROUPER),
@@ -487,7 +489,7 @@ _ROWS = (
     Key("grove.io/mnnvl-group", _GROVE, annotations=(*_SETS, *_PODS, _GROUP), releases=_GROUPS),
     Key("grove.io/disable-managed-resource-protection", _GROVE, annotations=_SETS),
     Key(
-        "grove.io/topology-name", _GROVE, elsewhere="an annotation of PodGangs, which Grove's operator writes itself",
+        "grove.io/topology-name", _GROVE, elsewhere="an annotation of PodGangs, set by Grove's operator",
     ),
     Key("scheduling.grove.io/volcano-queue", _GROVE, annotations=(*_SETS, *_PODS)),
     *[
@@ -501,7 +503,7 @@ _ROWS = (
     ],
     Key(
         "nvidia.com/enable-grove", _DYNAMO, annotations=(GRAPH,), values=("true", "false"), any_case=True,
-        otherwise='only "false" opts out, a PodCliqueSet is made all the same',
+        otherwise='only "false" opts out; with other values the operator makes a PodCliqueSet',
     ),
     *[
         Key(f"nvidia.com/{name}", _DYNAMO, annotations=(GRAPH,))
@@ -509,11 +511,11 @@ _ROWS = (
     ],
     Key(
         "nvidia.com/enable-metrics", _DYNAMO, annotations=(GRAPH, *_PODS), values=("true", "false"),
-        otherwise='only "false" counts, metrics stay on',
+        otherwise='only "false" has an effect; with other values metrics stay enabled',
     ),
     Key(
         "nvidia.com/dynamo-discovery-backend", _DYNAMO, labels=_PODS, annotations=(GRAPH, *_PODS),
-        values=("kubernetes", "etcd"), otherwise='only "kubernetes" turns on discovery by Kubernetes',
+        values=("kubernetes", "etcd"), otherwise='only "kubernetes" enables discovery by Kubernetes',
     ),
     Key(
         "nvidia.com/dynamo-kube-discovery-mode", _DYNAMO, annotations=(GRAPH, *_PODS), values=("pod", "container"),
@@ -557,9 +559,9 @@ def _other_releases(key: Key, place: KeyPlace, revision: Revision | None) -> str
         return ""
     only = key.annotation_releases if place.form == "annotations" else None
     if only is not None and not only.read(revision) and not place.has_beside("labels", key.name):
-        return f"must be a label: as an annotation it is read by {only.words}, and this is {revision.name}"
+        return f"must be a label: only {only.words} reads the annotation, and this is {revision.name}"
     releases = key.releases
     if releases is None or releases.read(revision):
         return ""
     why = f": {releases.otherwise}" if releases.otherwise else ""
-    return f"is read by {releases.words}, and this is {revision.name}{why}"
+    return f"only {releases.words} reads this key, and this is {revision.name}{why}"

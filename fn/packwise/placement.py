@@ -431,10 +431,10 @@ def excess(entries: str, before: int, most: int) -> str:
     """Return the message of LIMIT for a workload. `entries` is a number with its nouns, `before` the number of
     earlier entries.
     """
-    beside = f", beside {before} of other workloads" if before else ""
+    beside = f" in addition to {before} of other workloads" if before else ""
     return (
-        f"would become {entries}{beside}; a run renders at most {most}: lower the replicas, split the input, "
-        "or raise limits.gangs of the TopologyRender"
+        f"the workload becomes {entries}{beside}, but a run renders at most {most}. Lower the replicas, split the "
+        "input, or raise limits.gangs of the TopologyRender"
     )
 
 

@@ -90,10 +90,10 @@ ENTRIES = {
         "5": ": must be a string; got 5",
         "{rule: a}": ".paths: must be given; there is none",
         "{rule: a, paths: []}": ".paths: must have at least 1 item; got 0",
-        '{rule: a, paths: ["!"]}': '.paths[0]: must be a glob as in .gitignore; got "!"',
-        '{rule: a, paths: [" "]}': '.paths[0]: must be a glob of files of at most 500 characters, as in "examples/**"; '
-        'got " "',
-        '{rule: a, paths: ["a/[b"]}': '.paths[0]: must be a glob as in .gitignore; got "a/[b"',
+        '{rule: a, paths: ["!"]}': '.paths[0]: must be a glob of .gitignore; got "!"',
+        '{rule: a, paths: [" "]}': '.paths[0]: must be a glob of at most 500 characters, such as "examples/**"; got " '
+        '"',
+        '{rule: a, paths: ["a/[b"]}': '.paths[0]: must be a glob of .gitignore; got "a/[b"',
     }.items()
 }
 

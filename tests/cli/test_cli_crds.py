@@ -115,7 +115,7 @@ def test_several_folders(call: Call, files: Path) -> None:
 
     assert (found["rule"], found["message"], found["operatorMessage"], found["file"]) == (
         "object-schema",
-        "becomes PodGang shop/web-0, which its CRD refuses: spec.queue must be set",
+        "the CRD refuses PodGang shop/web-0, which packwise renders from this: spec.queue must be set",
         "spec.queue: Required value",
         "in/web.yaml",
     )
@@ -141,8 +141,8 @@ def test_users_own_objects_of_rendered_kinds(call: Call, files: Path) -> None:
 TOPOLOGY_REFUSED = [
     (
         "in/topology.yaml",
-        "must keep a rule of its CRD: levels are immutable; KAI refuses the Topology that is made of "
-        "it; or render none: `createTopologyResources: false`, or remove Topology from `emit`",
+        "breaks a rule of its CRD: levels are immutable; KAI refuses the Topology that is made of it; or render none: "
+        "`createTopologyResources: false`, or remove Topology from `emit`",
         'spec.levels: Invalid value: "array": levels are immutable',
     )
 ]
@@ -221,7 +221,7 @@ def test_rules_about_a_change_hold_for_users_own_topologies(
         (
             rule,
             "spec.levels",
-            "must keep a rule of its CRD: levels are immutable",
+            "breaks a rule of its CRD: levels are immutable",
             'spec.levels: Invalid value: "array": levels are immutable',
         )
     ]
@@ -279,7 +279,8 @@ def test_a_rule_that_cannot_be_evaluated_is_one_warning_at_the_rule(call: Call, 
         "spec.versions[0].schema.openAPIV3Schema.properties.spec.x-kubernetes-validations[0].rule",
     )
     assert found["message"] == (
-        "is not checked: undeclared reference to 'isFormat' (in container ''); the rule: has the format x"
+        "packwise does not check this rule: undeclared reference to 'isFormat' (in container ''). The rule: has "
+        "the format x"
     )
 
 
@@ -391,6 +392,6 @@ def test_a_version_that_the_cluster_does_not_serve(call: Call, files: Path) -> N
 
     assert (found["path"], found["message"], found["operatorMessage"]) == (
         "apiVersion",
-        'must be what its CRD serves: "grove.io/v1"; got "grove.io/v1alpha1"',
+        'its CRD serves only "grove.io/v1"; got "grove.io/v1alpha1"',
         'no matches for kind "PodCliqueSet" in version "grove.io/v1alpha1"',
     )

@@ -397,8 +397,8 @@ def test_a_name_that_no_configuration_has(call: Call) -> None:
 
 
 UNNAMED = (
-    f'the release of Grove is not set; packwise assumes the newest one, "{NEWEST.name}"; add '
-    f"`revision: {NEWEST.name}`, or your cluster's release, to the `spec` of a TopologyRender [revision-unnamed]\n"
+    f'the release of Grove is not set; packwise assumes the newest one, "{NEWEST.name}". Add `revision: '
+    f"{NEWEST.name}`, or your cluster's release, to the `spec` of a TopologyRender [revision-unnamed]\n"
 )
 
 

@@ -402,8 +402,8 @@ def test_a_workflow_on_stdin_is_rendered_with_a_pool_in_a_file(call: Call) -> No
 
 
 @pytest.mark.parametrize(("text", "rule", "message"), [
-    ("a: [", "readable", "must hold a YAML document; line 1, column 5 of it: did not find expected node content (while "
-     "parsing a flow node)"),
+    ("a: [", "readable", "must be a YAML document; line 1, column 5: did not find expected node content (while "
+                         "parsing a flow node)"),
     ("workflow: {}", "osmo-document", "must be a pool config, with `pools`, or `backend` and `name`, at the top"),
 ])  # fmt: skip
 def test_a_configmap_labelled_pool_holds_a_pool(call: Call, tmp_path: Path, text: str, rule: str, message: str) -> None:

@@ -134,9 +134,9 @@ def test_everything_else_is_judged_beside_two_crds(call: Call, tmp_path: Path) -
     assert (other["rule"], other["file"]) == ("clique-min-available-max", "in/app/web.yaml")
     assert (twice["rule"], twice["file"], twice["path"]) == ("object-once", "in/crds/pcs.json", "metadata.name")
     assert twice["message"] == (
-        "must stand in the input once, or say the same; it also stands at in/config/crd/pcs.json:1:1 with another "
-        "schema, so that no PodCliqueSet is judged by either: remove one, leave it out with --exclude GLOB, or name "
-        "the cluster's with --crds"
+        "the input has two different schemas for PodCliqueSet, and packwise uses neither. The other one is at "
+        "in/config/crd/pcs.json:1:1. Remove one, exclude its file with --exclude GLOB, or pass the cluster's with "
+        "--crds"
     )
     assert ran.closing.endswith("in/topology.yaml)")
     for chosen in (("--exclude", "config/crd"), ("--crds", "in/crds")):

@@ -72,8 +72,8 @@ def test_an_assumed_release_is_told(call: Call, tmp_path: Path) -> None:
 
     assert (bare.code, named.code, named.messages) == (0, 0, "")
     assert [line for line in bare.messages.splitlines() if "[revision-unnamed]" in line] == [
-        f'warning: the release of Grove is not set; packwise assumes the newest one, "{NEWEST.name}"; add '
-        f"`revision: {NEWEST.name}`, or your cluster's release, to the `spec` of a TopologyRender [revision-unnamed]"
+        f'warning: the release of Grove is not set; packwise assumes the newest one, "{NEWEST.name}". Add `revision: '
+        f"{NEWEST.name}`, or your cluster's release, to the `spec` of a TopologyRender [revision-unnamed]"
     ]
 
 

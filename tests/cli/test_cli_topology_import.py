@@ -243,4 +243,6 @@ def test_output_of_topograph_that_cannot_be_read(tmp_path: Path, call: Call) -> 
     ran = call("topology", "import", "bad.conf")
 
     assert (ran.code, ran.stdout) == (2, "")
-    assert ran.stderr == ('error: "bad.conf": topograph\'s output must have ranges as in n[001-128,130]; got "n[1-"\n')
+    assert ran.stderr == (
+        'error: "bad.conf": topograph\'s output: must have ranges such as n[001-128,130]; got "n[1-"\n'
+    )

@@ -71,7 +71,7 @@ def test_a_key_near_a_known_one(written: str, right: str, form: str, make: Any) 
     ((rule, severity, path, message),) = of(make(**{form: {written: "x"}}))
 
     assert (rule, severity, path) == ("key-spelling", "warning", format_path(("metadata", form, written)))
-    assert message.startswith("is a key that nobody is known to read")
+    assert message.startswith("no known component reads this key")
     assert message.endswith(f'; did you mean "{right}"?')
 
 
@@ -122,19 +122,19 @@ def test_a_label_in_the_place_of_an_annotation() -> None:
     assert of(pod_clique_set(labels={"grove.io/mnnvl-group": "train"})) == [
         (
             "key-place", "warning", "metadata.labels[grove.io/mnnvl-group]",
-            "must be an annotation: Grove's operator reads no label of that name here",
+            "must be an annotation here: Grove's operator does not read a label of this name",
         )
     ]  # fmt: skip
     ((_, _, path, message),) = of(pod_clique_set({"labels": {"gpu-fraction": "0.5"}}))
     assert path == "spec.template.cliques[0].labels.gpu-fraction"
-    assert message == "must be an annotation: KAI reads no label of that name here"
+    assert message == "must be an annotation here: KAI does not read a label of this name"
 
 
 def test_an_annotation_in_the_place_of_a_label() -> None:
     ((rule, _, path, message),) = of(pod_clique_set(annotations={"kai.scheduler/preemptibility": "preemptible"}),
                                      "v0.1.0-alpha.10")  # fmt: skip
     assert (rule, path) == ("key-place", "metadata.annotations[kai.scheduler/preemptibility]")
-    assert message == "must be a label: KAI's pod-grouper reads no annotation of that name here"
+    assert message == "must be a label here: KAI's pod-grouper does not read an annotation of this name"
 
 
 def test_a_queue_as_annotation_is_read_by_grove_from_the_release_on_that_makes_podgroups() -> None:
@@ -143,7 +143,7 @@ def test_a_queue_as_annotation_is_read_by_grove_from_the_release_on_that_makes_p
     ((rule, severity, _, message),) = of(workload, "v0.1.0-alpha.10")
     assert (rule, severity) == ("key-place", "warning")
     assert message == (
-        "must be a label: as an annotation it is read by Grove from v0.1.0-alpha.12-rc2 on, and this is v0.1.0-alpha.10"
+        "must be a label: only Grove since v0.1.0-alpha.12-rc2 reads the annotation, and this is v0.1.0-alpha.10"
     )
     assert of(pod_clique_set(labels={"kai.scheduler/queue": "q"}), "v0.1.0-alpha.10") == []
     # The label beside it is read.
@@ -155,7 +155,10 @@ def test_a_queue_as_annotation_is_read_by_grove_from_the_release_on_that_makes_p
 def test_a_queue_of_a_graph(form: str) -> None:
     ((rule, _, _, message),) = of(graph(**{form: {"kai.scheduler/queue": "q"}}))
     assert rule == "key-place"
-    assert message == "is not read here: of a DynamoGraphDeployment it is the annotation nvidia.com/kai-scheduler-queue"
+    assert message == (
+        "no component reads this key here: in a DynamoGraphDeployment, set the annotation "
+        "nvidia.com/kai-scheduler-queue"
+    )
     assert of(graph({"labels": {"kai.scheduler/queue": "q"}})) == []
 
 
@@ -163,7 +166,7 @@ def test_a_queue_of_a_graph(form: str) -> None:
 def test_the_former_name_of_the_queue(form: str) -> None:
     ((rule, severity, _, message),) = of(pod_clique_set(**{form: {"runai/queue": "q"}}))
     assert (rule, severity) == ("key-place", "warning")
-    assert message == "is read by KAI before v0.6 alone; later ones read kai.scheduler/queue"
+    assert message == "only KAI before v0.6 reads this key; later releases read kai.scheduler/queue"
     # For both.
     assert of(pod_clique_set(labels={"runai/queue": "q", "kai.scheduler/queue": "q"})) == []
 
@@ -171,11 +174,13 @@ def test_the_former_name_of_the_queue(form: str) -> None:
 def test_keys_of_dynamo_are_read_of_the_graph_alone() -> None:
     ((rule, _, path, message),) = of(graph({"annotations": {"nvidia.com/enable-grove": "false"}}))
     assert (rule, path) == ("key-place", "spec.annotations[nvidia.com/enable-grove]")
-    assert message == "is not read here: Dynamo's operator reads it as an annotation of a DynamoGraphDeployment"
+    assert message == (
+        "Dynamo's operator does not read this key here; set it as an annotation of a DynamoGraphDeployment"
+    )
     ((_, _, _, message),) = of(pod_clique_set(annotations={"nvidia.com/kai-scheduler-queue": "q"}))
-    assert message.startswith("is not read here: ")
+    assert message.startswith("Dynamo's operator does not read this key here; ")
     ((_, _, _, message),) = of(graph(labels={"nvidia.com/enable-grove": "false"}))
-    assert message == "must be an annotation: Dynamo's operator reads no label of that name here"
+    assert message == "must be an annotation here: Dynamo's operator does not read a label of this name"
 
 
 def test_mnnvl_by_release() -> None:
@@ -184,12 +189,12 @@ def test_mnnvl_by_release() -> None:
     ((rule, _, _, message),) = of(auto, "v0.1.0-alpha.9")
     assert rule == "key-place"
     assert message == (
-        "is read by Grove up to v0.1.0-alpha.8, and this is v0.1.0-alpha.9: grove.io/mnnvl-group is its successor"
+        "only Grove up to v0.1.0-alpha.8 reads this key, and this is v0.1.0-alpha.9: grove.io/mnnvl-group replaces it"
     )
     group = pod_clique_set(annotations={"grove.io/mnnvl-group": "a"})
     assert of(group, "v0.1.0-alpha.8") == []
     ((_, _, _, message),) = of(group, "grep-244")
-    assert message.startswith("is read by Grove from v0.1.0-alpha.8 on, and this is grep-244")
+    assert message.startswith("only Grove since v0.1.0-alpha.8 reads this key, and this is grep-244")
 
 
 def test_what_only_the_pod_grouper_reads() -> None:
@@ -198,8 +203,8 @@ def test_what_only_the_pod_grouper_reads() -> None:
     ((rule, _, _, message),) = of(workload)
     assert rule == "key-place"
     assert message == (
-        "is read by KAI's pod-grouper, which passes over workloads of Grove from v0.1.0-alpha.12-rc2 on, and this is "
-        f"{NEWEST.name}: Grove makes the PodGroups, without it"
+        "only KAI's pod-grouper with Grove before v0.1.0-alpha.12-rc2 reads this key, and "
+        f"this is {NEWEST.name}: Grove makes the PodGroups without it"
     )
 
 
@@ -208,7 +213,7 @@ def test_a_value_that_is_ignored(value: str) -> None:
     ((rule, severity, path, message),) = of(graph(annotations={"nvidia.com/enable-grove": value}))
     assert (rule, severity, path) == ("key-value", "warning", "metadata.annotations[nvidia.com/enable-grove]")
     assert message.startswith(f'must be one of "true", "false"; got "{value}"')
-    assert "a PodCliqueSet is made all the same" in message
+    assert "with other values the operator makes a PodCliqueSet" in message
 
 
 @pytest.mark.parametrize("value", ["true", "false", "False", "TRUE", "${GROVE}", "{{ .Values.grove }}"])
@@ -220,8 +225,8 @@ def test_values_that_are_refused() -> None:
     ((rule, severity, _, message),) = of(graph(annotations={"nvidia.com/dynamo-kube-discovery-mode": "pods"}))
     assert (rule, severity) == ("key-refused", "error")
     assert message == (
-        'must be one of "pod", "container"; got "pods"; did you mean "pod"?'
-        ": of a graph Dynamo's webhook refuses others"
+        'must be one of "pod", "container"; got "pods". Dynamo\'s webhook refuses other values in a graph; '
+        'did you mean "pod"?'
     )
     assert of(graph(annotations={"nvidia.com/vllm-distributed-executor-backend": "MP"})) == []
     ((_, severity, _, _),) = of(graph(annotations={"nvidia.com/vllm-distributed-executor-backend": "mpi"}))

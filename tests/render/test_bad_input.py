@@ -193,9 +193,9 @@ ANSWERED: list[tuple[str, str, str, str]] = [
         "as many replicas as a field can hold",
         "replicas: 1000000",
         "replicas: 2147483647",
-        f"10:15: {SUBJECT} spec.replicas: would become 4294967294 PodGangs and entries of their podgroups; a run "
-        "renders at most 200000: lower the replicas, split the input, or raise limits.gangs of the TopologyRender "
-        "[gang-limit]",
+        f"10:15: {SUBJECT} spec.replicas: the workload becomes 4294967294 PodGangs and entries of their podgroups, "
+        "but a run renders at most 200000. Lower the replicas, split the input, or raise limits.gangs of the "
+        "TopologyRender [gang-limit]",
     ),
     (
         "more replicas than a field can hold",
@@ -207,7 +207,7 @@ ANSWERED: list[tuple[str, str, str, str]] = [
         "an annotation of 1 MiB",
         "  name: a\n",
         f"  name: a\n  annotations: {{a: {'x' * MIB}}}\n",
-        f"8:18: {SUBJECT} metadata.annotations: keys and values must not be more than 262144 bytes together; got "
+        f"8:18: {SUBJECT} metadata.annotations: keys and values must be at most 262144 bytes long together; got "
         "1048577 [metadata-annotations]",
     ),
 ]

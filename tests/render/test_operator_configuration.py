@@ -56,27 +56,29 @@ REFUSED: list[tuple[str, str, list[tuple[str, str, str | None]]]] = [
          'leaderElection.leaseDuration: Invalid value: "10s": LeaseDuration must be greater than RenewDeadline'),
     ]),
     ("operator-leader-election", "leaderElection: {enabled: true, retryPeriod: 9s, resourceLock: configmaps}\n", [
-        ("leaderElection.resourceLock", 'must be "leases"; got "configmaps"',
+        ("leaderElection.resourceLock", 'the operator supports only "leases"; got "configmaps"',
          "configmaps lock is removed, migrate to leases"),
         ("leaderElection.renewDeadline", 'must be greater than 1.2 times retryPeriod, "9s"; got "10s"',
          "renewDeadline must be greater than retryPeriod*JitterFactor"),
     ]),
     ("operator-leader-election", "leaderElection: {enabled: true, resourceLock: lease}\n", [
-        ("leaderElection.resourceLock", 'must be "leases"; got "lease"', "Invalid lock-type lease"),
+        ("leaderElection.resourceLock", 'the operator supports only "leases"; got "lease"', "Invalid lock-type lease"),
     ]),
     ("operator-client", "runtimeClientConnection: {burst: -5}\n", [
-        ("runtimeClientConnection.burst", 'must not be negative; got "-5"',
+        ("runtimeClientConnection.burst", 'must be at least 0; got "-5"',
          "clientConnection.burst: Invalid value: -5: must be non-negative"),
     ]),
     ("operator-server", "server: {webhooks: {port: 99999, certProvisionMode: manuel}, healthProbes: {port: -3}, "
                         "metrics: {port: 70000}}\n", [
-        ("server.healthProbes.port", 'must be a port, 1 to 65535; got "-3"',
+        ("server.healthProbes.port", 'must be a port from 1 to 65535; got "-3"',
          "error listening on :-3: listen tcp: address -3: invalid port"),
         ("server.webhooks.certProvisionMode",
          'must be one of "auto", "manual"; got "manuel"; did you mean "manual"?',
          'unsupported cert provision mode: "manuel"'),
-        ("server.webhooks.port", 'must be a port, 1 to 65535; got "99999"', "listen tcp: address 99999: invalid port"),
-        ("server.metrics.port", 'must be a port, 1 to 65535; got "70000"',
+        ("server.webhooks.port", (
+            'must be a port from 1 to 65535; got "99999"'
+        ), "listen tcp: address 99999: invalid port"),
+        ("server.metrics.port", 'must be a port from 1 to 65535; got "70000"',
          "failed to start metrics server: failed to create listener: listen tcp: address 70000: invalid port"),
     ]),
     ("operator-decode", "logLevel: 3\nserver: {webhooks: {port: x}}\nleaderElection: {enabled: 5}\n", [
@@ -193,28 +195,26 @@ UNKNOWN = [
         "topologyAwareSheduling: {enabled: true}\n",
         "topologyAwareSheduling",
         "error",
-        'the operator takes no notice of it: "topologyAwareSheduling" is no field of an OperatorConfiguration; '
-        'did you mean "topologyAwareScheduling"?',
+        'the operator ignores the unknown field "topologyAwareSheduling" of an OperatorConfiguration; did you mean '
+        '"topologyAwareScheduling"?',
     ),
     (
         "loglevel: debug\n",
         "loglevel",
         "error",
-        'the operator takes no notice of it: "loglevel" is no field of an OperatorConfiguration; '
-        'did you mean "logLevel"?',
+        'the operator ignores the unknown field "loglevel" of an OperatorConfiguration; did you mean "logLevel"?',
     ),
     (
         "leaderElection: {leaseDurations: 5s}\n",
         "leaderElection.leaseDurations",
         "error",
-        'the operator takes no notice of it: "leaseDurations" is no field of "leaderElection"; '
-        'did you mean "leaseDuration"?',
+        'the operator ignores the unknown field "leaseDurations" of "leaderElection"; did you mean "leaseDuration"?',
     ),
     (
         "network: {mtu: 9000}\n",
         "network.mtu",
         "warning",
-        'the operator takes no notice of it: "mtu" is no field of "network"; known: "autoMNNVLEnabled"',
+        'the operator ignores the unknown field "mtu" of "network"; known: "autoMNNVLEnabled"',
     ),
 ]
 

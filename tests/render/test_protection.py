@@ -53,12 +53,12 @@ RENDERED = OWN.replace("example.com/rack-before", "example.com/rack")
 LOCKED = (
     "clustertopology-locked",
     "now.yaml:4:16",
-    "must stay as they are while pods are scheduled by them: PodCliqueSet team-a/a names it; scale to 0 first",
+    "cannot change while pods are scheduled by these levels: PodCliqueSet team-a/a names it; scale to 0 first",
 )
 IN_USE = (
     "clustertopology-in-use",
     "before.yaml:3:18",
-    "must not be deleted: PodCliqueSet team-a/a names it; let them name another one first",
+    "cannot be deleted: PodCliqueSet team-a/a names it; name another topology there first",
 )
 
 

@@ -68,9 +68,8 @@ spec:
   - nodeLabel: network.topology.nvidia.com/leaf # switch
 """
 MESSAGE = (
-    '"network.topology.nvidia.com/leaf" is a label that topograph writes as "fabric.topograph.run/tier-0" since its '
-    "version 1.0: nodes that lost the old one are placed by no level; look whether your nodes carry the new one, and "
-    "write that here"
+    'topograph 1.0 renamed the label "network.topology.nvidia.com/leaf" to "fabric.topograph.run/tier-0". Levels with '
+    "the old name place no nodes that lack it. Check the labels of your nodes, and use the new name"
 )
 
 

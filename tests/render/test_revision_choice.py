@@ -64,16 +64,16 @@ def test_a_name_that_no_revision_has(name: str, message: str) -> None:
 
 def test_each_revision_has_its_own_key_of_the_topology_section() -> None:
     assert lines(rendered(named("design-1")).results) == [
-        'error: TopologyRender topology spec.topologyAwareScheduling: must be "topology" for revision "design-1"; got '
-        '"topologyAwareScheduling" [revision]'
+        'error: TopologyRender topology spec.topologyAwareScheduling: revision "design-1" reads "topology", not '
+        '"topologyAwareScheduling"; rename the section [revision]'
     ]
 
 
 def test_a_release_that_is_newer_than_all_that_are_known_is_refused() -> None:
     assert lines(rendered(named("v99.0.0"), WORKLOAD).results)[0] == (
-        f'error: TopologyRender topology spec.revision: must not be newer than "{NEWEST.name}", the newest release of '
-        'Grove that packwise knows; got "v99.0.0"; take a newer packwise, or set `newerRevision: Warn` to have '
-        "it taken for that one [revision]"
+        f'error: TopologyRender topology spec.revision: "v99.0.0" is newer than "{NEWEST.name}", the newest release '
+        "of Grove that packwise knows. Upgrade packwise, or set `newerRevision: Warn` to use the rules of the newest "
+        "known release [revision]"
     )
 
 
@@ -82,8 +82,8 @@ def test_a_newer_release_is_taken_for_the_newest_known_one_where_that_is_allowed
     known = rendered(named(NEWEST.name, "  newerRevision: Warn\n"))
 
     assert lines(newer.results)[0] == (
-        f'warning: TopologyRender topology spec.revision: is newer than "{NEWEST.name}", the newest release of '
-        "Grove that packwise knows: it is taken for that one [revision-newer]"
+        "warning: TopologyRender topology spec.revision: packwise does not know this release and uses "
+        f'"{NEWEST.name}", the newest release of Grove that packwise knows [revision-newer]'
     )
     assert newer.selection is not None
     assert known.selection is not None
@@ -92,13 +92,13 @@ def test_a_newer_release_is_taken_for_the_newest_known_one_where_that_is_allowed
 
 DESIGN_ASSUMED = (
     "warning: TopologyRender topology spec: the release of Grove is not set; packwise assumes the design "
-    '"grep-244-multi" by the key {}, but releases have it too; add '
+    '"grep-244-multi" by the key {}, but releases have it too. Add '
     "`revision: v0.1.0-alpha.8`, or your cluster's release, to the `spec` of the TopologyRender [revision-unnamed]"
 )
 CONSTRAINT = "    topologyConstraint: {packDomain: rack}\n"
 STRATEGY = "  updateStrategy: {type: Coherent}\n"
 ROLLING = "      rollingUpdate: {maxUnavailable: 1}\n"
-ASSUMED = 'and nothing names a release, so that "grep-244-multi" was assumed'
+ASSUMED = 'packwise assumed "grep-244-multi" because the release is not set'
 SET = "set `revision` in a TopologyRender to the release that your cluster runs"
 
 
@@ -120,8 +120,8 @@ def workload(constraint: str = "{packDomain: rack}", *, strategy: str = "", roll
 )
 def test_the_api_of_a_later_release_is_one_error(text: str, path: str, release: int) -> None:
     assert lines(rendered(CONFIG, text).results) == [
-        f"error: PodCliqueSet shop/web {path}: is of the API of v0.1.0-alpha.{release} or later, {ASSUMED}; {SET} "
-        "[revision-contradicted]"
+        f"error: PodCliqueSet shop/web {path}: only v0.1.0-alpha.{release} and later releases have this "
+        f"field, but {ASSUMED}; {SET} [revision-contradicted]"
     ]
 
 
@@ -215,8 +215,9 @@ def test_a_release_that_is_deployed_is_offered(text: str, where: str) -> None:
     found = rendered(CONFIG, WORKLOAD, text)
 
     assert lines(found.results) == [
-        f"warning: {where}: deploys Grove v0.1.0-alpha.13, {ASSUMED}; set `revision: v0.1.0-alpha.13` in a "
-        "TopologyRender if this is your cluster's [revision-unnamed]"
+        f"warning: {where}: the release of Grove is not set: packwise assumed "
+        '"grep-244-multi", but this deploys Grove v0.1.0-alpha.13. If this is your cluster\'s, set '
+        "`revision: v0.1.0-alpha.13` in a TopologyRender [revision-unnamed]"
     ]
     assert found.generated
 
@@ -238,9 +239,9 @@ def test_an_error_names_the_release_that_is_deployed() -> None:
     results = rendered(CONFIG, workload("{pack: {required: rack}}"), DEPLOYMENT).results
 
     assert lines(results) == [
-        "error: PodCliqueSet shop/web spec.template.topologyConstraint.pack: is of the API of v0.1.0-alpha.10 or "
-        f"later, {ASSUMED}; set `revision: v0.1.0-alpha.13` in a TopologyRender, which <stdin>:1:1 Deployment "
-        "grove-operator deploys [revision-contradicted]"
+        "error: PodCliqueSet shop/web spec.template.topologyConstraint.pack: only v0.1.0-alpha.10 and later "
+        f"releases have this field, but {ASSUMED}; set `revision: v0.1.0-alpha.13` in a TopologyRender, the release "
+        "that <stdin>:1:1 Deployment grove-operator deploys [revision-contradicted]"
     ]
 
 
@@ -259,7 +260,10 @@ def test_a_podgangmap_tells_that_podgangs_are_made_of_it() -> None:
     text = "apiVersion: grove.io/v1alpha1\nkind: PodGangMap\nmetadata: {name: web-0, namespace: shop}\n"
 
     assert lines(rendered(CONFIG, WORKLOAD, text).results) == [
-        f"warning: PodGangMap shop/web-0 kind: is of v0.1.0-alpha.12 or later, {ASSUMED}; {SET} [revision-unnamed]"
+        (
+            "warning: PodGangMap shop/web-0 kind: only v0.1.0-alpha.12 and later releases have this kind, but "
+            f"{ASSUMED}; {SET} [revision-unnamed]"
+        )
     ]
 
 
@@ -272,7 +276,7 @@ def test_a_binding_chooses_upstream_which_later_fields_contradict() -> None:
     found = rendered(binding, text.replace("name: web # short", "name: web\n  labels: {kai.scheduler/queue: q}"))
 
     assert [result.tags["rule"] for result in found.results] == ["binding-reference", "revision-contradicted"]
-    assert 'so that "upstream" was assumed' in found.results[1].message
+    assert 'packwise assumed "upstream"' in found.results[1].message
     assert found.selection is not None
     assert found.selection.chosen_by == "a ClusterTopologyBinding in the input"
 
@@ -331,7 +335,7 @@ def test_the_rules_of_a_later_crd_are_not_held_against_what_the_assumed_release_
 
 
 GUESSED = (
-    f'warning: {{}}: the release of Grove is not set; packwise assumes the newest one, "{NEWEST.name}"; add '
+    f'warning: {{}}: the release of Grove is not set; packwise assumes the newest one, "{NEWEST.name}". Add '
     f"`revision: {NEWEST.name}`, or your cluster's release, to the `spec` of {{}} [revision-unnamed]"
 )
 EMPTY = CONFIG.partition("  topologyAwareScheduling:")[0] + "  emit: [PodGang]\n"
@@ -454,8 +458,8 @@ def test_where_nothing_shows_a_release_the_newest_is_assumed_and_one_warning_say
 
 
 def test_without_a_configuration_the_warning_names_what_to_write_for_any_workload() -> None:
-    assert [line.partition(f'"{NEWEST.name}"; ')[2] for line in of_the_release(FREE)] == [
-        f"add `revision: {NEWEST.name}`, or your cluster's release, to the `spec` of a TopologyRender "
+    assert [line.partition(f'"{NEWEST.name}". ')[2] for line in of_the_release(FREE)] == [
+        f"Add `revision: {NEWEST.name}`, or your cluster's release, to the `spec` of a TopologyRender "
         "[revision-unnamed]"
     ]
 
@@ -489,7 +493,7 @@ def test_a_release_that_is_deployed_is_offered_in_the_place_of_the_newest() -> N
     (line,) = of_the_release(FREE, DEPLOYMENT)
 
     assert "deploys Grove v0.1.0-alpha.13" in line
-    assert f'so that "{NEWEST.name}" was assumed' in line
+    assert f'packwise assumed "{NEWEST.name}"' in line
 
 
 def test_a_domain_in_the_designs_field_shows_the_design() -> None:

@@ -191,7 +191,7 @@ TEXTS: list[tuple[str, Any, str]] = [
     ("spec.rules.error", [{"rule": "a", "paths": []}],
         "must have at least 1 item; got 0"),
     ("spec.rules.error", [{"rule": "a", "paths": [" "]}],
-        'must be a glob of files of at most 500 characters, as in "examples/**"; got " "'),
+        'must be a glob of at most 500 characters, such as "examples/**"; got " "'),
     ("spec.rules.error", [3], "must be a string; got 3"),
     ("spec.revision", "grep-245", 'must be one of "design-1", "design-2", "grep-244", "grep-244-multi", "upstream"; '
         'got "grep-245"'),

@@ -203,9 +203,9 @@ def test_workloads_that_are_too_much_together_are_refused_before_any_is_built(pa
 
     assert got == 1
     assert stderr.splitlines()[1:] == [
-        f"error: <stdin>:{line}:15: PodCliqueSet shop/w{number} spec.replicas: would become 200000 PodGangs and "
-        "entries of their podgroups, beside 200000 of other workloads; a run renders at most 200000: lower the "
-        "replicas, split the input, or raise limits.gangs of the TopologyRender [gang-limit]"
+        f"error: <stdin>:{line}:15: PodCliqueSet shop/w{number} spec.replicas: the workload becomes 200000 PodGangs "
+        "and entries of their podgroups in addition to 200000 of other workloads, but a run renders at most 200000. "
+        "Lower the replicas, split the input, or raise limits.gangs of the TopologyRender [gang-limit]"
         for number, line in ((1, 18), (2, 28), (3, 38), (4, 48))
     ]
 

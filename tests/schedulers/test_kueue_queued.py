@@ -278,7 +278,7 @@ UNSEEN: list[tuple[str, str, str]] = [
         "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: train}\n"
         "spec: {annotations: {kueue.x-k8s.io/podset-required-topology: example.com/rack}}\n",
         "kueue-key",
-        "is not read here: Kueue reads it as an annotation of the pod templates of the runtime",
+        "Kueue does not read this key here; set it as an annotation of the pod templates of the runtime",
     ),
 ]
 

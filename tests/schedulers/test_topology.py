@@ -22,12 +22,12 @@ LOWEST = "spec.levels: Invalid value: the kubernetes.io/hostname label can only 
 REFUSED: list[tuple[list[str], list[tuple[str, str, str]]]] = [
     ([], [(
         "spec.levels",
-        "must hold at least one level; got none",
+        "must have at least one level; got none",
         "spec.levels: Invalid value: 0: spec.levels in body should have at least 1 items",
     )]),
     ([*MANY, "example.com/one-more"], [(
         "spec.levels",
-        "must hold at most 16 levels; got 17",
+        "must have at most 16 levels; got 17",
         "spec.levels: Too many: 17: must have at most 16 items",
     )]),
     (["a", ""], [(

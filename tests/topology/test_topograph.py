@@ -165,7 +165,7 @@ def test_lists_of_names(text: str, names: list[str]) -> None:
 
 @pytest.mark.parametrize("text", ["a[", "a]", "a[1", "a[[1]]", "a[[1]", "a[]", "a[1-]", "a[-1]", "a[1;2]", "a[1-2-3]"])
 def test_a_list_that_cannot_be_read(text: str) -> None:
-    with pytest.raises(SlurmError, match=r"must have ranges as in n\[001-128,130\]"):
+    with pytest.raises(SlurmError, match=r"must have ranges such as n\[001-128,130\]"):
         names_of(text)
 
 
@@ -187,10 +187,10 @@ def test_any_list_is_names_or_an_error(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("SwitchName=a Nodes=n\nSwitchName=b Nodes=n", 'must have "n" in one place; got "a" and "b"'),
+        ("SwitchName=a Nodes=n\nSwitchName=b Nodes=n", '"n" is below two switches, "a" and "b"'),
         (
             "SwitchName=a Switches=b\nSwitchName=b Switches=a\nSwitchName=a Nodes=n",
-            'must be a tree of switches; "a" is below itself',
+            'must be a tree of switches, but "a" is below itself',
         ),
         (
             "".join([f"SwitchName=s{n} Switches=s{n + 1}\n" for n in range(16)]) + "SwitchName=s16 Nodes=n",
@@ -222,19 +222,19 @@ def test_what_is_a_topology_conf(text: str, is_it: bool) -> None:
 BROKEN: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "an instance without an id": (
         lambda: {"instances": [{"id": "a"}, {"network_layers": []}]},
-        "topograph's output must have an id, network_layers and labels in instances[1]",
+        "instances[1] of topograph's output must have id, network_layers and labels",
     ),
     "layers that are no list": (
         lambda: {"instances": [{"id": "a", "network_layers": "leaf"}]},
-        "topograph's output must have an id, network_layers and labels in instances[0]",
+        "instances[0] of topograph's output must have id, network_layers and labels",
     ),
     "a list of names": (
         lambda: conf("BlockName=b Nodes=n[1"),
-        'topograph\'s output must have ranges as in n[001-128,130]; got "n[1"',
+        'topograph\'s output: must have ranges such as n[001-128,130]; got "n[1"',
     ),
     "text that is no YAML": (
         lambda: conf("a: [", **{"topograph.run/engine": "slinky"}),
-        "topograph's output must be YAML, or a topology.conf; 1:5: ",
+        "topograph's output must be YAML or a topology.conf; 1:5: ",
     ),
 }
 
@@ -253,6 +253,5 @@ def test_output_about_other_nodes_than_the_clusters() -> None:
         with_topology([GRAPH, node("a")])
 
     assert str(raised.value) == (
-        'topograph\'s output must name nodes of the cluster; got "i-1", which is the name, topograph.run/instance and '
-        "providerID of none"
+        'topograph\'s output names the node "i-1", but no node has this name, topograph.run/instance or providerID'
     )

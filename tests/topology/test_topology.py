@@ -175,14 +175,14 @@ SHAPES = [
     ("{levels: {}}", [("spec.levels", "must be a list; got a mapping",
                        'spec.levels: Invalid value: "object": spec.levels in body must be of type array: "object"',
                        "schema")]),
-    ("{levels: []}", [("spec.levels", "must hold at least one level; got none",
+    ("{levels: []}", [("spec.levels", "must have at least one level; got none",
                        "spec.levels: Invalid value: 0: spec.levels in body should have at least 1 items", "schema")]),
     ("{levels: [true, {domain: rack, key: 1.5, domains: 1}]}", [
         ("spec.levels[0]", "must be a mapping; got true",
          'spec.levels[0]: Invalid value: "boolean": spec.levels[0] in body must be of type object: "boolean"',
          "schema"),
         ("spec.levels[1].domains",
-         'must be a field of a level; got "domains"; known: "domain", "key"; did you mean "domain"?', None, "-"),
+         'unknown field "domains" of a level; known: "domain", "key"; did you mean "domain"?', None, "-"),
         ("spec.levels[1].key", "must be a string; got 1.5",
          'spec.levels[1].key: Invalid value: "number": spec.levels[1].key in body must be of type string: "number"',
          "schema"),
@@ -206,17 +206,17 @@ def test_domains_and_keys_of_clustertopologies() -> None:
          '"rack"?',
          'spec.levels[0].domain: Unsupported value: "rak": supported values: "region", "zone", "datacenter", "block", '
          '"rack", "host", "numa"', "schema"),
-        ("spec.levels[3].domain", 'must be unique among the levels; "rack" also stands at levels[1]',
+        ("spec.levels[3].domain", 'two levels have the same value, "rack" (first at levels[1])',
          'spec.levels: Invalid value: "array": domain must be unique across all levels', "schema"),
-        ("spec.levels[1].key", 'must be unique among the levels; "a" also stands at levels[0]',
+        ("spec.levels[1].key", 'two levels have the same value, "a" (first at levels[0])',
          'spec.levels: Invalid value: "array": key must be unique across all levels', "schema"),
-        ("spec.levels[2].key", 'must be unique among the levels; "a" also stands at levels[0]', None, "schema"),
+        ("spec.levels[2].key", 'two levels have the same value, "a" (first at levels[0])', None, "schema"),
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("count", "expected"), [
     (8, []),
-    (9, [("spec.levels", "must hold at most 8 levels; got 9", "spec.levels: Too many: 9: must have at most 8 items",
+    (9, [("spec.levels", "must have at most 8 levels; got 9", "spec.levels: Too many: 9: must have at most 8 items",
           "schema")]),
 ])  # fmt: skip
 def test_how_many_levels_there_may_be(count: int, expected: list[Any]) -> None:
@@ -234,8 +234,7 @@ def test_levels_that_are_broader_than_the_one_before() -> None:
     assert (finding.rule, format_path(finding.path), finding.message) == (
         "clustertopology-order",
         "spec.levels[1].domain",
-        'must come after broader levels only; "rack" is broader than "host" before it; list them as "rack", "rack", '
-        '"host"',
+        '"rack" is broader than "host" and must come before it; list the levels as "rack", "rack", "host"',
     )
 
 
@@ -253,20 +252,20 @@ def test_what_the_webhook_has_against_a_binding() -> None:
 
     assert [rule.name for rule, _ in found] == ["binding-unique"] * 3 + ["binding-scheduler"] * 3
     assert told([problem for _, problem in found]) == [
-        ("spec.levels[1].key", 'must be unique among the levels; "a" also stands at levels[0]',
+        ("spec.levels[1].key", 'two levels have the same value, "a" (first at levels[0])',
          'spec.levels[1].key: Duplicate value: "a"', "webhook"),
-        ("spec.levels[2].domain", 'must be unique among the levels; "rack" also stands at levels[0]',
+        ("spec.levels[2].domain", 'two levels have the same value, "rack" (first at levels[0])',
          'spec.levels[2].domain: Duplicate value: "rack"', "webhook"),
-        ("spec.levels[4].key", 'must be unique among the levels; "a" also stands at levels[0]',
+        ("spec.levels[4].key", 'two levels have the same value, "a" (first at levels[0])',
          'spec.levels[4].key: Duplicate value: "a"', "webhook"),
         ("spec.schedulerTopologyBindings[3].schedulerName", 'duplicate reference to "kai-scheduler"',
          'spec.schedulerTopologyReferences[3].schedulerName: Duplicate value: "kai-scheduler"', "webhook"),
         ("spec.schedulerTopologyBindings[4].schedulerName",
-         'must be a scheduler that has topologies; got "default-scheduler"; remove the entry',
+         'the scheduler "default-scheduler" does not support topologies; remove the entry',
          'spec.schedulerTopologyReferences[4].schedulerName: Invalid value: "default-scheduler": scheduler backend '
          "does not implement topology-aware scheduling", "webhook"),
         ("spec.schedulerTopologyBindings[5].schedulerName",
-         'must be a scheduler that Grove is configured for, "kai-scheduler", "default-scheduler"; got "volcano"',
+         'Grove is not configured for the scheduler "volcano"; known: "kai-scheduler", "default-scheduler"',
          'spec.schedulerTopologyReferences[5].schedulerName: Invalid value: "volcano": scheduler backend is not '
          "enabled in Grove", "webhook"),
     ]  # fmt: skip

@@ -42,6 +42,6 @@ def test_a_crd_with_rules_needs_the_library_that_evaluates_them(monkeypatch: pyt
             "crd-rule",
             Severity.ERROR,
             ("spec", "versions"),
-            f"must have the library that evaluates its rules and patterns: {absent.advice}",
+            f"packwise cannot check the rules and patterns of this CRD: {absent.advice}",
         )
     ]

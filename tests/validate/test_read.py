@@ -38,7 +38,9 @@ WRONG: list[tuple[Any, tuple[str | int, ...], str]] = [
     ({"x-kubernetes-validations": ["self"]}, ("x-kubernetes-validations", 0), 'must be a mapping; got "self"'),
     ({"x-kubernetes-validations": [{"rule": "true", "fieldPath": "a"}]}, ("x-kubernetes-validations", 0, "fieldPath"),
      'must be a path such as .spec.replicas; got "a"'),
-    ({"$ref": "#/definitions/a"}, ("$ref",), "must not be used: the schema of a CRD stands in one piece"),
+    ({"$ref": "#/definitions/a"}, ("$ref",), (
+        "must not be used: the schema of a CRD must be complete, without references"
+    )),
 ]  # fmt: skip
 
 
@@ -86,7 +88,7 @@ def test_versions_that_are_not_served_mean_nothing() -> None:
 
     (problem,) = found.problems({**thing({}), "apiVersion": "example.com/v0"})
 
-    assert problem.message == 'must be what its CRD serves: "example.com/v1", "example.com/v2"; got "example.com/v0"'
+    assert problem.message == 'its CRD serves only "example.com/v1", "example.com/v2"; got "example.com/v0"'
     assert problem.operator_message == 'no matches for kind "Thing" in version "example.com/v0"'
 
 
@@ -115,7 +117,7 @@ def test_a_pattern_takes_time_that_is_linear_in_the_text() -> None:
 
 
 def test_a_pattern_that_is_none_refuses_nothing() -> None:
-    said = "is not checked for every text: it is no pattern of RE2; correct it"
+    said = "packwise does not check this pattern for every string: RE2 does not accept it; fix the pattern"
 
     assert in_time({"type": "string", "pattern": "(?=a)b("}, "c") == [[said, None]]
 

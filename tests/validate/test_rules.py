@@ -51,7 +51,7 @@ def test_a_broken_rule_says_its_message() -> None:
 
     assert problems(schema, {"levels": [{"key": "a"}, {"key": "b"}]}) == []
     assert problems(schema, {"levels": [{"key": "a"}, {"key": "a"}]}) == [
-        ("must keep a rule of its CRD: key must be unique", 'spec.levels: Invalid value: "array": key must be unique')
+        ("breaks a rule of its CRD: key must be unique", 'spec.levels: Invalid value: "array": key must be unique')
     ]
 
 
@@ -101,7 +101,7 @@ def test_unknown_fields_are_not_seen() -> None:
 def test_a_rule_about_what_is_not_there() -> None:
     assert problems(with_rule("self.a == 'x'", message="a must be x"), {}) == [
         (
-            "must keep a rule of its CRD: a must be x; it cannot be evaluated: no such key: a",
+            "breaks a rule of its CRD: a must be x; packwise cannot evaluate it: no such key: a",
             'spec: Invalid value: "object": no such key: a evaluating rule: a must be x',
         )
     ]
@@ -170,7 +170,7 @@ def test_entries_are_compared_with_those_of_the_same_key() -> None:
     ]
 
 
-TOO_MUCH = "it may ask for more than 128 MiB of memory"
+TOO_MUCH = "it may need more than 128 MiB of memory"
 UNCHECKED = [
     ("isQuantity(self.a)", "undeclared reference to 'isQuantity' (in container '')"),
     ("self.a ==", "Syntax error"),
@@ -182,7 +182,7 @@ UNCHECKED = [
         "it calls optMap and optFlatMap more than 5",
     ),
     ("[self.a]" + ".map // comment\n (a, a + a + a)" * 20 + ".size() == 1", TOO_MUCH),
-    ("self.a.replace('x', 'xxxxxxxx').size() > 1", "it uses what nothing bounds in memory"),
+    ("self.a.replace('x', 'xxxxxxxx').size() > 1", "its memory has no bound"),
     ("self.a == '" + "x" * 5000 + "'", "it is longer than 4000 characters"),
     ("(" * 200 + "self.a" + ")" * 200 + " == 'x'", "Expression recursion limit exceeded. limit: 32"),
 ]
@@ -195,8 +195,8 @@ def test_a_rule_that_cannot_be_evaluated_is_reported_once(rule: str, why: str) -
 
     (problem,) = found.problems(thing(spec))
     assert problem.effect is Effect.UNCHECKED
-    assert problem.message.startswith(f"is not checked: {why}")
-    assert problem.message.endswith("; the rule: the rule")
+    assert problem.message.startswith(f"packwise does not check this rule: {why}")
+    assert problem.message.endswith(". The rule: the rule")
     assert found.item.get(problem.path) == rule
     assert found.problems(thing(spec)) == []
 
@@ -232,7 +232,9 @@ def test_a_hostile_rule_ends_within_its_memory(rule: str, why: str | None) -> No
 
     messages = limited(with_rule(rule, message="the rule"), spec)
 
-    assert [message.startswith(f"is not checked: {why}") for message in messages] == ([] if why is None else [True])
+    assert [message.startswith(f"packwise does not check this rule: {why}") for message in messages] == (
+        [] if why is None else [True]
+    )
 
 
 def test_a_hostile_message_ends_within_its_memory() -> None:
@@ -241,14 +243,17 @@ def test_a_hostile_message_ends_within_its_memory() -> None:
 
     messages = limited(with_rule("false", message="the rule", messageExpression=expression), spec)
 
-    assert messages == ["must keep a rule of its CRD: the rule"]
+    assert messages == ["breaks a rule of its CRD: the rule"]
 
 
 def test_a_pattern_that_repeats_ends_within_its_time() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "(x?){500}x{500}y"}}}
 
     assert limited(schema, {"a": "x" * 10_000_000}) == [
-        "is not checked for every text: a text is too long for so large a pattern; shorten one of them"
+        (
+            "packwise does not check this pattern for every string: a string is too long for this pattern; shorten "
+            "one of them"
+        )
     ]
     assert limited(schema, {"a": "xxx"}) == ['must match the pattern (x?){500}x{500}y; got "xxx"']
 
@@ -263,7 +268,7 @@ def test_a_long_pattern_is_not_looked_at(pattern: str) -> None:
 
     assert limited(schema, {"a": "xxx", "b": "y"}) == [
         'must match the pattern x; got "y"',
-        "is not checked for every text: it is longer than 4000 characters; shorten it",
+        "packwise does not check this pattern for every string: it is longer than 4000 characters; shorten it",
     ]
 
 
@@ -273,7 +278,7 @@ def test_a_text_that_is_none_of_patterns_is_read_once() -> None:
     schema = {"type": "object", "properties": {"l": list_of}}
 
     assert limited(schema, {"l": [str(number) for number in range(20_000)]}) == [
-        "is not checked for every text: it is no pattern of RE2; correct it"
+        "packwise does not check this pattern for every string: RE2 does not accept it; fix the pattern"
     ]
 
 
@@ -285,8 +290,8 @@ def test_many_texts_of_a_large_pattern_end_within_their_time() -> None:
     }
 
     assert limited(schema, {"l": [str(number) for number in range(5_000)]}) == [
-        "is not checked for every text: the texts of one object are too many for patterns so large; split that object, "
-        "or shorten them"
+        "packwise does not check this pattern for every string: one object has too many strings for patterns of this "
+        "size; split the object, or shorten the patterns"
     ]
 
 
@@ -337,8 +342,8 @@ def test_that_not_all_rules_are_checked_is_said_once(monkeypatch: pytest.MonkeyP
     assert [(problem.effect, problem.message) for problem in first] == [
         (
             Effect.UNCHECKED,
-            "not all of its rules are checked for each object: for one of them they take more than 1024 MiB together; "
-            "split that object, or bound its lists and texts",
+            "packwise does not check all of its rules for every object: together they need more than 1024 MiB for one "
+            "object. Split that object, or bound its lists and strings",
         )
     ]
     assert second == []
@@ -358,11 +363,11 @@ def test_all_rules_of_an_object_are_bounded_together() -> None:
 
     first, second, third = (found.problems(each) for each in (few, many, many))
 
-    assert [problem.message for problem in first] == ["must keep a rule of its CRD: failed rule: self.a != '99'"] * 3
+    assert [problem.message for problem in first] == ["breaks a rule of its CRD: failed rule: self.a != '99'"] * 3
     unchecked = [problem for problem in second if problem.effect is Effect.UNCHECKED]
     assert [problem.message for problem in unchecked] == [
-        "not all of its rules are checked for each object: for one of them they take more than 1024 MiB together; "
-        "split that object, or bound its lists and texts"
+        "packwise does not check all of its rules for every object: together they need more than 1024 MiB for one "
+        "object. Split that object, or bound its lists and strings"
     ]
     assert 1_000 < len(second) < 2_000
     assert third == second[:-1]

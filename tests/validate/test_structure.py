@@ -44,7 +44,7 @@ REFUSED: list[tuple[dict[str, Any], Any, str, str]] = [
      f"Invalid value: \"A1\": {IN_BODY} should match '^[a-z]+$'"),
     ({"type": "string", "minLength": 2}, "é", 'must be at least 2 characters long; got "é"',
      f'Invalid value: "é": {IN_BODY} should be at least 2 chars long'),
-    ({"type": "string", "maxLength": 2}, "abc", "must not be longer than 2 characters; got 3",
+    ({"type": "string", "maxLength": 2}, "abc", "must be at most 2 characters long; got 3",
      "Too long: may not be more than 2 bytes"),
     ({"type": "string", "format": "date-time"}, "2026-13-01T00:00:00Z",
      'must be a text of the format date-time; got "2026-13-01T00:00:00Z"',
@@ -57,23 +57,23 @@ REFUSED: list[tuple[dict[str, Any], Any, str, str]] = [
      f"Invalid value: 3: {IN_BODY} should be less than 3"),
     ({"type": "integer", "multipleOf": 8}, 12, "must be a multiple of 8; got 12",
      f"Invalid value: 12: {IN_BODY} should be a multiple of 8"),
-    ({"type": "array", "items": TEXT, "minItems": 1}, [], "must hold at least 1 entry; got none",
+    ({"type": "array", "items": TEXT, "minItems": 1}, [], "must have at least 1 entry; got none",
      f"Invalid value: 0: {IN_BODY} should have at least 1 items"),
-    ({"type": "array", "items": TEXT, "maxItems": 1}, ["a", "b"], "must hold at most 1 entry; got 2",
+    ({"type": "array", "items": TEXT, "maxItems": 1}, ["a", "b"], "must have at most 1 entry; got 2",
      "Too many: 2: must have at most 1 items"),
-    ({"type": "array", "items": TEXT, "uniqueItems": True}, ["a", "a"], "must not hold an entry twice",
+    ({"type": "array", "items": TEXT, "uniqueItems": True}, ["a", "a"], "must not contain an entry twice",
      f'Invalid value: "": {IN_BODY} shouldn\'t contain duplicates'),
     ({"type": "object", "additionalProperties": TEXT, "maxProperties": 1}, {"x": "a", "y": "b"},
-     "must hold at most 1 field; got 2", "Too many: 2: must have at most 1 items"),
-    ({"type": "object", "additionalProperties": TEXT, "minProperties": 1}, {}, "must hold at least 1 field; got none",
+     "must have at most 1 field; got 2", "Too many: 2: must have at most 1 items"),
+    ({"type": "object", "additionalProperties": TEXT, "minProperties": 1}, {}, "must have at least 1 field; got none",
      f"Invalid value: 0: {IN_BODY} should have at least 1 properties"),
-    ({"type": "integer", "not": {"enum": [5]}}, 5, "must keep none of the alternatives that its CRD gives",
+    ({"type": "integer", "not": {"enum": [5]}}, 5, "must match none of the alternatives in its CRD",
      f'<nil>: Invalid value: "": "{AT}" must not validate the schema (not)'),
     ({"type": "string", "oneOf": [{"minLength": 1}, {"maxLength": 3}]}, "ab",
-     "must keep exactly one of the alternatives that its CRD gives",
+     "must match exactly one of the alternatives in its CRD",
      f'<nil>: Invalid value: "": "{AT}" must validate one and only one schema (oneOf). Found 2 valid alternatives'),
     ({"type": "string", "anyOf": [{"pattern": "^a"}, {"pattern": "^b"}]}, "c",
-     "must keep one of the alternatives that its CRD gives",
+     "must match one of the alternatives in its CRD",
      f'<nil>: Invalid value: "": "{AT}" must validate at least one schema (anyOf)'),
 ]  # fmt: skip
 
@@ -129,7 +129,7 @@ def test_an_unknown_field_names_the_nearest() -> None:
     schema: dict[str, Any] = {"type": "object", "properties": {"levels": NUMBER, "name": TEXT}}
 
     assert problems(schema, {"level": 1}) == [
-        ('must be a field of "spec"; got "level", known: "levels", "name"; did you mean "levels"?', None)
+        ('unknown field "level" of "spec", known: "levels", "name"; did you mean "levels"?', None)
     ]
 
 
@@ -156,7 +156,7 @@ def test_entries_with_the_same_keys() -> None:
 
     assert problems(schema, {"a": ports}) == [
         (
-            'must be the only entry with port 1, protocol "TCP"',
+            'two entries have port 1, protocol "TCP"',
             'spec.a[1]: Duplicate value: {"port":1,"protocol":"TCP"}',
         )
     ]
@@ -177,9 +177,7 @@ def test_an_entry_of_a_map_that_is_no_mapping() -> None:
 def test_entries_of_a_set() -> None:
     schema = with_field({"type": "array", "items": TEXT, "x-kubernetes-list-type": "set"})
 
-    assert problems(schema, {"a": ["x", "y", "x"]}) == [
-        ('must stand in the list once; got "x" again', 'spec.a[2]: Duplicate value: "x"')
-    ]
+    assert problems(schema, {"a": ["x", "y", "x"]}) == [('duplicate entry "x"', 'spec.a[2]: Duplicate value: "x"')]
 
 
 def test_a_field_of_free_keys_is_found_where_it_stands() -> None:
@@ -232,4 +230,6 @@ def test_a_pattern_that_is_not_judged_is_said_once_at_its_place_in_the_definitio
         *("spec", "versions", 0, "schema", "openAPIV3Schema", "properties", "spec", "properties", "l", "items"),
         *("oneOf", 0, "pattern"),
     )
-    assert problem.message.startswith("is not checked for every text: a text is too long for so large a pattern")
+    assert problem.message.startswith(
+        "packwise does not check this pattern for every string: a string is too long for this pattern"
+    )

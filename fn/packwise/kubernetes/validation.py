@@ -260,7 +260,7 @@ def annotation_errors(annotations: Mapping[str, str], path: FieldPath, version: 
     size, limit = sum(_bytes(key) + _bytes(value) for key, value in annotations.items()), MAX_ANNOTATION_BYTES
     if size > limit:
         error = OperatorError(field, ErrorType.TOO_LONG, None, f"may not be more than {limit} bytes")
-        message = f"keys and values must not be more than {limit} bytes together; got {size}"
+        message = f"keys and values must be at most {limit} bytes long together; got {size}"
         yield MetadataError(path, message, error)
 
 

@@ -148,7 +148,7 @@ def _unzip(data: bytes, name: str | None) -> bytes:
             f'"{name}" must be a dump of KAI\'s snapshot plugin: a whole zip that holds {_IN_ZIP}, stored or deflated'
         )
     if len(content) > MAX_INPUT:
-        raise UsageError(f'"{name}" must hold at most {MAX_INPUT >> 20} MiB')
+        raise UsageError(f'"{name}" must contain at most {MAX_INPUT >> 20} MiB')
     return content
 
 

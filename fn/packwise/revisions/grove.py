@@ -117,7 +117,7 @@ class Limits(Record):
             detail = f"{format_path(path)} in body should be at least 1 chars long"
             return "must not be empty", ErrorType.INVALID, detail
         if len(key) > self.key_length:
-            message = f"must not be longer than {self.key_length} characters"
+            message = f"must be at most {self.key_length} characters long"
             return message, ErrorType.TOO_LONG, f"may not be more than {self.key_length} bytes"
         if self.qualified_keys:
             faults = qualified_name(key)

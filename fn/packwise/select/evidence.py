@@ -156,7 +156,7 @@ def evidence_against(choice: ChosenRevision, index: Index, settings: TopologyRen
     for kind, first in _KINDS.items():
         items = index.of_kind(CLUSTER_TOPOLOGY.group, kind)
         if items and precedes(assumed, first):
-            message = f"is of {first.releases[0]} or later, {_assumption(assumed)}; {_SET}"
+            message = f"only {first.releases[0]} and later releases have this kind, but {_assumption(assumed)}; {_SET}"
             return Evidence((Finding.of(UNNAMED, items[0], ("kind",), message),))
     if (is_guess or (choice.is_shared and is_judged)) and deployed is None:
         return Evidence((_guess_finding(choice, settings),))
@@ -187,7 +187,7 @@ def _guess_finding(choice: ChosenRevision, settings: TopologyRender) -> Finding:
         else f'packwise assumes the newest one, "{choice.revision.name}"'
     )
     message = (
-        f"the release of Grove is not set; {assumption}; add `revision: {offered.name}`, or your cluster's "
+        f"the release of Grove is not set; {assumption}. Add `revision: {offered.name}`, or your cluster's "
         f"release, to the `{'data' if settings.embedded else 'spec'}` of {where}"
     )
     path = ("data",) if settings.embedded else ("spec",)
@@ -198,14 +198,17 @@ _SET = "set `revision` in a TopologyRender to the release that your cluster runs
 
 
 def _assumption(revision: Revision) -> str:
-    return f'and nothing names a release, so that "{revision.name}" was assumed'
+    return f'packwise assumed "{revision.name}" because the release is not set'
 
 
 def _contradiction(trace: _Trace, assumed: Revision, deployed: Deployed | None) -> Finding:
     advice = _SET
     if deployed is not None and not precedes(deployed.revision, trace.first):
-        advice = f"set `revision: {deployed.release}` in a TopologyRender, which {place_text(deployed.item)} deploys"
-    message = f"is of the API of {trace.first.releases[0]} or later, {_assumption(assumed)}; {advice}"
+        advice = (
+            f"set `revision: {deployed.release}` in a TopologyRender, the release that {place_text(deployed.item)} "
+            "deploys"
+        )
+    message = f"only {trace.first.releases[0]} and later releases have this field, but {_assumption(assumed)}; {advice}"
     return Finding.of(CONTRADICTED, trace.item, trace.path, message, at_key=True)
 
 
@@ -292,8 +295,8 @@ class Deployed(Record):
 
 def _offer(deployed: Deployed, assumed: Revision) -> Finding:
     message = (
-        f"deploys Grove {deployed.release}, {_assumption(assumed)}; set `revision: {deployed.release}` in a "
-        "TopologyRender if this is your cluster's"
+        f'the release of Grove is not set: packwise assumed "{assumed.name}", but this deploys Grove '
+        f"{deployed.release}. If this is your cluster's, set `revision: {deployed.release}` in a TopologyRender"
     )
     return Finding.of(UNNAMED, deployed.item, deployed.path, message)
 
@@ -393,8 +396,8 @@ def kai_evidence(index: Index, settings: TopologyRender) -> Iterator[Finding]:
             continue
         if release is not NEWEST and _has_users(index, settings.kai_name):
             message = (
-                f"deploys KAI {text}, and nothing names a release, so that {NEWEST.name} was assumed; set "
-                f"`kai: {{version: {release.name}}}` in a TopologyRender if this is your cluster's"
+                f"the release of KAI is not set: packwise assumed {NEWEST.name}, but this deploys KAI {text}. If this "
+                f"is your cluster's, set `kai: {{version: {release.name}}}` in a TopologyRender"
             )
             yield Finding.of(KAI_UNNAMED, item, path, message)
         return
@@ -411,9 +414,8 @@ def podgroup_race(index: Index, settings: TopologyRender, revision: Revision) ->
     for place, name, minor in _kai_versions(index, settings):
         if minor < _READS_SKIP:
             message = (
-                f"names KAI {name}, beside Grove {revision.name}, which makes the PodGroups itself and marks the pods "
-                f"with kai.scheduler/skip-podgrouper; KAI reads that from v0.{_READS_SKIP} on, and an older one makes "
-                f"PodGroups of the same pods, so that the two race; run KAI v0.{_READS_SKIP} or newer, or Grove before "
+                f"KAI {name} and Grove {revision.name} both make PodGroups of the same pods. Run KAI v0.{_READS_SKIP} "
+                "or newer, which reads Grove's annotation kai.scheduler/skip-podgrouper, or Grove before "
                 f"{ALPHA_12.name}"
             )
             yield place.finding(KAI_RACE, message)

@@ -191,7 +191,10 @@ def _revision_named(
     if name not in REVISIONS:
         _tell_newer(settings, name, findings)
     if configuration is not None and configuration.key != revision.configuration_key:
-        message = f'must be "{revision.configuration_key}" for revision "{revision.name}"; got "{configuration.key}"'
+        message = (
+            f'revision "{revision.name}" reads "{revision.configuration_key}", not "{configuration.key}"; rename the '
+            "section"
+        )
         findings.append(configuration.place.finding(REVISION, message, at_key=True))
     return revision
 
@@ -209,10 +212,10 @@ def _newer_finding(settings: TopologyRender, newer: NewerRelease) -> Finding:
     place = settings_place(settings).below(*newer.steps)
     known = f'"{newer.newest}", the newest release of {newer.component} that packwise knows'
     if settings.newer_revision == "Warn":
-        return place.finding(NEWER, f"is newer than {known}: it is taken for that one")
+        return place.finding(NEWER, f"packwise does not know this release and uses {known}")
     message = (
-        f'must not be newer than {known}; got "{newer.written}"; take a newer packwise, or set `newerRevision: Warn` '
-        "to have it taken for that one"
+        f'"{newer.written}" is newer than {known}. Upgrade packwise, or set `newerRevision: Warn` to use the rules of '
+        "the newest known release"
     )
     return place.finding(REVISION, message)
 
@@ -563,8 +566,8 @@ def _settings(package: Package, index: Index, findings: list[Finding], results: 
 
 
 _BESIDE_CHOSEN = (
-    f"must be the only {KIND}; there is another, which functionConfig or --config gives for every object; keep one, or "
-    "give none there: each object is then judged by the one nearest to it"
+    f"found another {KIND}, but functionConfig or --config already sets one for every object. Keep one, or set none "
+    "there: packwise then uses the nearest one for each object"
 )
 
 
@@ -573,11 +576,11 @@ def _second(chosen: KubeObject, other: KubeObject, real: Mapping[str, str]) -> s
     folders = [(each.file or "").rpartition("/")[0] for each in (chosen, other)]
     # A folder with a full path and a folder found from the current one may be the same.
     at = [posixpath.normpath(real.get(folder, folder)) for folder in folders]
-    message = f"must be the only {KIND}; there is another, {place_text(chosen)}"
+    message = f"found two {KIND} objects; the other one is {place_text(chosen)}"
     if at[0] == at[1]:
-        return f"{message}; keep one, or move this one elsewhere"
+        return f"{message}. Keep one, or move this one to another folder"
     clusters = " and ".join([f'"{folder or "."}"' for folder in folders])
-    return f"{message}; these are two clusters, which check and fn alone take together: name {clusters} one by one"
+    return f"{message}. These are two clusters, and only check and fn read several: pass {clusters} one by one"
 
 
 def _shape_findings(operators: list[Operator], revision: Revision, shape: list[Finding]) -> list[Finding]:
@@ -613,7 +616,7 @@ def _without_effect(
     settings: TopologyRender, configuration: Configuration | None, revision: Revision
 ) -> Iterator[Finding]:
     """Report settings of another revision."""
-    message = f'has no effect with revision "{revision.name}"; leave it out'
+    message = f'revision "{revision.name}" ignores this setting; remove it'
     if settings.topology_name_annotation and revision.annotate_topology:
         yield settings_place(settings).below("topologyNameAnnotation").finding(UNSUPPORTED, message)
     if settings.finalizers and revision.finalizer is None:
@@ -634,9 +637,8 @@ def _as_applied(settings: TopologyRender, revision: Revision, findings: list[Fin
     kinds = [word for word in dict.fromkeys([kind.emit_word for kind in GANGS]) if settings.emits(word)]
     if settings.apply and kinds:
         message = (
-            f'must not be true with revision "{revision.name}" where `emit` has {" and ".join(kinds)}: the operator '
-            "deletes PodGangs of its own that its PodGangMaps do not know, and those of others stay beside the ones "
-            "that it makes, with other names; leave it out, or emit other kinds only"
+            f'with revision "{revision.name}", the operator deletes PodGangs that its PodGangMaps do not list, and '
+            f"applied {' and '.join(kinds)} conflict with the operator's. Remove `apply`, or emit other kinds"
         )
         findings.append(settings_place(settings).below("apply").finding(APPLY, message))
     return settings
@@ -676,18 +678,15 @@ def _topologies_only(index: Index, revision: Revision) -> bool:
 
 
 def _levels_unused(configuration: Configuration, revision: Revision) -> Finding:
-    message = (
-        f'has no effect with revision "{revision.name}": its levels stand in {revision.topology_kind} objects, and the '
-        "operator passes over these; move them there"
-    )
+    message = f'revision "{revision.name}" ignores these levels; move them to {revision.topology_kind} objects'
     return configuration.place.below("levels").finding(LEVELS_UNUSED, message, at_key=True)
 
 
 def _absent_finding(settings: TopologyRender, revision: Revision) -> Finding:
     where = f"a {KIND}" if settings.item is None else f"the {KIND}"
     message = (
-        "no topology configuration was given, so topology-aware scheduling counts as disabled; give "
-        f"`{revision.configuration_key}` in {where}, or a Grove OperatorConfiguration among the input"
+        "topology-aware scheduling is disabled because the input has no topology configuration. Add "
+        f"`{revision.configuration_key}` to {where}, or add a Grove OperatorConfiguration to the input"
     )
     path = ("data",) if settings.embedded else ("spec",)
     return Finding.of(ABSENT, settings.item, path if settings.item is not None else (), message)

@@ -119,7 +119,7 @@ def _operator_document(item: KubeObject, key: str, text: str, findings: list[Fin
     try:
         value = read(text)
     except YamlError as error:
-        message = f"must hold a YAML document; line {error.line}, column {error.column} of it: {error.message}"
+        message = f"must be a YAML document; line {error.line}, column {error.column}: {error.message}"
         findings.append(place.finding(READABLE, message))
         return None
     if not isinstance(value, dict) or value.get("kind") != OPERATOR_KIND:
@@ -131,7 +131,7 @@ def _second_sources(sources: list[TopologySource]) -> Iterator[Finding]:
     for other in sources[1:]:
         first = sources[0]
         at = first.place.below(next(iter(first.sections))).description
-        message = f"must be the only topology configuration; {first.noun} has one too ({at}); keep one of them"
+        message = f"found two topology configurations: {first.noun} has one too ({at}). Keep one of them"
         yield other.place.below(next(iter(other.sections))).finding(SOURCES, message, at_key=True)
 
 
@@ -221,7 +221,7 @@ def read_source(source: TopologySource, findings: list[Finding]) -> Configuratio
     if len(keys) > 1:
         first, second = keys[:2]
         at = source.place.below(first).description
-        message = f'must not stand beside "{first}", which says the same in another spelling ({at}); keep one of them'
+        message = f'the topology is configured twice: "{first}" is another spelling ({at}). Keep one of them'
         findings.append(source.place.below(second).finding(SOURCES, message, at_key=True))
         return None
     key, section = keys[0], source.sections[keys[0]]
@@ -348,10 +348,11 @@ class _LevelCheck:
         most = self._revision.limits.levels
         if not levels:
             error = self._error("levels", ErrorType.REQUIRED, None, "levels are required when topology is enabled")
-            self._add(place, LEVELS, "must hold at least one level while enabled; got none", error)
+            message = "must have at least one level if topology-aware scheduling is enabled; got none"
+            self._add(place, LEVELS, message, error)
         elif most is not None and len(levels) > most:
             # There are seven different domains, so the operator reports the eighth as a duplicate or as unknown.
-            self._add(place, LEVELS, f"must hold at most {most} levels; got {len(levels)}", None)
+            self._add(place, LEVELS, f"must have at most {most} levels; got {len(levels)}", None)
 
     def domain(self, index: int, level: Level) -> None:
         if level.domain in DOMAINS:
@@ -379,7 +380,7 @@ class _LevelCheck:
                     if text is None
                     else text.format(field=field, value=content)
                 )
-                message = f'must be unique among the levels; "{content}" also stands at levels[{first}]'
+                message = f'two levels have the same value, "{content}" (first at levels[{first}])'
                 self._add(self._configuration.place.below("levels", index, field), UNIQUE, message, error)
 
     def key(self, index: int, level: Level, *, reached: bool) -> None:
@@ -542,14 +543,14 @@ def _wrong_names(names: Sequence[str], place: Place, backends: Sequence[str]) ->
         field = f"scheduler.profiles[{index}].name"
         if not name.strip():
             error = OperatorError(field, ErrorType.REQUIRED, None, "scheduler profile name is required")
-            message = f"must name a scheduler: {list_known(backends)}"
+            message = f"must be the name of a scheduler: {list_known(backends)}"
         elif name not in backends:
             supported = ", ".join([go_quote(known) for known in backends])
             error = OperatorError(field, ErrorType.NOT_SUPPORTED, TypedText(name), f"supported values: {supported}")
             message = f'must be one of {list_known(backends)}; got "{name}"{closest(name, backends)}'
         elif name in seen:
             error = OperatorError(field, ErrorType.DUPLICATE, TypedText(name))
-            message = f'must be unique among the profiles; "{name}" also stands at profiles[{seen[name]}]'
+            message = f'two profiles have the name "{name}" (first at profiles[{seen[name]}])'
         else:
             seen[name] = index
             continue
@@ -564,7 +565,7 @@ def _wrong_default(default: str, known: Sequence[str], place: Place) -> Finding:
     else:
         text = "default profile must be one of the configured profiles"
         error = OperatorError(field, ErrorType.INVALID, default, text)
-    message = f'must be one of the profiles, {list_known(known)}; got "{default}"{closest(default, known)}'
+    message = f'no profile has the name "{default}"; known: {list_known(known)}{closest(default, known)}'
     return _finding(DEFAULT_PROFILE, place.below("defaultProfileName"), message, error)
 
 

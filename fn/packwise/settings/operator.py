@@ -126,7 +126,7 @@ class _ConfigurationDecoder(Decoder):
         known = list(mapping.fields)
         near = closest(name, known)
         where = f'"{format_path(path)}"' if path else f"an {mapping.struct}"
-        message = f'the operator takes no notice of it: "{name}" is no field of {where}'
+        message = f'the operator ignores the unknown field "{name}" of {where}'
         message += near or f"; known: {list_known(known)}"
         return Problem((*path, name), message, effect=Effect.UNKNOWN if near else Effect.IGNORED, at_key=True)
 
@@ -249,7 +249,9 @@ def _lock(election: Mapping[str, Value]) -> Iterator[Problem]:
     if isinstance(lock, str) and lock not in ("", "leases"):
         migrate = _GONE_LOCKS.get(lock)
         text = f"Invalid lock-type {lock}" if migrate is None else f"{lock} lock is removed, {migrate} to leases"
-        yield _refusal(Sentence(text), f'must be "leases"; got "{lock}"', "leaderElection", "resourceLock")
+        yield _refusal(
+            Sentence(text), (f'the operator supports only "leases"; got "{lock}"'), "leaderElection", "resourceLock"
+        )
     times = _durations(election)
     deadline, retry = times["renewDeadline"], times["retryPeriod"]
     if retry > 0 and deadline > 0 and 5 * deadline <= 6 * retry:
@@ -265,7 +267,7 @@ def _burst(value: Mapping[str, Value]) -> Iterator[Problem]:
     if burst is not None and burst < 0:
         # The operator has another name for the section.
         error = OperatorError("clientConnection.burst", ErrorType.INVALID, burst, "must be non-negative")
-        yield _refusal(error, f'must not be negative; got "{burst}"', "runtimeClientConnection", "burst")
+        yield _refusal(error, f'must be at least 0; got "{burst}"', "runtimeClientConnection", "burst")
 
 
 def _syncs(value: Mapping[str, Value], api: API) -> Iterator[Problem]:
@@ -292,7 +294,7 @@ def _server(server: Mapping[str, Value]) -> Iterator[Problem]:
                 text = f"failed to start metrics server: failed to create listener: {text}"
             elif name == "healthProbes":
                 text = f"error listening on {_address(section.get('bindAddress'), port)}: {text}"
-            message = f'must be a port, 1 to {_LAST_PORT}; got "{port}"'
+            message = f'must be a port from 1 to {_LAST_PORT}; got "{port}"'
             yield _refusal(Sentence(text), message, "server", name, "port")
 
 

@@ -216,11 +216,11 @@ _LONGEST_GLOB = 500
 
 def _wrong_glob(glob: str) -> str:
     if not glob.strip() or len(glob) > _LONGEST_GLOB:
-        return f'must be a glob of files of at most {_LONGEST_GLOB} characters, as in "examples/**"'
+        return f'must be a glob of at most {_LONGEST_GLOB} characters, such as "examples/**"'
     # Few configurations have globs.
     from packwise.globs import Globs
 
-    return "" if Globs.read([glob]).patterns else f'must be a glob as in .gitignore; got "{glob}"'
+    return "" if Globs.read([glob]).patterns else f'must be a glob of .gitignore; got "{glob}"'
 
 
 _DEFAULT, _OSMO, _DYNAMO = TopologyRender(), Osmo(), Dynamo()
@@ -251,40 +251,44 @@ def _grove_section(summary: str, kind: Object) -> Field:
 
 _CHOICE = Text(("Error", "Warn"))
 _LEVEL = Object("LevelModel", summary="One topology level.", fields={
-    "domain": _text("What workloads say: region, zone, datacenter, block, rack, host or numa.", ""),
-    "key": _text("Label key of the nodes that tells the domain's members apart.", ""),
+    "domain": _text("Name of the level in workloads: region, zone, datacenter, block, rack, host or numa.", ""),
+    "key": _text("Key of the node label whose values are the domains of the level.", ""),
 })  # fmt: skip
 _TOPOLOGY = Object("SectionModel", summary="Grove's own topology section.", fields={
-    "enabled": _flag("Whether topology-aware scheduling is on.", False),
-    "levels": _list("The levels; required while enabled.", _LEVEL),
+    "enabled": _flag("Enable topology-aware scheduling.", False),
+    "levels": _list("The levels; required if topology-aware scheduling is enabled.", _LEVEL),
     "name": _text("Name of the ClusterTopology (design-1 and design-2 only)."),
 })  # fmt: skip
 _PROFILE = Object("ProfileModel", summary="A scheduler profile.", fields={
-    "name": Field(Text(), required=True, summary="kai-scheduler is the one that has topologies."),
-    "default": _flag("Whether pods without schedulerName get it.", False),
+    "name": Field(Text(), required=True, summary="Name of the scheduler. Only kai-scheduler has topologies."),
+    "default": _flag("Use this profile for pods without schedulerName.", False),
     "config": _grove_section("The scheduler's own configuration.", Object(
         "KaiConfigModel",
-        {"createTopologyResources": _flag("Whether KAI Topologies are made.", True)},
-        summary="The part of the profile's own configuration that packwise reads; the rest is the scheduler's.",
+        {"createTopologyResources": _flag("Make KAI Topologies.", True)},
+        summary="The part of the profile's configuration that packwise reads. The rest belongs to the scheduler.",
         takes_others=True,
     )),
 })  # fmt: skip
 _SCHEDULER = Object("SchedulerModel", summary="Grove's `scheduler` section.", fields={
-    "profiles": _list("Schedulers of the cluster; none means KAI.", _PROFILE),
+    "profiles": _list("Schedulers of the cluster (default: KAI).", _PROFILE),
     "defaultProfileName": _text("Name of the default profile."),
 })  # fmt: skip
 _NETWORK = Object("NetworkModel", summary="Grove's `network` section.", fields={
-    "autoMNNVLEnabled": _flag("Whether Grove gives workloads ComputeDomains (MNNVL).", False),
+    "autoMNNVLEnabled": _flag("Let Grove create ComputeDomains (MNNVL) for workloads.", False),
 })  # fmt: skip
-_DYNAMO_SECTION = Object("DynamoModel", summary="What packwise must know of Dynamo's operator.", fields={
+_DYNAMO_SECTION = Object("DynamoModel", summary="Configuration of Dynamo's operator.", fields={
     "release": _text(
-        "The release of Dynamo, as `1.4`, `1.4.2` or `v1.4.2`; by default the newest that packwise knows.",
+        "Release of Dynamo, such as `1.4`, `1.4.2` or `v1.4.2` (default: the newest known release).",
         _DYNAMO.release,
         _release_kind("Dynamo", r"^v?[1-9][0-9]*\.[0-9]+" + _SUFFIX),
     ),
-    "grove": _flag("The operator's `orchestrators.grove.enabled`: without it, no PodCliqueSet.", _DYNAMO.grove),
+    "grove": _flag((
+        "The operator's `orchestrators.grove.enabled`. If false, the operator makes no PodCliqueSet."
+    ), _DYNAMO.grove),
     "kaiScheduler": _flag(
-        "The operator's `orchestrators.kaiScheduler.enabled`: pods name KAI and their queue.", _DYNAMO.kai_scheduler
+        (
+            "The operator's `orchestrators.kaiScheduler.enabled`. If true, pods name KAI and their queue."
+        ), _DYNAMO.kai_scheduler
     ),
     "terminationDelay": _text(
         "The operator's `orchestrators.grove.terminationDelay`.",
@@ -294,53 +298,55 @@ _DYNAMO_SECTION = Object("DynamoModel", summary="What packwise must know of Dyna
 })  # fmt: skip
 _OSMO_SECTION = Object("OsmoModel", summary="Settings of OSMO's front end.", fields={
     "namespace": _text(
-        "Namespace of what is rendered: the backend's `k8s_namespace`.",
+        "Namespace of the rendered objects: the backend's `k8s_namespace`.",
         _OSMO.namespace,
         Text(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63),
     ),
     "priority": _text(
-        "Priority of workflows; HIGH and NORMAL are not preempted.", _OSMO.priority, Text(("LOW", "NORMAL", "HIGH"))
+        (
+            "Priority of workflows. Workflows with HIGH and NORMAL are not preempted."
+        ), _OSMO.priority, Text(("LOW", "NORMAL", "HIGH"))
     ),
-    "submittedBy": _text("Who submits the workflows.", _OSMO.submitted_by),
+    "submittedBy": _text("User who submits the workflows.", _OSMO.submitted_by),
     "keySets": _text(
-        "Tasks with unlike topology keys: Uniform refuses them as OSMO does, Pad fills them up.",
+        "Tasks with different topology keys: Uniform refuses them, as OSMO does; Pad adds the missing keys.",
         _OSMO.key_sets,
         Text(("Uniform", "Pad")),
     ),
     "values": Field(
         Open("object"),
         default={},
-        summary="Values of the variables in templates of workflows, as `osmo workflow submit --set` has them.",
+        summary="Values of template variables in workflows, as in `osmo workflow submit --set`.",
     ),
 })  # fmt: skip
-_KAI = Object("KaiModel", summary="The KAI Scheduler that the output must suit.", fields={
+_KAI = Object("KaiModel", summary="The KAI Scheduler of the cluster.", fields={
     "version": _text(
-        "The release that runs, v0.12 to v0.18, with or without `v` and patch; of several clusters, the oldest. "
-        "Unset: rendered objects suit all of them, and the groups of workloads are those of v0.17.",
+        "Release of KAI, v0.12 to v0.18, with or without `v` and patch. For several clusters, set the oldest. If "
+        "unset, rendered objects suit all of these releases, and groups of workloads follow v0.17.",
         kind=_release_kind("KAI", r"^v?(0\.(1[2-9]|[2-9][0-9]|[1-9][0-9]{2,8})|[1-9][0-9]*\.[0-9]+)" + _SUFFIX),
     ),
     "schedulerName": _text(
-        "The name by which pods of workloads that KAI groups itself ask for it (`--scheduler-name`).",
+        "schedulerName of pods that KAI groups itself (`--scheduler-name`).",
         KAI_PROFILE,
         Text(min_length=1, max_length=253),
     ),
 })  # fmt: skip
-_FLAVOR = Object("KueueFlavorModel", summary="A ResourceFlavor to write.", fields={
+_FLAVOR = Object("KueueFlavorModel", summary="A ResourceFlavor to render.", fields={
     "name": Field(
         Text(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", max_length=253),
         required=True,
         summary="Name of the ResourceFlavor.",
     ),
     "nodeLabels": Field(
-        TextMap(least=1, most=8), required=True, summary="Labels of the nodes that the flavor stands for."
+        TextMap(least=1, most=8), required=True, summary="Node labels of the flavor."
     ),
 })  # fmt: skip
 _KUEUE = Object(
     "KueueModel",
-    summary="Kueue, whose Topology and ResourceFlavors are written where `emit` names KueueTopology.",
+    summary="Kueue. packwise renders its Topology and ResourceFlavors if `emit` has KueueTopology.",
     fields={
         "version": _text(
-            "The release of Kueue, v0.17 to v0.20, with or without `v` and patch; by default what v0.19 does counts.",
+            "Release of Kueue, v0.17 to v0.20, with or without `v` and patch (default: v0.19).",
             kind=_release_kind("Kueue", r"^v?(0\.(1[7-9]|[2-9][0-9]|[1-9][0-9]{2,8})|[1-9][0-9]*\.[0-9]+)" + _SUFFIX),
         ),
         "flavors": _list("ResourceFlavors of the topology.", _FLAVOR),
@@ -353,100 +359,100 @@ _KUEUE = Object(
 )
 _KUBERNETES = Object("KubernetesModel", summary="The API server, for Kubernetes' own gangs.", fields={
     "version": _text(
-        "The release of the API server, v1.35 to v1.38, with or without a patch; by default v1.37. It must also serve "
-        "the alpha and beta versions of scheduling.k8s.io (`--runtime-config`), which packwise cannot see.",
+        "Release of the API server, v1.35 to v1.38, with or without patch (default: v1.37). The server must also "
+        "serve the alpha and beta versions of scheduling.k8s.io (`--runtime-config`). packwise cannot check this.",
         kind=Text(pattern=r"^v1\.3[5-8](\.[0-9]+)?$"),
     ),
     "featureGates": Field(
         ByName(Flag()),
         nullable=True,
-        summary="The API server's `--feature-gates`; one that is left out has the default of the release. Unset: every "
-        "gate that the objects need counts as on.",
+        summary="`--feature-gates` of the API server. An unset gate has the default of the release. If the whole map "
+                "is unset, packwise assumes that all gates that the objects need are on.",
     ),
     "unreleased": _flag(
-        "Whether `emit: [Workload]` previews what Grove's coming backend for the default scheduler will write "
-        "(GREP-531), which is in no release.",
+        "If true, `emit: [Workload]` previews objects of Grove's future backend for the default scheduler (GREP-531). "
+        "No release has this backend.",
         False,
     ),
 })  # fmt: skip
-_SOURCE = Object("SourceModel", summary="A chart that `--build` builds, with the values that count.", fields={
+_SOURCE = Object("SourceModel", summary="A chart that `--build` builds, with its values.", fields={
     "chart": Field(
-        Text(min_length=1), required=True, summary="Folder of the chart in the repository, from this file's folder on."
+        Text(min_length=1), required=True, summary="Folder of the chart, relative to this file."
     ),
     "release": Field(
-        Text(min_length=1, max_length=53), summary="Name of the release; by default that of the chart's folder."
+        Text(min_length=1, max_length=53), summary="Name of the release (default: the name of the chart's folder)."
     ),
     "namespace": Field(Text(max_length=63), summary="Namespace of the release."),
-    "values": _list("Values files, from this file's folder on; a later one ranks before an earlier one.", Text(
+    "values": _list("Values files, relative to this file. Later files override earlier ones.", Text(
         min_length=1
     )),
     "set": Field(
-        Open("object"), default={}, summary="Single values by their paths, as Helm's `--set` has them; text stays text."
+        Open("object"), default={}, summary="Single values by path, as with Helm's `--set`. Strings stay strings."
     ),
 })  # fmt: skip
 _LIMITS = Object(
     "LimitsModel",
-    summary="How much one run may render: more is an error, before memory and repository fill.",
+    summary="Limits of one run. packwise reports an error instead of a larger output.",
     fields={
         "gangs": Field(
             Number(bits=0, least=1),
             default=MAX_GANGS,
-            summary="Gangs and entries of gangs of all workloads together: PodGangs and their podgroups, PodGroups and "
-            "their subgroups, Pods.",
+            summary="Number of gangs and entries of gangs of all workloads: PodGangs and their podgroups, PodGroups "
+            "and their subgroups, Pods.",
         ),
     },
 )
-_RULE_ENTRY = TextOr(Object("RuleOfPathsModel", summary="A rule, for the findings in some files.", fields={
-    "rule": Field(Text(), required=True, summary="Name of the rule, as a finding ends with it."),
+_RULE_ENTRY = TextOr(Object("RuleOfPathsModel", summary="A rule, for findings in some files.", fields={
+    "rule": Field(Text(), required=True, summary="Name of the rule, as shown at the end of a finding."),
     "paths": Field(
         Array(Text(wrong=_wrong_glob), least=1),
         required=True,
-        summary="Globs of files, as .gitignore spells them, from the folder of the configuration.",
+        summary="Globs of files as in .gitignore, relative to the folder of this configuration.",
     ),
 }))  # fmt: skip
 _RULES = Object(
     "RulesModel",
-    summary="What becomes of findings by their rules. An entry with paths counts before one without.",
+    summary="Handling of findings by rule. An entry with paths overrides an entry without paths.",
     fields={
-        "ignore": _list("Rules whose warnings and infos are not reported.", _RULE_ENTRY),
-        "warn": _list("Rules whose infos are warnings.", _RULE_ENTRY),
-        "error": _list("Rules whose warnings and infos are errors.", _RULE_ENTRY),
+        "ignore": _list("Rules whose warnings and infos are hidden.", _RULE_ENTRY),
+        "warn": _list("Rules whose infos become warnings.", _RULE_ENTRY),
+        "error": _list("Rules whose warnings and infos become errors.", _RULE_ENTRY),
     },
 )
 
 SPEC = Object(
     "TopologyRenderSpec",
-    summary="`spec` of a TopologyRender, or the data of a ConfigMap that spells the same fields.",
+    summary="`spec` of a TopologyRender, or the data of a ConfigMap with the same fields.",
     fields={
         "topologyAwareScheduling": _grove_section("The cluster's topology.", _TOPOLOGY),
-        "clusterTopology": _grove_section("The same, as design-2 spells it.", _TOPOLOGY),
-        "topology": _grove_section("The same, as design-1 spells it.", _TOPOLOGY),
+        "clusterTopology": _grove_section("The cluster's topology, with the field name of design-2.", _TOPOLOGY),
+        "topology": _grove_section("The cluster's topology, with the field name of design-1.", _TOPOLOGY),
         "scheduler": _grove_section("The cluster's schedulers.", _SCHEDULER),
         "network": _grove_section("The network of the cluster's nodes.", _NETWORK),
         "revision": _text(
-            "Which Grove runs: a release's tag, or a design's name; unset: what the input shows decides, a "
-            "ClusterTopologyBinding or a design's own fields, and without these the newest is assumed, with a warning.",
+            "Release of Grove: a tag, or the name of a design. If unset, packwise infers the release from a "
+            "ClusterTopologyBinding or a design's own fields. Without these it assumes the newest release and warns.",
             kind=Text(wrong=_wrong_revision),
         ),
         "newerRevision": _text(
-            "What a release newer than every known one is, of Grove and of the others: Error, or Warn, and the newest "
-            "known one is used.",
+            "Handling of a release that is newer than all known releases, of Grove and other components. Warn uses "
+            "the newest known release; Error reports an error.",
             _DEFAULT.newer_revision,
             _CHOICE,
         ),
         "topologyNameAnnotation": _flag(
-            "design-1 only: write grove.io/topology-name on PodGangs.", _DEFAULT.topology_name_annotation
+            "design-1 only: add grove.io/topology-name to PodGangs.", _DEFAULT.topology_name_annotation
         ),
         "unknownFields": _text(
-            "What fields of workloads are that no API server knows.", _DEFAULT.unknown_fields, _CHOICE
+            "Handling of workload fields that the API server does not know.", _DEFAULT.unknown_fields, _CHOICE
         ),
         "admission": _text(
-            "Whether workloads are new to the cluster; Auto looks at status, baseline and earlier output.",
+            "State of the workloads in the cluster. Auto infers it from status, baseline and earlier output.",
             _DEFAULT.admission,
             Text(("Auto", "New", "Existing")),
         ),
         "emit": _list(
-            "Kinds to render; of OSMO by default Topology, PodGroup and Pod.",
+            "Kinds to render (default for OSMO: Topology, PodGroup and Pod).",
             Text((
                 "ClusterTopology", "Topology", "PodGang", "PodGroup", "Queue", "Pod", "PodCliqueSet", "KueueTopology",
                 "Workload",
@@ -454,22 +460,25 @@ SPEC = Object(
             _DEFAULT.emit,
         ),
         "gitops": _list(
-            "Tools that apply the output: generated objects get their annotations, `render -o` their layout.",
+            (
+                "Tools that apply the output. packwise adds their annotations to generated objects, and their layout "
+                "to `render -o`."
+            ),
             Text(("argocd", "flux")),
             _DEFAULT.gitops,
         ),
         "finalizers": _flag(
-            "grep-244-multi only: whether ClusterTopologies carry the operator's finalizer.", _DEFAULT.finalizers
+            "grep-244-multi only: add the operator's finalizer to ClusterTopologies.", _DEFAULT.finalizers
         ),
         "exclude": _list(
-            "Globs of files that are left out where a folder is read, spelt as in `.gitignore`, from this "
-            "file's folder on; what `.gitignore` names is left out anyway.",
+            "Globs of files, as in `.gitignore` and relative to this file, that packwise excludes when it reads a "
+            "folder. packwise also excludes files named by `.gitignore`.",
             Text(min_length=1),
             _DEFAULT.exclude,
         ),
         "sources": _list(
-            "Charts that `--build` builds with these values; those that an Application or a HelmRelease delivers need "
-            "no entry.",
+            "Charts that `--build` builds with these values. Charts that an Application or a HelmRelease delivers "
+            "need no entry.",
             _SOURCE,
         ),
         "osmo": _section("OSMO's front end.", _OSMO_SECTION),
@@ -477,20 +486,20 @@ SPEC = Object(
         "kueue": _section("Kueue.", _KUEUE),
         "kubernetes": _section("Kubernetes itself.", _KUBERNETES),
         "dynamo": _section("The operator of DynamoGraphDeployments.", _DYNAMO_SECTION),
-        "limits": _section("How much one run may render.", _LIMITS),
+        "limits": _section("Limits of one run.", _LIMITS),
         "rules": _section(
-            "What becomes of warnings and infos, by rule and file. What a cluster refuses stays an error.", _RULES
+            "Handling of warnings and infos, by rule and file. Refusals of a cluster stay errors.", _RULES
         ),
-        "annotate": _flag("Whether workloads get their conditions as annotations.", _DEFAULT.annotate),
+        "annotate": _flag("Add the conditions of workloads as annotations.", _DEFAULT.annotate),
         "apply": _flag(
-            "false: generated objects are for review only, no tool applies them. From v0.1.0-alpha.12 on the "
-            "default is false, since the operator deletes PodGangs that its PodGangMaps do not know.",
+            "false: generated objects are only for review, and no tool applies them. The default is false since "
+            "v0.1.0-alpha.12, because the operator deletes PodGangs that its PodGangMaps do not list.",
             _DEFAULT.apply,
         ),
         "podGangEpoch": Field(
             Number(bits=64, least=1, most=9_223_372_036_854_775_804),
             default=_DEFAULT.podgang_epoch,
-            summary="From v0.1.0-alpha.12 on: the first epoch of PodGangs where no PodGangMap tells it.",
+            summary="Since v0.1.0-alpha.12: epoch of PodGangs without a PodGangMap.",
         ),
     },
 )  # fmt: skip
@@ -589,7 +598,7 @@ def _rules(section: Mapping[str, Any]) -> tuple[RuleEntry, ...]:
 def _refuse_unknown(item: KubeObject) -> None:
     for name in item.value:
         if name not in _FIELDS:
-            message = f'must be a known field; got "{name}"{closest(name, _FIELDS)}; known: {list_known(_FIELDS)}'
+            message = f'unknown field "{name}"{closest(name, _FIELDS)}; known: {list_known(_FIELDS)}'
             raise item.error((name,), message, key=True)
 
 

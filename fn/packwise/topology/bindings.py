@@ -101,11 +101,11 @@ def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
     if not domain:
         message, detail = 'must not be empty; got ""', f"{field} in body should be at least 1 chars long"
     elif len(domain) > _MAX_DOMAIN:
-        message = f"must not be longer than {_MAX_DOMAIN} characters; got {len(domain)}"
+        message = f"must be at most {_MAX_DOMAIN} characters long; got {len(domain)}"
         kind, detail = ErrorType.TOO_LONG, f"may not be more than {_MAX_DOMAIN} bytes"
     elif not re.fullmatch(_DOMAIN, domain):
         message = f'must be lower case letters, digits and `-`, beginning with a letter; got "{domain}"'
-        detail = f"{field} in body should match '{_DOMAIN_PATTERN}'"
+        detail = 'must be lower case letters, digits and `-`, and begin with a letter; got "{domain}"'
     else:
         return None
     return refusal(path, message, OperatorError(field, kind, domain, detail))
@@ -140,7 +140,7 @@ def _duplicate_levels(item: KubeObject) -> Iterator[Problem]:
             if first != index:
                 typed = TypedText(value) if field == "domain" else value
                 error = OperatorError(f"spec.levels[{index}].{field}", ErrorType.DUPLICATE, typed)
-                message = f'must be unique among the levels; "{value}" also stands at levels[{first}]'
+                message = f'two levels have the same value, "{value}" (first at levels[{first}])'
                 yield _by_webhook(("spec", "levels", index, field), message, error)
 
 
@@ -159,10 +159,10 @@ def _scheduler_problems(item: KubeObject, enabled: Sequence[str], with_topologie
         seen.add(name)
         if name not in enabled:
             text = "scheduler backend is not enabled in Grove"
-            message = f'must be a scheduler that Grove is configured for, {list_known(enabled)}; got "{name}"'
+            message = f'Grove is not configured for the scheduler "{name}"; known: {list_known(enabled)}'
         elif name not in with_topologies:
             text = "scheduler backend does not implement topology-aware scheduling"
-            message = f'must be a scheduler that has topologies; got "{name}"; remove the entry'
+            message = f'the scheduler "{name}" does not support topologies; remove the entry'
         else:
             continue
         yield _by_webhook(path, message, OperatorError(field, ErrorType.INVALID, name, text))

@@ -169,7 +169,7 @@ def level_problems(
         if not levels:
             text = "spec.levels in body should have at least 1 items"
             error = OperatorError("spec.levels", ErrorType.INVALID, 0, text)
-            yield refusal(path, "must hold at least one level; got none", error)
+            yield refusal(path, "must have at least one level; got none", error)
         for index, level in enumerate(levels):
             yield from _level_problems((*path, index), level, domain_problem, limits)
 
@@ -193,7 +193,7 @@ def unknown_fields(value: Mapping[str, Value], known: Sequence[str], path: Field
     """Yield the fields of `value` that are not among `known`."""
     for name in value:
         if name not in known:
-            message = f'must be a field of {noun}; got "{name}"; known: {list_known(known)}{closest(name, known)}'
+            message = f'unknown field "{name}" of {noun}; known: {list_known(known)}{closest(name, known)}'
             yield Problem((*path, name), message, effect=Effect.UNKNOWN)
 
 
@@ -262,8 +262,8 @@ def check_labels(index: Index, settings: KubeObject | None) -> Iterator[Finding]
     for item in listed if settings is None or is_listed else (settings, *listed):
         for path, old, new in _renamed_labels(item):
             message = (
-                f'"{old}" is a label that topograph writes as "{new}" since its version 1.0: nodes that lost the old '
-                "one are placed by no level; look whether your nodes carry the new one, and write that here"
+                f'topograph 1.0 renamed the label "{old}" to "{new}". Levels with the old name place no nodes that '
+                "lack it. Check the labels of your nodes, and use the new name"
             )
             yield Finding.of(RENAMED, item, path, message, proposed=new)
 
@@ -415,7 +415,7 @@ def clustertopology_problems(item: KubeObject, limits: Limits) -> Iterator[Probl
     yield from level_problems(item.get("spec"), _domain_problem, limits)
     if limits.levels is not None and len(levels) > limits.levels:
         text = f"spec.levels: Too many: {len(levels)}: must have at most {limits.levels} items"
-        message = f"must hold at most {limits.levels} levels; got {len(levels)}"
+        message = f"must have at most {limits.levels} levels; got {len(levels)}"
         yield Problem(("spec", "levels"), message, text, Stage.SCHEMA)
     for field in ("domain", "key"):
         yield from _duplicate_levels(levels, field)
@@ -437,8 +437,8 @@ def check_order(item: KubeObject, topology: ClusterTopology) -> list[Finding]:
         if rank(level.domain) < rank(above.domain):
             known = sorted(topology.domains, key=rank)
             message = (
-                f'must come after broader levels only; "{level.domain}" is broader than "{above.domain}" before it; '
-                f"list them as {list_known(known)}"
+                f'"{level.domain}" is broader than "{above.domain}" and must come before it; list the levels as '
+                f"{list_known(known)}"
             )
             findings.append(Finding.of(ORDER, item, ("spec", "levels", index, "domain"), message))
     return findings
@@ -453,7 +453,7 @@ def _duplicate_levels(levels: Sequence[Value], field: str) -> Iterator[Problem]:
         if not isinstance(value, str):
             continue
         if value in first:
-            message = f'must be unique among the levels; "{value}" also stands at levels[{first[value]}]'
+            message = f'two levels have the same value, "{value}" (first at levels[{first[value]}])'
             yield Problem(("spec", "levels", index, field), message, text, Stage.SCHEMA)
             text = None
         else:
@@ -565,7 +565,7 @@ def _other_kinds(inventory: Inventory, revision: Revision) -> Iterator[Finding]:
     for kind in _TOPOLOGY_KINDS:
         if kind.name != revision.topology_kind:
             for item in inventory.items.of_kind(*kind.key):
-                yield _unused_finding(item, f'revision "{revision.name}" has no such objects')
+                yield _unused_finding(item, f'revision "{revision.name}" does not use this kind')
 
 
 class _ClusterTopologies:
@@ -628,17 +628,21 @@ class _ClusterTopologies:
         if default is not None and labelled and item.get("spec") == clustertopology_value(default.topology)["spec"]:
             return []
         if not labelled:
-            message = f'must not be "{name}": the operator makes that one from its configuration; choose another name'
+            message = (
+                f'"{name}" is reserved for the operator, which creates it from its configuration; choose another name'
+            )
             return [Finding.of(RESERVED, item, ("metadata", "name"), message)]
         if default is None:
             if revision.user_topologies == "Refused":
                 return [_created_by_others(revision, item)]
             if revision.chooses_topology and not self._configured.exists:
                 return []
-            return [_unused_finding(item, "topology-aware scheduling is disabled, and the operator removes it")]
+            return [
+                _unused_finding(item, "topology-aware scheduling is disabled, and the operator removes this object")
+            ]
         message = (
-            f'must be what the configuration ({default.levels.description}) makes of "{name}"; change the levels '
-            "there, and leave this object out"
+            f'the levels of "{name}" differ from the configuration ({default.levels.description}); change the levels '
+            "there, and remove this object"
         )
         text = "ClusterTopology can only be modified by the operator" if not revision.chooses_topology else None
         stage = Stage.WEBHOOK if text else None
@@ -664,14 +668,14 @@ def _users_own(revision: Revision, item: KubeObject) -> list[Finding]:
     if revision.user_topologies == "Refused":
         return [_created_by_others(revision, item)]
     if revision.user_topologies == "Unused":
-        return [_unused_finding(item, f'revision "{revision.name}" knows only "{revision.default_topology}"')]
+        return [_unused_finding(item, f'revision "{revision.name}" uses only "{revision.default_topology}"')]
     return []
 
 
 def _created_by_others(revision: Revision, item: KubeObject) -> Finding:
     message = (
-        f'must not be created by others than the operator, which makes "{revision.default_topology}" from its '
-        f'configuration and refuses "{item.name}"; leave it out'
+        f'only the operator may create ClusterTopologies, and it refuses "{item.name}"; it creates '
+        f'"{revision.default_topology}" from its configuration. Remove this object'
     )
     text = "ClusterTopology can only be created by the operator"
     return Finding.of(RESERVED, item, ("metadata", "name"), message, operator_message=text, stage=Stage.WEBHOOK)
@@ -715,13 +719,13 @@ def check_protection(inventory: Inventory, revision: Revision, uses: Iterable[Us
         if before.name == revision.default_topology or not users:
             continue
         if after is None:
-            message = f"must not be deleted: {_naming(users)} it; let them name another one first"
+            message = f"cannot be deleted: {_naming(users)} it; name another topology there first"
             findings.append(Finding.of(IN_USE, before, ("metadata", "name"), message))
         elif read_levels(after).levels != read_levels(before).levels:
             running = [use for use in users if use.scheduled]
             if running:
                 message = (
-                    f"must stay as they are while pods are scheduled by them: {_naming(running)} it; scale to 0 first"
+                    f"cannot change while pods are scheduled by these levels: {_naming(running)} it; scale to 0 first"
                 )
                 findings.append(Finding.of(LOCKED, after, ("spec", "levels"), message))
     return findings

@@ -100,11 +100,11 @@ def _split(text: str) -> Iterator[list[str]]:
         elif piece == ("]" if is_within else "["):
             pieces.append([])
         elif piece in ("[", "]"):
-            raise SlurmError(f'must have ranges as in n[001-128,130]; got "{text[:100]}"')
+            raise SlurmError(f'must have ranges such as n[001-128,130]; got "{text[:100]}"')
         else:
             pieces[-1].append(piece)
     if len(pieces) % 2 == 0:
-        raise SlurmError(f'must have ranges as in n[001-128,130]; got "{text[:100]}"')
+        raise SlurmError(f'must have ranges such as n[001-128,130]; got "{text[:100]}"')
     yield ["".join(part) for part in pieces]
 
 
@@ -125,7 +125,7 @@ def _endings(ranges: str, most: int) -> Iterator[str]:
     for part in ranges.split(","):
         match = _RANGE.fullmatch(part)
         if match is None and not part.isalnum():
-            raise SlurmError(f'must have ranges as in n[001-128,130]; got "[{ranges[:100]}]"')
+            raise SlurmError(f'must have ranges such as n[001-128,130]; got "[{ranges[:100]}]"')
         if match is None:
             yield part
             continue
@@ -153,7 +153,7 @@ def _topology(switches: Iterable[_ConfEntry], blocks: Iterable[_ConfEntry]) -> S
 def _put(above: dict[str, str], names: Iterable[str], name: str) -> None:
     for below in names:
         if above.setdefault(below, name) != name:
-            raise SlurmError(f'must have "{below}" in one place; got "{above[below]}" and "{name}"')
+            raise SlurmError(f'"{below}" is below two switches, "{above[below]}" and "{name}"')
 
 
 def _path(leaf: str, parents: Mapping[str, str]) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ def _path(leaf: str, parents: Mapping[str, str]) -> tuple[str, ...]:
     path = [leaf]
     while (above := parents.get(path[-1])) is not None:
         if above in path:
-            raise SlurmError(f'must be a tree of switches; "{above}" is below itself')
+            raise SlurmError(f'must be a tree of switches, but "{above}" is below itself')
         path.append(above)
         if len(path) > _DEEPEST:
             raise SlurmError(f"must have at most {_DEEPEST} switches above a node")
@@ -214,8 +214,8 @@ def with_topology(objects: Iterable[Mapping[str, Value]]) -> tuple[Mapping[str, 
         return (*listed, *unknown)
     if not any(_labels_of_node(node, labels) for node in nodes):
         raise TopographError(
-            f'topograph\'s output must name nodes of the cluster; got "{next(iter(labels))}", which is the name, '
-            f"{_INSTANCE} and providerID of none"
+            f'topograph\'s output names the node "{next(iter(labels))}", but no node has this name, {_INSTANCE} or '
+            "providerID"
         )
     return tuple(_with_labels(value, labels) if value.get("kind") == "Node" else value for value in listed)
 
@@ -230,7 +230,7 @@ def _labels_of(value: Mapping[str, Value]) -> Iterator[tuple[str, Mapping[str, s
         elif "kind" not in value and isinstance(value.get("topology"), str):
             yield from _labels_in_slurm(read_unit(value))
     except SlurmError as error:
-        raise TopographError(f"topograph's output {error}") from None
+        raise TopographError(f"topograph's output: {error}") from None
 
 
 def _labels_in_instances(instances: Iterable[Value]) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -238,9 +238,7 @@ def _labels_in_instances(instances: Iterable[Value]) -> Iterator[tuple[str, Mapp
         fields = mapping(instance)
         name, layers, labels = fields.get("id"), fields.get("network_layers") or [], fields.get("labels") or {}
         if not isinstance(name, str) or not isinstance(layers, list) or not isinstance(labels, dict):
-            raise TopographError(
-                f"topograph's output must have an id, network_layers and labels in instances[{number}]"
-            )
+            raise TopographError(f"instances[{number}] of topograph's output must have id, network_layers and labels")
         yield name, {**_tiers([str(layer) for layer in layers]), **{key: str(text) for key, text in labels.items()}}
 
 
@@ -257,7 +255,7 @@ def _labels_in_yaml(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
     try:
         units = read(text)
     except YamlError as error:
-        raise TopographError(f"topograph's output must be YAML, or a topology.conf; {error}") from None
+        raise TopographError(f"topograph's output must be YAML or a topology.conf; {error}") from None
     for unit in mappings(units):
         yield from _labels_of(unit)
 

@@ -72,8 +72,8 @@ class Expression:
             return Evaluation(trouble=self.trouble)
         cost = self._cost(variables)
         if cost is None or cost > MAX_COST:
-            too_much = f"it may ask for more than {MAX_COST >> 20} MiB of memory"
-            return Evaluation(trouble="it uses what nothing bounds in memory" if cost is None else too_much)
+            too_much = f"it may need more than {MAX_COST >> 20} MiB of memory"
+            return Evaluation(trouble="its memory has no bound" if cost is None else too_much)
         try:
             answer = self._program.eval(data=dict(variables))
             if str(answer.type()) != "ERROR":
@@ -221,8 +221,8 @@ def key_of(entry: Value, schema: Schema) -> str:
 
 
 _SPENT = (
-    f"not all of its rules are checked for each object: for one of them they take more than {MAX_COST_OF_OBJECT >> 20} "
-    "MiB together; split that object, or bound its lists and texts"
+    "packwise does not check all of its rules for every object: together they need more than "
+    f"{MAX_COST_OF_OBJECT >> 20} MiB for one object. Split that object, or bound its lists and strings"
 )
 _OLD = re.compile(r"\boldSelf\b")
 _REASONS = {
@@ -310,14 +310,14 @@ class CelRules:
             return None
         if answer.error:
             detail = f"{answer.error} evaluating rule: {rule.text}"
-            message = f"must keep a rule of its CRD: {rule.text}; it cannot be evaluated: {answer.error}"
+            message = f"breaks a rule of its CRD: {rule.text}; packwise cannot evaluate it: {answer.error}"
             return at.refusal(ErrorType.INVALID, message, detail, schema.type, Cause.UNANSWERED)
         for step in rule.field_path:
             at = at.field(str(step))
         text = self._message(rule, variables)
         kind = _REASONS.get(rule.reason, ErrorType.INVALID)
         detail = "" if kind is ErrorType.DUPLICATE else text
-        return at.refusal(kind, f"must keep a rule of its CRD: {text}", detail, schema.type)
+        return at.refusal(kind, f"breaks a rule of its CRD: {text}", detail, schema.type)
 
     def _message(self, rule: ValidationRule, variables: Mapping[str, Value]) -> str:
         if rule.message_expression:
@@ -332,7 +332,7 @@ class CelRules:
         if rule.rule in self._reported:
             return None
         self._reported.add(rule.rule)
-        message = f"is not checked: {why}; the rule: {rule.text}"
+        message = f"packwise does not check this rule: {why}. The rule: {rule.text}"
         return Problem(rule.path, message, effect=Effect.UNCHECKED)
 
     def _expression(self, text: str, rule: ValidationRule) -> Expression:

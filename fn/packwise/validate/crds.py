@@ -170,7 +170,7 @@ def _one_of(items: Iterable[KubeObject], findings: list[Finding]) -> Definition 
         from packwise.extras import CRDS
 
         if not CRDS.is_installed:
-            message = f"must have the library that evaluates its rules and patterns: {CRDS.advice}"
+            message = f"packwise cannot check the rules and patterns of this CRD: {CRDS.advice}"
             path = ("spec", "versions")
             findings.append(Finding.of(UNCHECKED, definition.item, path, message, severity=Severity.ERROR))
             return None
@@ -179,9 +179,9 @@ def _one_of(items: Iterable[KubeObject], findings: list[Finding]) -> Definition 
 
 def _difference_finding(other: Definition, first: Definition) -> Finding:
     message = (
-        f"must stand in the input once, or say the same; it also stands at {place_text(first.item)} with another "
-        f"schema, so that no {first.kind} is judged by either: remove one, leave it out with --exclude GLOB, or name "
-        "the cluster's with --crds"
+        f"the input has two different schemas for {first.kind}, and packwise uses neither. The other one is at "
+        f"{place_text(first.item)}. Remove one, exclude its file with --exclude GLOB, or pass the cluster's with "
+        "--crds"
     )
     return Finding.of(ONCE, other.item, ("metadata", "name"), message)
 
@@ -227,7 +227,9 @@ def check_objects(
 
 def _crd_finding(rendered: Generated, problem: Problem, order: int, unknown: Severity) -> Finding:
     where = format_identity(identity(rendered.value))
-    message = f"becomes {where}, which its CRD refuses: {format_path(problem.path)} {problem.message}"
+    message = (
+        f"the CRD refuses {where}, which packwise renders from this: {format_path(problem.path)} {problem.message}"
+    )
     severity = unknown if problem.effect is Effect.UNKNOWN else None
     # The field belongs to the rendered object, and the finding is about its source.
     refusal = problem.replace(path=(), message=message, effect=Effect.REFUSED)

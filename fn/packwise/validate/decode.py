@@ -352,7 +352,7 @@ class _TypedWalk:
             self._schema(at, ErrorType.INVALID, value, detail, message)
             return
         if len(value) > kind.max_length > 0:
-            message = f"must not be longer than {kind.max_length} characters; got {len(value)}"
+            message = f"must be at most {kind.max_length} characters long; got {len(value)}"
             detail = f"may not be more than {kind.max_length} bytes"
             self._schema(at, ErrorType.TOO_LONG, value, detail, message)
         if not _has_pattern(kind.pattern, value):
@@ -450,15 +450,15 @@ class _TypedWalk:
             if seen[identity] == 2:
                 shown = ", ".join([f'{key} "{part}"' for key, part in zip(absent, parts, strict=True)])
                 value = dict(zip(absent, parts, strict=True))
-                self._schema((at, index), ErrorType.DUPLICATE, value, "", f"must be the only entry with {shown}")
+                self._schema((at, index), ErrorType.DUPLICATE, value, "", f"two entries have {shown}")
 
     def unknown_problem(self, path: FieldPath, name: str, mapping: ObjectTable) -> Problem:
         """The problem of a field `name` that the mapping at `path` does not have."""
         where = f'"{format_path(path)}"' if path else f"a {mapping.struct}"
         names = sorted(mapping.fields)
         newer = self.replacement((*path, name))
-        known = known_names(name, names) if newer is None else f", known: {list_known(names)}; it is now {newer}"
-        return Problem((*path, name), f'must be a field of {where}; got "{name}"{known}', effect=Effect.UNKNOWN)
+        known = known_names(name, names) if newer is None else f"; known: {list_known(names)}; its new name is {newer}"
+        return Problem((*path, name), f'unknown field "{name}" of {where}{known}', effect=Effect.UNKNOWN)
 
     def replacement(self, path: FieldPath) -> str | None:  # noqa: ARG002
         """Return the field that replaced the one at `path`, or None."""

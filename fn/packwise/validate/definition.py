@@ -116,7 +116,7 @@ class Definition:
     def _not_served(self, value: Mapping[str, Value]) -> Problem:
         known = [f"{self.group}/{version}" for version in self.schemas]
         api_version = value.get("apiVersion")
-        message = f"must be what its CRD serves: {list_known(known)}; got {describe(api_version)}"
+        message = f"its CRD serves only {list_known(known)}; got {describe(api_version)}"
         text = f'no matches for kind "{self.kind}" in version "{api_version}"'
         return Problem(("apiVersion",), message, text, Stage.SCHEMA, cause=Cause.TYPE)
 

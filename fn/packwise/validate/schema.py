@@ -151,7 +151,7 @@ def _schema(node: Fields, depth: int) -> Schema:
     if depth > MAX_DEPTH:
         _refuse(node.path, f"must not be nested deeper than {MAX_DEPTH} levels")
     if "$ref" in node:
-        node.refuse("$ref", "must not be used: the schema of a CRD stands in one piece")
+        node.refuse("$ref", "must not be used: the schema of a CRD must be complete, without references")
     default = node.value.get("default")
     return Schema(
         type=_choice(node, "type", _TYPES),

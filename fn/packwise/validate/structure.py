@@ -389,14 +389,14 @@ def _until_refused(value: Value, schema: Schema, at: ValuePath) -> tuple[Problem
 
 
 def _composite(at: ValuePath, number: str, text: str) -> Problem:
-    message = f"must keep {number} of the alternatives that its CRD gives"
+    message = f"must match {number} of the alternatives in its CRD"
     return Problem(at.path, message, f'{NO_FIELD}: {ErrorType.INVALID}: "": {text}', Stage.SCHEMA)
 
 
 def _text(value: str, schema: Schema, at: ValuePath) -> Iterator[Problem]:
     bounds, length = schema.bounds, len(value)
     if bounds.max_length is not None and length > bounds.max_length:
-        message = f"must not be longer than {bounds.max_length} characters; got {length}"
+        message = f"must be at most {bounds.max_length} characters long; got {length}"
         detail = f"may not be more than {bounds.max_length} bytes"
         yield at.refusal(ErrorType.TOO_LONG, message, detail, value)
     elif bounds.min_length is not None and length < bounds.min_length:
@@ -419,7 +419,7 @@ def _pattern(value: str, schema: Schema, at: ValuePath) -> Iterator[Problem]:
         detail = f"{at.text} in body should match '{pattern}'"
         yield at.refusal(ErrorType.INVALID, message, detail, value)
     elif is_match is None:
-        message = f"is not checked for every text: {_why_unmatched(pattern, value)}"
+        message = f"packwise does not check this pattern for every string: {_why_unmatched(pattern, value)}"
         yield Problem(schema.pattern_path, message, effect=Effect.UNCHECKED)
 
 
@@ -427,10 +427,10 @@ def _why_unmatched(pattern: str, text: str) -> str:
     if len(pattern) > LONGEST_PATTERN:
         return f"it is longer than {LONGEST_PATTERN} characters; shorten it"
     if match_cost(pattern, len(pattern), len(text)) > MOST_STATES:
-        return "a text is too long for so large a pattern; shorten one of them"
+        return "a string is too long for this pattern; shorten one of them"
     if _Patterns.left < 0:
-        return "the texts of one object are too many for patterns so large; split that object, or shorten them"
-    return "it is no pattern of RE2; correct it"
+        return "one object has too many strings for patterns of this size; split the object, or shorten the patterns"
+    return "RE2 does not accept it; fix the pattern"
 
 
 def _number(value: float, schema: Schema, at: ValuePath) -> Iterator[Problem]:
@@ -470,16 +470,16 @@ def _list(value: Sequence[Value], schema: Schema, at: ValuePath) -> Iterator[Pro
         for index, entry in enumerate(value):
             yield from violations(entry, schema.items, at.entry(index))
     if bounds.min_items is not None and size < bounds.min_items:
-        message = f"must hold at least {count_text(bounds.min_items, 'entry', 'entries')}; got {size or 'none'}"
+        message = f"must have at least {count_text(bounds.min_items, 'entry', 'entries')}; got {size or 'none'}"
         detail = f"{at.text} in body should have at least {bounds.min_items} items"
         yield at.refusal(ErrorType.INVALID, message, detail, size)
     if bounds.max_items is not None and size > bounds.max_items:
-        message = f"must hold at most {count_text(bounds.max_items, 'entry', 'entries')}; got {size}"
+        message = f"must have at most {count_text(bounds.max_items, 'entry', 'entries')}; got {size}"
         detail = f"must have at most {bounds.max_items} items"
         yield at.refusal(ErrorType.TOO_MANY, message, detail, size)
     if schema.unique_items and len({go_json(entry) for entry in value}) < size:
         detail = f"{at.text} in body shouldn't contain duplicates"
-        yield at.refusal(ErrorType.INVALID, "must not hold an entry twice", detail, "")
+        yield at.refusal(ErrorType.INVALID, "must not contain an entry twice", detail, "")
 
 
 def _enum(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
@@ -499,11 +499,11 @@ def _is_same(left: Value, other: Value) -> bool:
 def _mapping(value: Mapping[str, Value], schema: Schema, at: ValuePath) -> Iterator[Problem]:
     bounds, size = schema.bounds, len(value)
     if bounds.min_properties is not None and size < bounds.min_properties:
-        message = f"must hold at least {count_text(bounds.min_properties, 'field')}; got {size or 'none'}"
+        message = f"must have at least {count_text(bounds.min_properties, 'field')}; got {size or 'none'}"
         detail = f"{at.text} in body should have at least {bounds.min_properties} properties"
         yield at.refusal(ErrorType.INVALID, message, detail, size)
     if bounds.max_properties is not None and size > bounds.max_properties:
-        message = f"must hold at most {count_text(bounds.max_properties, 'field')}; got {size}"
+        message = f"must have at most {count_text(bounds.max_properties, 'field')}; got {size}"
         detail = f"must have at most {bounds.max_properties} items"
         yield at.refusal(ErrorType.TOO_MANY, message, detail, size)
     if isinstance(schema.additional, Schema):
@@ -553,7 +553,7 @@ def _in_metadata(value: Value, at: ValuePath) -> Iterator[Problem]:
 
 def _stranger(name: str, known: Iterable[str], at: ValuePath, owner: Mapping[str, Value]) -> Problem:
     where = f'"{at.text}"' if at.text else f"a {owner.get('kind')}"
-    message = f'must be a field of {where}; got "{name}"{known_names(name, tuple(known))}'
+    message = f'unknown field "{name}" of {where}{known_names(name, tuple(known))}'
     return Problem((*at.path, name), message, effect=Effect.UNKNOWN)
 
 
@@ -606,9 +606,9 @@ def _duplicates(value: Sequence[Value], keys: Sequence[Value], at: ValuePath) ->
 
 def _message(key: Value, entry: Value) -> str:
     if not isinstance(key, dict) or key is entry:
-        return f"must stand in the list once; got {describe(entry)} again"
+        return f"duplicate entry {describe(entry)}"
     shown = ", ".join([f"{name} {describe(part)}" for name, part in key.items()]) or "none of its keys"
-    return f"must be the only entry with {shown}"
+    return f"two entries have {shown}"
 
 
 # The metadata of an object. No CRD describes it. Source: apimachinery v0.34, api/validation ObjectMeta.

@@ -110,11 +110,10 @@ def test_quantities_are_numbers_or_texts(resources: dict[str, Any]) -> None:
 
 UNKNOWN = [
     (MAIN + "imagePulPolicy",
-     f'must be a field of "{MAIN[:-1]}"; got "imagePulPolicy"; did you mean "imagePullPolicy"?'),
-    (POD + "toleration", f'must be a field of "{POD[:-1]}"; got "toleration"; did you mean "tolerations"?'),
+     f'unknown field "imagePulPolicy" of "{MAIN[:-1]}"; did you mean "imagePullPolicy"?'),
+    (POD + "toleration", f'unknown field "toleration" of "{POD[:-1]}"; did you mean "tolerations"?'),
     (MAIN + "resources.limit",
-     f'must be a field of "{MAIN}resources"; got "limit", known: "claims", "limits", "requests"; did you mean '
-     '"limits"?'),
+     f'unknown field "limit" of "{MAIN}resources", known: "claims", "limits", "requests"; did you mean "limits"?'),
 ]  # fmt: skip
 
 

@@ -128,7 +128,7 @@ LENGTHS = [
     ("a", 'must be at least 2 characters long; got "a"',
      'a: Invalid value: "a": a in body should be at least 2 chars long'),
     ("ab", "", ""),
-    ("abcd", "must not be longer than 3 characters; got 4", "a: Too long: may not be more than 3 bytes"),
+    ("abcd", "must be at most 3 characters long; got 4", "a: Too long: may not be more than 3 bytes"),
 ]  # fmt: skip
 
 
@@ -220,11 +220,14 @@ def test_unknown_fields_name_what_is_meant() -> None:
     assert [(format_path(p.path), p.message.split(";")[-1].strip(), p.stage, p.operator_message) for p in problems] == [
         ("spec.template.cliques[0].autoScalingConfig", NO_FIELD_OF_CLIQUE, None, None),
         ("spec.template.terminationdelay", 'did you mean "terminationDelay"?', None, None),
-        ("spec.scalingGroups", "it is now podCliqueScalingGroups", None, None),
+        ("spec.scalingGroups", "its new name is podCliqueScalingGroups", None, None),
     ]
 
 
-NO_FIELD_OF_CLIQUE = 'got "autoScalingConfig", known: "annotations", "labels", "name", "spec", "topologyConstraint"'
+NO_FIELD_OF_CLIQUE = (
+    'unknown field "autoScalingConfig" of "spec.template.cliques[0]", known: "annotations", "labels", "name", "spec", '
+    '"topologyConstraint"'
+)
 
 
 def test_the_topology_name_is_a_field_of_the_revisions_that_have_it() -> None:

@@ -94,53 +94,56 @@ def test_what_is_read_is_left_alone(text: str, places: dict[str, str]) -> None:
 ELSEWHERE: list[tuple[str, dict[str, str], str, str]] = [
     (JOB, {"own": "annotations: {kai.scheduler/batch-minmember: '2'}"},
      "metadata.annotations[kai.scheduler/batch-minmember]",
-     'key-spelling: is a key that nobody is known to read; did you mean "kai.scheduler/batch-min-member"?'),
+     'key-spelling: no known component reads this key; did you mean "kai.scheduler/batch-min-member"?'),
     (JOB, {"own": "annotations: {kai.scheduler/topology-required: rack}"},
      "metadata.annotations[kai.scheduler/topology-required]",
-     "key-spelling: is a key that nobody is known to read; did you mean "
-     '"kai.scheduler/topology-required-placement"?'),
+     'key-spelling: no known component reads this key; did you mean "kai.scheduler/topology-required-placement"?'),
     (JOB, {"own": "labels: {kai.scheduler/tenant: a}"}, "metadata.labels[kai.scheduler/tenant]",
-     "key-spelling: is a key that nobody is known to read"),
+     "key-spelling: no known component reads this key"),
     (JOB, {"pods": f"annotations: {{{REQUIRED}}}"},
      "spec.template.metadata.annotations[kai.scheduler/topology-required-placement]",
-     "key-place: is not read here: KAI's pod-grouper reads it as an annotation of a Job"),
+     "key-place: KAI's pod-grouper does not read this key here; set it as an annotation of a Job"),
     (JOB, {"own": f"labels: {{{TOPOLOGY}}}"}, "metadata.labels[kai.scheduler/topology]",
-     "key-place: must be an annotation: KAI's pod-grouper reads no label of that name here"),
+     "key-place: must be an annotation here: KAI's pod-grouper does not read a label of this name"),
     (JOB, {"own": "annotations: {kai.scheduler/queue: q}"}, "metadata.annotations[kai.scheduler/queue]",
-     "key-place: must be a label: KAI reads no annotation of that name here"),
+     "key-place: must be a label here: KAI does not read an annotation of this name"),
     (JOB, {"own": "annotations: {kai.scheduler/skip-podgrouper: 'True'}"},
      "metadata.annotations[kai.scheduler/skip-podgrouper]",
-     'key-value: must be one of "true", "false"; got "True"; did you mean "true"?: only "true" counts'),
+     'key-value: must be one of "true", "false"; got "True". KAI reads only "true"; did you mean "true"?'),
     (JOB, {"own": "labels: {kai.scheduler/preemptibility: nonpreemptible}"},
      "metadata.labels[kai.scheduler/preemptibility]",
-     'key-value: must be one of "preemptible", "non-preemptible"; got "nonpreemptible"; did you mean '
-     '"non-preemptible"?: KAI ignores other values'),
+     'key-value: must be one of "preemptible", "non-preemptible"; got "nonpreemptible". KAI ignores other values; did '
+     'you mean "non-preemptible"?'),
     (JOB_SET, {"jobs": "labels: {kai.scheduler/queue: q}"},
      "spec.replicatedJobs[0].template.metadata.labels[kai.scheduler/queue]",
-     "key-place: is not read here: KAI reads it as a label of a JobSet, pods of a JobSet"),
+     "key-place: KAI does not read this key here; set it as a label of a JobSet, pods of a JobSet"),
     (CRON_JOB, {"own": "labels: {kai.scheduler/queue: q}"}, "metadata.labels[kai.scheduler/queue]",
-     "key-place: is not read here: KAI reads it as a label of the Jobs of a CronJob, pods of a CronJob"),
+     (
+         "key-place: KAI does not read this key here; set it as a label of the Jobs of a CronJob, pods of a "
+         "CronJob"
+     )),
     (CRON_JOB, {"jobs": "annotations: {kai.scheduler/batch-min-member: '2'}"},
      "spec.jobTemplate.metadata.annotations[kai.scheduler/batch-min-member]",
-     "key-place: is not read here: KAI's pod-grouper reads it as an annotation of Jobs, JobSets and their "
-     "replicatedJobs"),
+     "key-place: KAI's pod-grouper does not read this key here; set it as an annotation of Jobs, JobSets and "
+     "their replicatedJobs"),
     (LWS, {"pods": f"annotations: {{{TOPOLOGY}}}"},
      "spec.leaderWorkerTemplate.workerTemplate.metadata.annotations[kai.scheduler/topology]",
-     'key-place: is read here beside one of "kai.scheduler/segment-topology-required-placement", '
-     '"kai.scheduler/segment-topology-preferred-placement" alone: KAI\'s pod-grouper reads it as an annotation of a '
-     "LeaderWorkerSet, the leaderTemplate of a LeaderWorkerSet, the workerTemplate of a LeaderWorkerSet"),
+     "key-place: KAI's pod-grouper reads this key here only together with one of "
+     '"kai.scheduler/segment-topology-required-placement", "kai.scheduler/segment-topology-preferred-placement"; set '
+     "it as an annotation of a LeaderWorkerSet, the leaderTemplate of a LeaderWorkerSet, the workerTemplate of a "
+     "LeaderWorkerSet"),
     (LWS, {"own": "annotations: {kai.scheduler/segment-topology-required-placement: rack}"},
      "metadata.annotations[kai.scheduler/segment-topology-required-placement]",
-     "key-place: is not read here: KAI's pod-grouper reads it as an annotation of the leaderTemplate of a "
-     "LeaderWorkerSet, the workerTemplate of a LeaderWorkerSet"),
+     "key-place: KAI's pod-grouper does not read this key here; set it as an annotation of the leaderTemplate "
+     "of a LeaderWorkerSet, the workerTemplate of a LeaderWorkerSet"),
     (TRAIN_JOB, {"own": f"labels: {{{TOPOLOGY}}}"}, "metadata.labels[kai.scheduler/topology]",
-     "key-place: must be an annotation: KAI's pod-grouper reads no label of that name here"),
+     "key-place: must be an annotation here: KAI's pod-grouper does not read a label of this name"),
     (WIDGET, {"own": f"annotations: {{{REQUIRED}}}"},
      "metadata.annotations[kai.scheduler/topology-required-placement]",
-     "key-place: is not read here: KAI's pod-grouper reads it as an annotation of pods of a Widget"),
+     "key-place: KAI's pod-grouper does not read this key here; set it as an annotation of pods of a Widget"),
     (WIDGET, {"pods": "labels: {kai.scheduler/queu: q}"},
      "spec.tasks[0].template.metadata.labels[kai.scheduler/queu]",
-     'key-spelling: is a key that nobody is known to read; did you mean "kai.scheduler/queue"?'),
+     'key-spelling: no known component reads this key; did you mean "kai.scheduler/queue"?'),
 ]  # fmt: skip
 
 

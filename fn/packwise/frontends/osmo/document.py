@@ -175,7 +175,7 @@ def _unreadable(place: Place, filled: Filled, error: YamlError) -> Finding:
     message = f"once it is filled in: {error.message}" if filled.lines else error.message
     line = _line(filled, error.line)
     if place.embedded:
-        message = f"must hold a YAML document; line {line}, column {error.column} of it: {message}"
+        message = f"must be a YAML document; line {line}, column {error.column}: {message}"
     return place.finding(READABLE, message).replace(location=place.location_of(line, error.column))
 
 

@@ -321,7 +321,7 @@ def _inner_problems(node: SubGroupNode, tree: SubGroupTree, *, update: bool) -> 
 
 
 def _too_many(path: FieldPath, wanted: int, there: int) -> Problem:
-    message = f"must not be greater than the number of subgroups, {there}; got {wanted}"
+    message = f"must be at most {there}, the number of subgroups; got {wanted}"
     return Problem(path, message, effect=Effect.IGNORED, consequence="the pods are never scheduled")
 
 
@@ -534,7 +534,7 @@ def _unusable_names(tree: SubGroupTree, suits: Versions) -> Iterator[Problem]:
     lowers = suits.within(_LOWERS_PARENTS) is not None
     for node in tree.nodes:
         if tree.is_leaf(node) and len(node.name) > _LONGEST:
-            message = f"must be no longer than {_LONGEST} characters; got {len(node.name)}"
+            message = f"must be at most {_LONGEST} characters long; got {len(node.name)}"
             yield Problem((*node.path, "name"), message, consequence="pods carry it as the value of a label")
         parent = node.parent
         if lowers and parent in names and parent != parent.lower():

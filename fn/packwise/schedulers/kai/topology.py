@@ -124,9 +124,9 @@ def _spec_problems(spec: Value) -> Iterator[Problem]:
     else:
         if not levels:
             detail = "spec.levels in body should have at least 1 items"
-            yield _refusal(_LEVELS, "must hold at least one level; got none", ErrorType.INVALID, 0, detail)
+            yield _refusal(_LEVELS, "must have at least one level; got none", ErrorType.INVALID, 0, detail)
         if len(levels) > _MAX_LEVELS:
-            message = f"must hold at most {_MAX_LEVELS} levels; got {len(levels)}"
+            message = f"must have at most {_MAX_LEVELS} levels; got {len(levels)}"
             detail = f"must have at most {_MAX_LEVELS} items"
             problem = _refusal(_LEVELS, message, ErrorType.TOO_MANY, len(levels), detail)
             yield problem.replace(cause=Cause.TYPE)

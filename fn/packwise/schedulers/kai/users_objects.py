@@ -55,7 +55,7 @@ def _schema(index: int, alias: Value) -> Iterator[Problem]:
         yield refusal(_path(index), f"must be a string; got {describe(alias)}", _KNOWN)
     elif len(alias) > _LONGEST:
         error = OperatorError(text, ErrorType.TOO_LONG, alias, f"may not be more than {_LONGEST} bytes").text()
-        yield refusal(_path(index), f"must not be longer than {_LONGEST} characters; got {len(alias)}", _KNOWN, error)
+        yield refusal(_path(index), f"must be at most {_LONGEST} characters long; got {len(alias)}", _KNOWN, error)
     elif not alias:
         error = OperatorError(text, ErrorType.INVALID, alias, f"{text} in body should be at least 1 chars long").text()
         yield refusal(_path(index), "must not be empty", _KNOWN, error)

@@ -174,10 +174,10 @@ def _wrong_type(path: FieldPath, value: Value, wanted: str) -> Problem:
 def _structure(labels: Sequence[str]) -> Iterator[Problem]:
     if not labels:
         text = OperatorError("spec.levels", ErrorType.INVALID, 0, "spec.levels in body should have at least 1 items")
-        yield _schema(_LEVELS, "must hold at least one level; got none", text)
+        yield _schema(_LEVELS, "must have at least one level; got none", text)
     if len(labels) > _MOST_LEVELS:
         text = OperatorError("spec.levels", ErrorType.TOO_MANY, len(labels), f"must have at most {_MOST_LEVELS} items")
-        yield _schema(_LEVELS, f"must hold at most {_MOST_LEVELS} levels; got {len(labels)}", text)
+        yield _schema(_LEVELS, f"must have at most {_MOST_LEVELS} levels; got {len(labels)}", text)
     for position, label in enumerate(labels):
         field, path = f"spec.levels[{position}].nodeLabel", (*_LEVELS, position, "nodeLabel")
         if len(label.encode()) > _LONGEST_LABEL:
@@ -231,7 +231,7 @@ def _flavor_structure(spec: Mapping[str, Value]) -> Iterator[Problem]:
         if isinstance(entries, (dict, list)) and len(entries) > _MOST_ENTRIES:
             detail = f"must have at most {_MOST_ENTRIES} items"
             text = OperatorError(f"spec.{name}", ErrorType.TOO_MANY, len(entries), detail)
-            yield _schema(("spec", name), f"must hold at most {_MOST_ENTRIES} entries; got {len(entries)}", text)
+            yield _schema(("spec", name), f"must have at most {_MOST_ENTRIES} entries; got {len(entries)}", text)
     topology = spec.get("topologyName")
     if not isinstance(topology, str):
         return

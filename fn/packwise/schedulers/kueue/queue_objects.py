@@ -311,9 +311,7 @@ def _quota_problems(
         lent, nominal = read_nanos(quota["lendingLimit"]), read_nanos(quota.get("nominalQuota"))
         if parent == "cohort" and lent is not None and nominal is not None and lent > nominal:
             detail = "must be less than or equal to the nominalQuota"
-            message = (
-                f"must not be more than the nominalQuota, {quota.get('nominalQuota')}; got {quota['lendingLimit']}"
-            )
+            message = f"must be at most {quota.get('nominalQuota')}, the nominalQuota; got {quota['lendingLimit']}"
             yield _invalid((*path, "lendingLimit"), _format_quantity(quota["lendingLimit"]), detail, message)
 
 

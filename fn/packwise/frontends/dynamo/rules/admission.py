@@ -177,7 +177,7 @@ def _check_min_available(at: Subject) -> Iterator[Problem]:
             yield Problem(path, f"must be 1 or more; got {least}", stage=Stage.SCHEMA)
         elif component.replicas and least > component.replicas:
             text = "minAvailable must be less than or equal to replicas unless replicas is 0"
-            yield by_api_server(path, f"must not be greater than the replicas, {component.replicas}; got {least}", text)
+            yield by_api_server(path, f"must be at most {component.replicas}, the replicas; got {least}", text)
 
 
 def _restart(at: Subject) -> Iterator[Problem]:

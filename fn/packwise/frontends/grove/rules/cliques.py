@@ -126,7 +126,7 @@ def _min_positive(at: CliqueAt, context: Context) -> Iterator[Problem]:
 def _min_at_most(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     least = at.clique.min_available
     if least > at.clique.replicas:
-        message = f'must not be greater than replicas ("{at.clique.replicas}"); got "{least}"'
+        message = f"must be at most {at.clique.replicas}, the replicas; got {least}"
         yield invalid(at.path("spec", "minAvailable"), least, "minAvailable must not be greater than replicas", message)
 
 
@@ -536,7 +536,7 @@ def _group_min_positive(at: GroupAt, _context: Context) -> Iterator[Problem]:
 def _group_min_capped(at: GroupAt, _context: Context) -> Iterator[Problem]:
     group = at.group
     if group.min_available > group.replicas:
-        message = f'must not be greater than replicas ("{group.replicas}"); got "{group.min_available}"'
+        message = f"must be at most {group.replicas}, the replicas; got {group.min_available}"
         text = "minAvailable must not be greater than replicas"
         yield invalid(at.path("minAvailable"), group.min_available, text, message)
 

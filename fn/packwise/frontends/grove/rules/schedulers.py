@@ -73,8 +73,8 @@ def _not_enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
                 "OperatorConfiguration"
             )
             message = (
-                f'must be a scheduler that Grove is configured for, {list_known(known)}; got "{name}"'
-                f"{closest(name, known)}; name one of them or add a profile"
+                f'Grove is not configured for the scheduler "{name}"; known: {list_known(known)}'
+                f"{closest(name, known)}. Use one of these, or add a profile"
             )
             yield invalid(_path(0), name, text, message, field=_FIELD)
 
@@ -86,7 +86,7 @@ def _profile(words: str) -> Callable[[PodCliqueSet, Context], Iterator[Problem]]
         known = context.schedulers.names if context.schedulers is not None else ()
         name = pcs.cliques[0].scheduler if pcs.cliques else ""
         if name and name not in known:
-            message = f'must be a scheduler that Grove is configured for, {list_known(known)}; got "{name}"'
+            message = f'Grove is not configured for the scheduler "{name}"; known: {list_known(known)}'
             yield _refusal(_path(0), f"schedulerName {go_quote(name)} {words}", message)
 
     return problems

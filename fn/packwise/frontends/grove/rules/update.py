@@ -561,7 +561,7 @@ def _max_unavailable(at: Rolled, _context: Context) -> Iterator[Problem]:
         yield invalid(path, most, _POSITIVE, f'{_POSITIVE}; got "{most}"')
     elif most > at.replicas:
         text = f"must not be greater than replicas ({at.replicas})"
-        yield invalid(path, most, text, f'must not be greater than replicas ("{at.replicas}"); got "{most}"')
+        yield invalid(path, most, text, f"must be at most {at.replicas}, the replicas; got {most}")
     elif at.strategy == COHERENT and most < at.min_available:
         text = f"must not be less than minAvailable ({at.min_available}) under the Coherent update strategy"
         message = (
