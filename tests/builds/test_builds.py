@@ -544,3 +544,24 @@ def test_what_a_chart_of_applications_delivers_is_not_built_alone(call: Call, tm
 
     assert "built by Application argocd/llm with valuesObject" in ran.stdout
     assert "2 sources built, 1 not built: 1 unsupported feature" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("required", "named", "is_built"),
+    [(">=1.30.0-0", "", True), ("<1.10.0-0", "", False), (">=1.30.0-0", "v1.29.0", None)],
+)
+def test_a_chart_is_built_for_a_kubernetes_that_it_accepts(
+    call: Call, tmp_path: Path, required: str, named: str, is_built: bool | None
+) -> None:
+    text = f"{CHART['charts/llm/Chart.yaml']}kubeVersion: '{required}'\n"
+    helm = {"kubeVersion": named} if named else {}
+    write(
+        tmp_path,
+        CHART | {"charts/llm/Chart.yaml": text, "topology.yaml": TOPOLOGY, "a.yaml": application({"helm": helm})},
+    )
+
+    ran = call("check", ".", "--build")
+
+    assert f"; {'1 source' if is_built else '0 sources'} built" in ran.stderr
+    # The release of the cluster is unknown, unless the Application names it.
+    assert ("source-build" in ran.stdout) is (is_built is None)

@@ -19,6 +19,7 @@ from packwise.build.confinement import BOUNDS, ProgramError, confine, run
 from packwise.build.sources import Obstacle, SourceError, Values, first_line, overlay_values, path_from_top
 from packwise.inputs.git import program_on_path
 from packwise.lenient import mapping, mappings, text
+from packwise.revisions.kubernetes import NEWEST as KUBERNETES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -241,8 +242,32 @@ def _escaped_name(name: str) -> str:
     return name.replace(",", r"\,")
 
 
+_INCOMPATIBLE = re.compile(r"requires kubeVersion: .* which is incompatible with Kubernetes v")
+_NEWEST = f"--kube-version={KUBERNETES.name}.0"
+
+
 def build_chart(contents: Mapping[str, bytes], words: Sequence[str]) -> str:
-    """Return the output of `helm template` for `contents`. Raise SourceError if it fails."""
+    """Return the output of `helm template` for `contents`. Raise SourceError if it fails.
+
+    Without a cluster, Helm assumes a release of Kubernetes, v1.20 if it was built as a Go module. A chart that refuses
+    this release is built for the newest release that packwise knows.
+    """
+    try:
+        return _run_helm(contents, words)
+    except SourceError as error:
+        is_named = any(word.startswith("--kube-version") for word in words)
+        if is_named or not _INCOMPATIBLE.search(error.reason):
+            raise
+    try:
+        return _run_helm(contents, [*words, _NEWEST])
+    except SourceError as error:
+        # The release of the cluster is unknown, so the controller may accept the chart.
+        if _INCOMPATIBLE.search(error.reason):
+            raise SourceError(Obstacle.FAILED, error.reason) from None
+        raise
+
+
+def _run_helm(contents: Mapping[str, bytes], words: Sequence[str]) -> str:
     program, _ = helm()
     try:
         with TemporaryDirectory(prefix="packwise-build-", ignore_cleanup_errors=True) as folder:
