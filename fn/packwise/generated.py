@@ -47,6 +47,11 @@ LOCAL_CONFIG = "config.kubernetes.io/local-config"
 _PREFIX = "packwise.dev/"
 
 
+def is_local_config(item: KubeObject) -> bool:
+    """Return True if no client applies the object. Annotations of another type are left to API servers."""
+    return item.get(("metadata", "annotations", LOCAL_CONFIG)) == "true"
+
+
 def mark(
     generated: Generated, name: str, *, apply: bool, gitops: Mapping[str, str], folder: str = ""
 ) -> dict[str, Value]:

@@ -66,6 +66,14 @@ def test_the_stream_of_files_can_be_applied(case: str, order: str, call: Call, t
     assert ran.stdout.partition("---\napiVersion: grove.io/v1alpha1\nkind: ClusterTopology\n")[0] == other
 
 
+@pytest.mark.parametrize("annotations", ["{config.kubernetes.io/index: 3}", "[]", "text"])
+def test_odd_annotations_keep_no_object_from_the_stream(annotations: str, call: Call, tmp_path: Path) -> None:
+    text = f"{SERVICE}  annotations: {annotations}\n"
+    write(tmp_path, {"in/a.yaml": text})
+
+    assert call("render", "in").stdout == text
+
+
 @pytest.mark.usefixtures("package")
 def test_previews_are_shown_and_counted(call: Call, tmp_path: Path) -> None:
     write(tmp_path / "in", {"topology.yaml": f"{CONFIG}  apply: false\n"})

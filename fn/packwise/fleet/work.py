@@ -27,7 +27,7 @@ from packwise.fleet.packages import PackageClient, function_configuration, is_of
 from packwise.fleet.requests import PackageAnswer, lost_result, payload_of
 from packwise.fleet.result import BUILD, FIT, PackageResult, PackageStatus, kept_findings
 from packwise.frontends.osmo.account import one_account
-from packwise.generated import LOCAL_CONFIG
+from packwise.generated import is_local_config
 from packwise.inputs.coverage import coverage_of, files_covered
 from packwise.inputs.git import skip_reasons
 from packwise.inputs.groups import (
@@ -330,7 +330,7 @@ def _render(blank: PackageResult, after: SideRead, before: SideRead | None) -> t
         outcome = outcome_of(after.files, rendered)
         if after.side.client is PackageClient.KUSTOMIZE:
             files = tuple(_as_built(file) for file in outcome.files)
-            outcome = RenderedFiles(files, (), tuple(item for item in outcome.new if not _is_local(item)))
+            outcome = RenderedFiles(files, (), tuple(item for item in outcome.new if not is_local_config(item)))
         plan = plan_folder(outcome, split=bool(rendered.gitops))
     except FieldError as error:
         return _with_findings(blank, [*rendered.results, error_result(error)], after), None
@@ -343,12 +343,8 @@ def _render(blank: PackageResult, after: SideRead, before: SideRead | None) -> t
 
 def _as_built(file: InputFile) -> InputFile:
     """Return the file without objects that kustomize excludes from a build."""
-    kept = [document for document in file.documents if document.item is None or not _is_local(document.item)]
+    kept = [document for document in file.documents if document.item is None or not is_local_config(document.item)]
     return InputFile(file.path, tuple(kept))
-
-
-def _is_local(item: KubeObject) -> bool:
-    return item.annotations.get(LOCAL_CONFIG) == "true"
 
 
 def _compare(blank: PackageResult, before: SideRead | None, after: SideRead | None, request: Request) -> PackageResult:

@@ -21,7 +21,7 @@ from krmfn.terminal import visible
 from packwise.console import encode_text
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.findings.finding import Finding, Rule
-from packwise.generated import LOCAL_CONFIG, PATH, file_of
+from packwise.generated import PATH, file_of, is_local_config
 from packwise.inputs.reader import Document, InputFile
 from packwise.inputs.request import UsageError
 from packwise.inputs.variants import variants_as_one
@@ -371,7 +371,7 @@ _LOCAL_GROUPS = frozenset({GROUP, "operator.config.grove.io"})
 def part_of(item: KubeObject) -> str:
     """Return the folder of an object."""
     kind = identity(item.value)[:2]
-    if item.annotations.get(LOCAL_CONFIG) == "true" or kind[0] in _LOCAL_GROUPS:
+    if is_local_config(item) or kind[0] in _LOCAL_GROUPS:
         return LOCAL
     return TOPOLOGIES if kind in _FIRST else WORKLOADS
 
