@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from krmfn.fieldpath import parse_path
 from krmfn.hints import TYPE_CHECKING
+from krmfn.kubeobject import KubeObject
 from krmfn.record import Record
 from krmfn.result import ResourceRef, Severity, exit_code
 from packwise.diff.change import (
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from krmfn.kubeobject import KubeObject
+    from krmfn.fieldpath import FieldPath
     from krmfn.result import Result
     from krmfn.value import Value
     from packwise.diff.change import ObjectChange, Steps
@@ -115,12 +117,39 @@ def _rendered_state(package: Package, baseline: tuple[KubeObject, ...]) -> State
     errors = tuple(result for result in answer.results if result.severity is Severity.ERROR)
     objects = None
     if not exit_code(answer.results):
-        objects = by_identity([item for item in answer.items if kind_of(item) in ORDER])
+        stored = _stored_objects([item for item in answer.items if kind_of(item) in ORDER], answer.results)
+        objects = by_identity(stored)
     kinds = {kind_of(item) for item in objects.values()} if objects is not None else set[str]()
     selection = answer.selection
     emitted = kinds if selection is None else kinds.union(selection.settings.emit)
     enabled = selection is not None and selection.enabled
     return _bounded_state(State(objects, True, frozenset(emitted), enabled, errors, answer.results))
+
+
+def _stored_objects(items: Iterable[KubeObject], results: Iterable[Result]) -> Iterator[KubeObject]:
+    """Yield the objects as their API server stores them. Source: spec/kubernetes-gangs.md#7."""
+    dropped: dict[ResourceRef, list[FieldPath]] = {}
+    for result in results:
+        if result.tags.get("rule") in _DROPPING and result.resource_ref is not None and result.field is not None:
+            dropped.setdefault(result.resource_ref, []).append(parse_path(result.field.path))
+    for item in items:
+        value: Value = item.value
+        for path in dropped.get(ResourceRef.of(item.id), ()) if dropped else ():
+            value = _without_field(value, path)
+        yield item if value is item.value else KubeObject.cut(item.source, mapping(value))
+
+
+_DROPPING = frozenset(kind.dropping_rule for kind in KINDS if kind.dropping_rule)
+
+
+def _without_field(value: Value, path: FieldPath) -> Value:
+    first, rest = path[0], path[1:]
+    if isinstance(value, dict):
+        kept = {key: part for key, part in value.items() if rest or key != first}
+        return {key: _without_field(part, rest) if key == first else part for key, part in kept.items()}
+    if isinstance(value, list):
+        return [_without_field(part, rest) if rest and place == first else part for place, part in enumerate(value)]
+    return value
 
 
 def _exported_state(package: Package) -> State:

@@ -117,6 +117,9 @@ class Kind(Record):
     replacing_rule: str = ""
     """The rule that reports that an update needs a new object, or ""."""
 
+    dropping_rule: str = ""
+    """The rule that reports fields that the API server drops, or ""."""
+
     counts: tuple[str, ...] = ()
     """Fields, at any depth of the spec, with the number of pods or groups that a gang needs. They can change in place.
     """
@@ -247,7 +250,7 @@ VOLCANO_PODGROUP = Kind(
     gang=GangFields(2, pod_lists=("subGroupPolicy",), scheduler="volcano"),
 )
 POD = Kind("", "Pod", "v1", write_order=6, checked_by_crd=False)
-_GROUP_UPDATE = "update-kubernetes-object"
+_GROUP_UPDATE, _GROUP_DROP = "update-kubernetes-object", "kubernetes-gate-dropped"
 KUBERNETES_WORKLOAD = Kind(
     "scheduling.k8s.io",
     "Workload",
@@ -255,10 +258,16 @@ KUBERNETES_WORKLOAD = Kind(
     write_order=PODGROUP.write_order,
     checked_by_crd=False,
     replacing_rule=_GROUP_UPDATE,
+    dropping_rule=_GROUP_DROP,
     counts=("minCount", "minGroupCount"),
 )
 KUBERNETES_COMPOSITE = Kind(
-    "scheduling.k8s.io", "CompositePodGroup", "v1alpha3", checked_by_crd=False, replacing_rule=_GROUP_UPDATE
+    "scheduling.k8s.io",
+    "CompositePodGroup",
+    "v1alpha3",
+    checked_by_crd=False,
+    replacing_rule=_GROUP_UPDATE,
+    dropping_rule=_GROUP_DROP,
 )
 KUBERNETES_PODGROUP = Kind(
     "scheduling.k8s.io",
@@ -266,6 +275,7 @@ KUBERNETES_PODGROUP = Kind(
     "v1beta1",
     checked_by_crd=False,
     replacing_rule=_GROUP_UPDATE,
+    dropping_rule=_GROUP_DROP,
     counts=("minCount",),
     title="KubernetesPodGroup",
 )
