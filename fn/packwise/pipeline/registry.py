@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from packwise.objects.index import Index, Inventory
     from packwise.placement import NodePool, Placement
     from packwise.revisions.grove import Revision
-    from packwise.schedulers import NodePoolsOf, QueuedPodsOf, Scheduler, SchedulerInput, SimulationOf
+    from packwise.schedulers import NodePoolsOf, QueuedPodsOf, Scheduler, SchedulerInput
     from packwise.schedulers.kai.snapshot import Snapshot
-    from packwise.schedulers.simulation import Simulation
+    from packwise.schedulers.simulation import Simulation, SimulationOf
 
 
 class FrontEndEntry(Record):

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from packwise.objects.index import Index, Inventory
     from packwise.objects.place import Generated
     from packwise.placement import Cluster, NodePool, Placement, QueuedPods
-    from packwise.schedulers.kai.snapshot import Snapshot
-    from packwise.schedulers.simulation import Simulation
     from packwise.settings.topologyrender import TopologyRender
     from packwise.topology.known import Condition, KnownTopologies
     from packwise.validate.crds import Definitions
@@ -92,12 +90,4 @@ class NodePoolsOf(Protocol):
 
     def __call__(self, index: Index, placements: Iterable[Placement]) -> tuple[NodePool, ...]:
         """Return the node pools, the default one first, or () if nothing in the input is in a pool."""
-        ...
-
-
-class SimulationOf(Protocol):
-    """Makes the simulation of a scheduler for the gangs of a render on a cluster."""
-
-    def __call__(self, source: SchedulerInput, generated: Iterable[KubeObject], snapshot: Snapshot) -> Simulation:
-        """Return the simulation. `generated` are the objects that the render writes. Raise TooManyPodsError."""
         ...

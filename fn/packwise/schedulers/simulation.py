@@ -10,10 +10,13 @@ from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.place import Place
+    from packwise.schedulers import SchedulerInput
+    from packwise.schedulers.kai.snapshot import Snapshot
 
 ALLOCATED, PARTIAL, PENDING, NOT_READY = "allocated", "partial", "pending", "notready"
 """The states of a gang: all of its pods are placed, fewer but enough are placed, it waits, or it is not tried."""
@@ -179,4 +182,12 @@ class Simulation(Protocol):
         """Return the further replicas of each workload, by namespace and name, that fit beside all gangs after
         `place`.
         """
+        ...
+
+
+class SimulationOf(Protocol):
+    """Makes the simulation of a scheduler for the gangs of a render on a cluster."""
+
+    def __call__(self, source: SchedulerInput, generated: Iterable[KubeObject], snapshot: Snapshot) -> Simulation:
+        """Return the simulation. `generated` are the objects that the render writes. Raise TooManyPodsError."""
         ...
