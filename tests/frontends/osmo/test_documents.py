@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn.result import Severity
+from krmfn.yamltext import read
+from packwise.frontends.osmo import recognition
 from tests.frontends.osmo.rendering import of_kind, rendered
 
 POOL = """\
@@ -51,6 +53,16 @@ def test_fields_of_a_task_are_osmos(task: str, path: str, text: str | None) -> N
     schema = [(where, operator) for rule, where, operator in said if rule == "osmo-schema"]
     assert [where for where, _ in schema] == ([f"workflow.tasks[0].{path}"] if path else [])
     assert text is None or schema[0][1] == text
+
+
+@pytest.mark.parametrize(("text", "is_document"), [
+    ("workflow: {serviceAccount: {create: true}}\nserver: {}\n", False),
+    ("workflow: {serviceAccount: {create: true}}\n", True),
+    ("workflow: {name: w}\nserver: {}\n", True),
+    ("workflow: {rules: []}\nstages: []\n", False),
+])  # fmt: skip
+def test_values_of_another_chart_are_no_workflow(text: str, is_document: bool) -> None:
+    assert recognition.is_document(read(text)) is is_document
 
 
 @pytest.mark.parametrize(("labels", "text"), [

@@ -61,6 +61,10 @@ _KNOWN_FIELDS = _POOL_FIELDS | {
 _TELLING_FIELDS = _POOL_FIELDS - {"backend"}
 
 
+_SECTIONS = frozenset({"workflow", "version", "default-values"})
+_WORKFLOW_FIELDS = frozenset({"name", "tasks", "groups", "resources"})
+
+
 _GITLAB_FIELDS = frozenset({"rules", "auto_cancel"})
 
 
@@ -81,8 +85,9 @@ def is_document(value: Value) -> bool:
         return False
     if "workflow" in value:
         workflow = value["workflow"]
-        # GitLab's pipelines have a section with the same name.
-        return not (isinstance(workflow, dict) and _GITLAB_FIELDS & workflow.keys())
+        # GitLab's pipelines and the values of Argo Workflows' chart have a section with the same name.
+        is_chart = isinstance(workflow, dict) and not _WORKFLOW_FIELDS & workflow.keys() and value.keys() - _SECTIONS
+        return not (is_chart or (isinstance(workflow, dict) and _GITLAB_FIELDS & workflow.keys()))
     if "topology_keys" in value or isinstance(value.get("pools"), dict):
         return True
     return _is_pool(value) or any(_configs_in_values(value))
