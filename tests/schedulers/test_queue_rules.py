@@ -74,6 +74,18 @@ def test_what_is_there_or_may_be_elsewhere(objects: tuple[dict[str, Any], ...]) 
     assert said(*objects) == []
 
 
+def test_queues_that_are_their_own_ancestors() -> None:
+    end = "Each of these queues has a child, and KAI silently skips its pods. Remove the parent of one queue"
+
+    assert said(queue("a", "a")) == [
+        ("queue-parent", "spec.parentQueue", f'the queue is its own ancestor: "a" → "a". {end}')
+    ]
+    # The queue below the circle has nothing to mend.
+    assert said(queue("c", "b"), queue("b", "d"), queue("d", "b"), queue("below", "c")) == [
+        ("queue-parent", "spec.parentQueue", f'the queue is its own ancestor: "b" → "d" → "b". {end}')
+    ]
+
+
 def test_a_parent_that_is_not_there() -> None:
     assert said(ROOT, queue("team-a", "rot")) == [
         (

@@ -7,6 +7,8 @@ KAI reports none of them when the object is applied. The pods wait.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
@@ -18,7 +20,7 @@ from packwise.objects.place import Place
 from packwise.placement import Gang, Grouper, NodeTopology
 from packwise.revisions.kai import NAME
 from packwise.schedulers.kai.allocate.scene import GPU
-from packwise.schedulers.kai.allocate.session import existing_queues
+from packwise.schedulers.kai.allocate.session import MAX_QUEUE_DEPTH, existing_queues, lineage
 from packwise.schedulers.kai.gang_jobs import CHART_CLASSES, queues
 from packwise.schedulers.kai.pod_places import queue_place, spec_place
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE
@@ -194,7 +196,12 @@ def _few(names: Sequence[str]) -> str:
     return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
 
 
-_PARENT = Rule("queue-parent", "The parent of a Queue does not exist.", "spec/placement.md#9.2", Severity.WARNING)
+_PARENT = Rule(
+    "queue-parent",
+    "The parent of a Queue does not exist, or is below the Queue.",
+    "spec/placement.md#9.2",
+    Severity.WARNING,
+)
 _KNOWN = Rule("queue-known", "The queue of a workload does not exist.", "spec/placement.md#9.2", Severity.WARNING)
 _LEAF = Rule("queue-leaf", "A workload is in a queue that has child queues.", "spec/placement.md#9.2", Severity.WARNING)
 _CLASS = Rule(
@@ -246,8 +253,19 @@ def _gangs(placements: Sequence[Placement]) -> list[tuple[Placement, Gang]]:
 def _parents(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[Finding]:
     """Queues below one that is not there: KAI drops them, with all that is below them."""
     names = [*(share.name for share in shares), *_OF_CHART]
+    by_name = {share.name: share for share in shares}
     for item in source.inventory.items.of_kind(*QUEUE_KIND.key):
         parent = item.get(("spec", "parentQueue"))
+        line = [share.name for share in islice(lineage(item.name, by_name), MAX_QUEUE_DEPTH)]
+        # Each queue of a cycle leads to all of them, and the first one reports it.
+        if line and by_name[line[-1]].parent == item.name == min(line):
+            circle = " → ".join([f'"{name}"' for name in (*line, item.name)])
+            message = (
+                f"the queue is its own ancestor: {circle}. Each of these queues has a child, and {NAME} silently skips "
+                "its pods. Remove the parent of one queue"
+            )
+            yield Finding.of(_PARENT, item, ("spec", "parentQueue"), message)
+            continue
         if not isinstance(parent, str) or not parent or parent in names or is_placeholder(parent):
             continue
         near = near_miss(parent, [name for name in names if name != item.name])

@@ -5,10 +5,13 @@ Source: spec/kai.md#7, spec/kai.md#8; KAI Scheduler v0.12 to v0.17, deployments/
 
 from __future__ import annotations
 
+from krmfn.fieldpath import describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
+from packwise.kubernetes.validation import duration_fault, parse_duration
 from packwise.lenient import mapping
+from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import KAI_CONFIG, PRIORITY_CLASS, QUEUE, SCHEDULING_SHARD
 from packwise.validate.crds import judge
 from packwise.validate.structure import ValuePath, unknown_fields, violations
@@ -178,6 +181,7 @@ def check_objects(source: SchedulerInput) -> Iterator[Finding]:
             yield from verdict.replace(problems=problems).findings(item, SCHEMA, (SCHEMA, severity))
     for item in source.inventory.items.of_kind(*QUEUE.key):
         yield from _resources(item)
+        yield from _durations(item)
 
 
 def _with_consequence(problem: Problem) -> Problem:
@@ -202,3 +206,15 @@ def _resources(item: KubeObject) -> Iterator[Finding]:
         yield Finding.of(
             RESOURCES, item, path, message, operator_message="resources must be specified", stage=Stage.WEBHOOK
         )
+
+
+def _durations(item: KubeObject) -> Iterator[Finding]:
+    """Yield the refusals of durations. The CRD takes any string, and KAI's webhook cannot decode such a Queue."""
+    spec = mapping(item.value.get("spec"))
+    for field in ("preemptMinRuntime", "reclaimMinRuntime"):
+        text = spec.get(field)
+        if not isinstance(text, str) or is_placeholder(text) or parse_duration(text) is not None:
+            continue
+        message = f'must be a duration such as "10m" or "1h30m"; got {describe(text)}. KAI\'s webhook refuses the Queue'
+        fault = duration_fault(text)
+        yield Finding.of(SCHEMA, item, ("spec", field), message, operator_message=fault, stage=Stage.WEBHOOK)

@@ -84,7 +84,8 @@ class Queues:
 
     def missing(self, name: str) -> FitError | None:
         """Return the error of a job with a queue that does not exist, or None."""
-        is_missing = name in self._absent or (self._has_all and name not in self._by_name)
+        is_gone = name not in self._by_name and (self._has_all or self._is_own_ancestor(name))
+        is_missing = name in self._absent or is_gone
         return missing_queue(name) if is_missing else None
 
     def is_tried(self, name: str) -> bool:
@@ -105,6 +106,11 @@ class Queues:
         if above not in self._given:
             return f'KAI ignores the queue "{name}": its ancestor "{above}" does not exist'
         return f'KAI ignores the queue "{name}": it is its own ancestor, or has {MAX_QUEUE_DEPTH} ancestors'
+
+    def _is_own_ancestor(self, name: str) -> bool:
+        """Return True if the queue or one above it is below itself. No other objects can change that."""
+        line = list(islice(lineage(name, self._given), MAX_QUEUE_DEPTH))
+        return bool(line) and line[-1].parent in {queue.name for queue in line}
 
     def refusal(self, job: Job, pods: Sequence[Pod]) -> FitError | None:
         """Return the exceeded limit of its queue or of a queue above, or None."""
