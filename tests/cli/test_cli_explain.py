@@ -291,7 +291,7 @@ def test_a_line_of_a_template(call: Call, tmp_path: Path, assert_expected: Expec
 
     assert (ran.code, ran.messages, nothing.code) == (0, "", 0)
     assert_expected("cli/explain/line-of-a-template.txt", ran.stdout)
-    assert nothing.stdout.endswith("\nno value comes from this line\n")
+    assert nothing.stdout == "no value comes from this line\n"
 
 
 def test_a_template_that_cannot_be_filled_in_is_there_once(call: Call, tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_a_template_that_cannot_be_filled_in_is_there_once(call: Call, tmp_path:
     ran = call("explain", "in")
 
     assert ran.code == 1
-    assert ran.stdout.splitlines()[1:] == ["", "in/train.yaml:1:1", "", "nothing is rendered while there are errors"]
+    assert ran.stdout.splitlines() == ["in/train.yaml:1:1", "", "nothing is rendered while there are errors"]
 
 
 def test_a_gang_has_its_node_pool_if_the_input_has_pools(call: Call) -> None:

@@ -368,14 +368,15 @@ class WorkloadTree(Record):
 class Explanation(Record):
     """The whole render. `objects` are all written ones in order, or none if there are errors.
 
-    `items` are the objects and documents of the input. `chosen_by` is the source of the revision. `enabled` is true if
-    TAS is, or None if unset. `rendered` is true if there is a render, possible only without errors. `results` are all
-    findings.
+    `items` are the objects and documents of the input. `chosen_by` is the source of the revision. `has_grove` is true
+    if the revision counts. `enabled` is true if TAS is, or None if unset. `rendered` is true if there is a render,
+    possible only without errors. `results` are all findings.
     """
 
     items: tuple[KubeObject, ...]
     revision: str = ""
     chosen_by: str = ""
+    has_grove: bool = False
     enabled: bool | None = None
     rendered: bool = False
     topologies: tuple[TopologyNode, ...] = ()
@@ -401,6 +402,7 @@ def explanation_of(package: Package, rendered: Rendered) -> Explanation:
         items=items,
         revision=selection.revision.name,
         chosen_by=selection.chosen_by,
+        has_grove=rendered.has_grove or selection.is_named or selection.enabled,
         enabled=selection.enabled if selection.enabled or selection.configuration is not None else None,
         rendered=not exit_code(rendered.results),
         topologies=topologies,

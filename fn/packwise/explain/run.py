@@ -202,9 +202,11 @@ def as_text(explanations: Sequence[Explained], columns: int, *, coloured: bool) 
     page = _Page(columns, coloured=coloured)
     for position, each in enumerate(explanations):
         if position:
-            page.lines.append("")
+            page.begin()
         by = f"{', '.join(each.configurations)}: " if len(explanations) > 1 and each.configurations else ""
-        page.lines.append(f"{visible(by)}{_heading(each.explanation)}")
+        heading = f"{visible(by)}{_heading(each.explanation)}".removesuffix(": ")
+        if heading:
+            page.lines.append(heading)
         _draw(page, each.explanation, each.chosen)
     return "".join([f"{line}\n" for line in page.lines])
 
@@ -216,12 +218,14 @@ def _draw(page: _Page, explanation: Explanation, chosen: Chosen | None) -> None:
     else:
         nodes = list(_chosen_nodes(chosen, rendered=explanation.rendered))
     for node in nodes:
-        page.lines.append("")
+        page.begin()
         page.draw(node)
     if not explanation.rendered:
-        page.lines += ["", "nothing is rendered while there are errors"]
+        page.begin()
+        page.lines.append("nothing is rendered while there are errors")
     elif chosen is None and not explanation.workloads:
-        page.lines += ["", "no workloads"]
+        page.begin()
+        page.lines.append("no workloads")
 
 
 class _Page:
@@ -232,6 +236,11 @@ class _Page:
     def __init__(self, columns: int, *, coloured: bool) -> None:
         self._columns, self._coloured = columns, coloured
         self.lines: list[str] = []
+
+    def begin(self) -> None:
+        """Begin a part after a blank line."""
+        if self.lines and self.lines[-1]:
+            self.lines.append("")
 
     def draw(self, node: _Node, first: str = "", rest: str = "") -> None:
         """Draw the node and its parts. `first` precedes its own line and `rest` all others."""
@@ -284,6 +293,8 @@ def _wrap_words(text: str, columns: int) -> list[str]:
 
 
 def _heading(explanation: Explanation) -> str:
+    if not explanation.has_grove:
+        return ""
     chosen_by = f", chosen by {explanation.chosen_by}" if explanation.chosen_by else ""
     enabled = "enabled" if explanation.enabled else "disabled"
     state = "" if explanation.enabled is None else f"; topology-aware scheduling is {enabled}"
