@@ -186,9 +186,10 @@ def _queues(chain: Chain) -> Iterator[Finding]:
         yield from _inactive(queue, chain)
     cycles = find_cycles({item.name: text(item.get("spec.parentName")) for item in chain.cohorts})
     for item in chain.cohorts:
+        cycle = cycles.get(item.name, ())
         # A cycle is reported once.
-        if cycles[item.name] and item.name == min(cycles[item.name]):
-            message = f"{cycle_fault(cycles[item.name])}. Until then, the ClusterQueues below them are inactive"
+        if cycle and item.name == min(cycle):
+            message = f"{cycle_fault(cycle)}. Until then, the ClusterQueues below them are inactive"
             yield Finding.of(INACTIVE, item, ("spec", "parentName"), message)
 
 
