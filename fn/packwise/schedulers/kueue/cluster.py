@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.keys import HOSTNAME
-from packwise.kubernetes.validation import amounts, container_requests
+from packwise.kubernetes.validation import amounts
 from packwise.lenient import entries, mapping_at, mappings, text_at, texts, value_at
 from packwise.schedulers.kueue.allocate.scene import (
     ClusterQueue,
@@ -34,6 +34,7 @@ from packwise.schedulers.kueue.inactive import (
     named_checks,
     read_checks,
 )
+from packwise.schedulers.kueue.pod_resources import pod_requests
 from packwise.schedulers.kueue.request import PREFERRED, REQUIRED, SLICE_LAYERS, SLICE_REQUIRED, UNCONSTRAINED
 from packwise.schedulers.node_selection import read_node_terms, read_selector, read_taints, read_tolerations
 from packwise.topology.known import node_labels
@@ -134,7 +135,7 @@ def _bound_pods(pods: Iterable[Mapping[str, Value]]) -> Iterator[tuple[str, PodR
 
 def pod_request(spec: Mapping[str, Value]) -> PodRequest:
     """The request of a pod by its spec."""
-    return tuple(sorted(container_requests(spec).items()))
+    return tuple(sorted(pod_requests(spec).items()))
 
 
 def node_rules(spec: Mapping[str, Value]) -> NodeRules:

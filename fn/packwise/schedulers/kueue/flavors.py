@@ -9,8 +9,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.kubernetes.validation import canonical_quantity, container_requests
+from packwise.kubernetes.validation import canonical_quantity
 from packwise.lenient import mapping_at, texts, value_at
+from packwise.schedulers.kueue.pod_resources import pod_requests
 from packwise.schedulers.node_selection import (
     read_node_terms,
     read_taints,
@@ -38,7 +39,7 @@ _KIB = 1024
 def requests_of(pods: KueuePodSet, queue: ClusterQueue, count: int | None = None) -> dict[str, int]:
     """Return the requests of `count` pods of a pod set, or of all, by resource, as a ClusterQueue counts them."""
     number = pods.count if count is None else count
-    requests = {name: amount * number for name, amount in container_requests(pods.pod_spec).items()}
+    requests = {name: amount * number for name, amount in pod_requests(pods.pod_spec).items()}
     if queue.group_of(PODS) is not None:
         requests[PODS] = number
     return requests
@@ -124,7 +125,7 @@ def flavor_mismatch(
     """Return Kueue's first reason against a flavor of a resource group apart from quota, or ""."""
     if flavor.value is None:
         return missing_flavor(flavor.name)
-    requested = container_requests(pods.pod_spec)
+    requested = pod_requests(pods.pod_spec)
     # Pods without any request may get one from a LimitRange.
     is_overlapping = not requested or not group.covered.isdisjoint(requested)
     levels = None if flavor.topology is None else flavor.levels or ()

@@ -93,7 +93,8 @@ def check_faults(named: Sequence[NamedCheck], flavors: Collection[str], known: K
     if len(_names(several)) > 1:
         text = "Cannot use multiple MultiKueue AdmissionChecks on the same ClusterQueue, found: "
         yield _fault(text, several, f"a ClusterQueue can have only one check of MultiKueue; it has {_list(several)}")
-    partial = [each for each in several if each.flavors and not set(flavors) <= set(each.flavors)]
+    every = set(flavors)
+    partial = [each for each in several if each.flavors and not every <= set(each.flavors)]
     if partial:
         cause = f'the check of MultiKueue "{partial[0].name}" must be for all flavors; remove `onFlavors`'
         yield _fault("Cannot specify MultiKueue AdmissionCheck per flavor, found: ", partial, cause)

@@ -215,8 +215,7 @@ def _resource_obstacle(queued: QueuedJob, rules: ResourceRules) -> Obstacle | No
     if refused is None:
         return None
     each, fault = refused
-    subject = f'a container of the pod set "{each.name}"' if fault.path else f'the pod set "{each.name}"'
-    return Obstacle(f"{subject} {fault.cause}", fault.text)
+    return Obstacle(f'a {fault.subject} of the pod set "{each.name}" {fault.cause}', fault.text)
 
 
 def _priority_obstacle(job: KueueJob, priorities: JobPriorities) -> Obstacle | None:

@@ -27,6 +27,8 @@ KINDS = (("", "LimitRange"), ("node.k8s.io", "RuntimeClass"))
 
 _CONTAINER, _POD = "Container", "Pod"
 _PARTS = ("initContainers", "containers")
+_OF_PODS, _HUGE_PAGES = ("cpu", "memory"), "hugepages-"
+"""The resources that a whole pod can request."""
 _ABOVE, _BELOW = (
     "requests must not be above the limitRange max",
     "requests must not be below the limitRange min",
@@ -57,6 +59,11 @@ class ResourceFault(Record):
     path: FieldPath
     cause: str
     text: str
+
+    @property
+    def subject(self) -> str:
+        """The part of the pod set that is wrong."""
+        return "container" if self.path[:1] in (("containers",), ("initContainers",)) else "pod"
 
 
 def read_rules(values: Iterable[Mapping[str, Value]]) -> ResourceRules:
@@ -89,6 +96,19 @@ def _merge(known: Limits, entry: Mapping[str, Value]) -> Limits:
          for name in (*known.most, *most)},
         {name: max(least.get(name, 0), known.least.get(name, 0)) for name in (*known.least, *least)},
     )  # fmt: skip
+
+
+def pod_requests(spec: Mapping[str, Value]) -> dict[str, int]:
+    """Return the requests of a pod: those of the whole pod (`spec.resources`), else its containers', with overhead."""
+    resources = mapping(spec.get("resources"))
+    own = amounts({**mapping(resources.get("limits")), **mapping(resources.get("requests"))})
+    whole = {name: amount for name, amount in own.items() if name in _OF_PODS or name.startswith(_HUGE_PAGES)}
+    if not whole:
+        return container_requests(spec)
+    total = {**container_requests({**spec, "overhead": None}), **whole}
+    for name, amount in amounts(mapping(spec.get("overhead"))).items():
+        total[name] = total.get(name, 0) + amount
+    return {name: amount for name, amount in sorted(total.items()) if amount > 0}
 
 
 def adjust(job: KueueJob, rules: ResourceRules) -> KueueJob:
@@ -147,7 +167,8 @@ def _containers(spec: Mapping[str, Value]) -> Iterator[tuple[FieldPath, str, Map
 
 def _excess(spec: Mapping[str, Value], field: str, limits: Mapping[str, Limits]) -> Iterator[ResourceFault]:
     """Yield the containers that request more than their limits."""
-    for path, suffix, container in _containers(spec):
+    whole: tuple[FieldPath, str, Mapping[str, Value]] = ((), ".resources", spec)
+    for path, suffix, container in (*_containers(spec), whole):
         requests, most = (amounts(mapping_at(container, "resources", each)) for each in ("requests", "limits"))
         names = _greater(requests, most)
         if names:
@@ -169,7 +190,7 @@ def _out_of_range(spec: Mapping[str, Value], field: str, limits: Mapping[str, Li
         most = {name: max(each[name] for each in own if name in each) for name in (*own[0], *own[1])}
         yield from _range_faults(path, f"{field}{suffix}", (least, most), container_limits, "container")
     if pod_limits is not None:
-        total = container_requests(spec)
+        total = pod_requests(spec)
         yield from _range_faults((), field, (total, total), pod_limits, "pod")
 
 

@@ -17,7 +17,7 @@ from packwise.schedulers.kueue.allocate.session import Session
 from packwise.schedulers.kueue.flavors import pods_left_out
 from packwise.schedulers.kueue.request import SliceLayer
 from packwise.schedulers.wording import amount_list, level_word
-from packwise.wording import closest, count_text
+from packwise.wording import closest, count_text, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -270,6 +270,9 @@ def notes_of(job: QueuedJob, answer: JobAnswer, scene: Scene, release: KueueRele
         ignored = list(dict.fromkeys(_list_ignored(source.pod_spec)))
         if ignored:
             yield f"Kueue ignores {', '.join(ignored)} of {each.name}; kube-scheduler may still find no node"
+        gates = [text_at(gate, "name") for gate in mappings(source.pod_spec.get("schedulingGates"))]
+        if gates:
+            yield f"pods of {each.name} start only after a controller removes {list_known(gates)} from schedulingGates"
     yield from _queue_notes(job.job, answer, scene)
     if release.name not in (ASSUMED.name, "v0.18"):
         yield (

@@ -13,7 +13,6 @@ from itertools import islice
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
-from packwise.kubernetes.validation import container_requests
 from packwise.lenient import mapping, mapping_at, mappings_in_place, text
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import RESOURCE_FLAVOR
@@ -33,7 +32,7 @@ from packwise.schedulers.kueue.flavors import (
     taint_of_flavor,
 )
 from packwise.schedulers.kueue.inactive import MULTIKUEUE, check_faults, cycle_fault, find_cycles, lacks_multikueue
-from packwise.schedulers.kueue.pod_resources import KINDS, adjust, read_rules, resource_fault
+from packwise.schedulers.kueue.pod_resources import KINDS, adjust, pod_requests, read_rules, resource_fault
 from packwise.schedulers.kueue.podsets import too_many_sets
 from packwise.schedulers.kueue.request import (
     PREFIX,
@@ -308,7 +307,7 @@ def _demand(job: KueueJob) -> tuple[object, ...]:
     return job.item.annotations.get(_LEAST), *[
         (
             each.count,
-            tuple(container_requests(each.pod_spec).items()),
+            tuple(pod_requests(each.pod_spec).items()),
             repr([pair for pair in each.template.annotations.items() if pair[0].startswith(PREFIX)]),
             repr([each.pod_spec.get(field) for field in _NODE_FIELDS]),
         )
@@ -352,8 +351,7 @@ def _check_stop(
 def _resource_finding(job: KueueJob, each: KueuePodSet, fault: ResourceFault) -> Finding:
     """Return the finding about a pod set with refused resources, at its container if the job has one."""
     path = _path_in_pod(job, each, fault.path)
-    subject = "the container" if fault.path else f'the pod set "{each.name}"'
-    return _finding(RESOURCES, job, path, f"{subject} {fault.cause}, and the job waits", fault.text)
+    return _finding(RESOURCES, job, path, f"the {fault.subject} {fault.cause}, and the job waits", fault.text)
 
 
 def _path_in_pod(job: KueueJob, each: KueuePodSet, steps: FieldPath) -> FieldPath:
@@ -617,8 +615,12 @@ def _annotation_path(each: KueuePodSet, unknown: Sequence[str], job: KueueJob) -
 def _request_path(sets: _PodSets, resource: str, job: KueueJob) -> FieldPath:
     """Return the first request of a resource in the pod sets, else its limit, else the queue's name."""
     for each in sets.members:
-        if resource == PODS or each.template.suffix or resource not in container_requests(each.pod_spec):
+        if resource == PODS or each.template.suffix or resource not in pod_requests(each.pod_spec):
             continue
+        for field in ("requests", "limits"):
+            path: FieldPath = (*_spec_path(each), "resources", field, resource)
+            if resource in mapping_at(each.pod_spec, "resources", field) and job.item.get(path) is not None:
+                return path
         for part in ("containers", "initContainers"):
             for place, container in enumerate(mappings_in_place(each.pod_spec.get(part))):
                 for field in ("requests", "limits"):
