@@ -99,7 +99,7 @@ def _merge(known: Limits, entry: Mapping[str, Value]) -> Limits:
 
 
 def pod_requests(spec: Mapping[str, Value]) -> dict[str, int]:
-    """Return the requests of a pod: those of the whole pod (`spec.resources`), else its containers', with overhead."""
+    """Return a pod's requests with its overhead: `spec.resources`, else the sum of the containers' requests."""
     resources = mapping(spec.get("resources"))
     own = amounts({**mapping(resources.get("limits")), **mapping(resources.get("requests"))})
     whole = {name: amount for name, amount in own.items() if name in _OF_PODS or name.startswith(_HUGE_PAGES)}
