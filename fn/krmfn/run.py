@@ -5,8 +5,8 @@ only results from stdout. A pipe into `kpt fn sink` writes all of stdout. Hence:
 
 - success: the list on stdout, warnings and infos on stderr, exit code 0;
 - an error: the input's own items and the results on stdout, the errors on stderr, exit code 1;
-- stdin that is no ResourceList: nothing on stdout, the reason on stderr, exit code 1;
-- a bug of the function, an exception that it does not mean: as an error, with exit code 70.
+- stdin that is not a ResourceList: nothing on stdout, the reason on stderr, exit code 1;
+- a bug of the function (an unexpected exception): as an error, with exit code 70.
 """
 
 from __future__ import annotations

@@ -51,9 +51,9 @@ def configurations_by_folder(
 ) -> dict[str, list[str]]:
     """Map each folder to the files of the configuration that applies to it.
 
-    `is_used` returns True if a folder is the nearest configuration of a workload. Without workloads, an operator's
-    configuration completes a TopologyRender above that has no topology, unless another one does. Several beside each
-    other are samples. Samples configure no files unless a caller `takes_samples`.
+    `is_used` returns True if a folder has the nearest configuration of a workload. An operator's configuration in a
+    folder without workloads completes a TopologyRender above without a topology, unless another one does. Several such
+    configurations in one folder are samples. Samples apply to no files unless a caller `takes_samples`.
     """
     traits: dict[str, Traits] = {}
     files: dict[str, list[str]] = {}

@@ -1,8 +1,9 @@
 """The fields of kustomizations and of kustomize's own plugins, and the shape of each.
 
-kustomize takes a name of a field in any case, and that by Unicode's folding: `Resources`, `reſources`. A fleet knows
-each name as it is spelt here, so that no field is read by kustomize which packwise did not look at. Source: kustomize
-v5.8.2 with api v0.21.2: types.Kustomization and what it is made of, internal/builtins, internal/target.
+kustomize accepts the name of a field in any case, by the folding of Unicode: `Resources`, `reſources`. A fleet accepts
+only the spelling here, so that kustomize reads no field that packwise did not check.
+
+Source: kustomize v5.8.2 with api v0.21.2: types.Kustomization and its parts, internal/builtins, internal/target.
 """
 
 from __future__ import annotations

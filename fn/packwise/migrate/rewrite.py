@@ -714,7 +714,7 @@ def _place_beside(place: Place, key: str) -> Place:
 
 
 def _with_profile(item: KubeObject, path: FieldPath) -> KubeObject:
-    """`item`, its scheduler section at `path` with KAI's profile as the newest API spells it.
+    """Return `item` with KAI's profile in its scheduler section at `path`, in the spelling of the newest API.
 
     Source: spec/grove.md#9.
     """

@@ -155,7 +155,7 @@ def read_package(package: Package) -> tuple[Inventory, Selection]:
 class _Configured(Record):
     """The `results` about the configuration. `obstacles` are the results among them that prevent judgement of objects.
 
-    `spelling` are misspelt kinds. It `is_refused` if the configuration has errors.
+    `spelling` are misspelt kinds. `is_refused` is true if the configuration has errors.
     """
 
     results: tuple[Result, ...]

@@ -193,9 +193,9 @@ def _stream_text(file: InputFile) -> str:
 
 
 def _is_configuration(document: Document) -> bool:
-    """Return True if no API server accepts it, for OSMO's too, or its author keeps the object from clusters.
+    """Return True if no API server accepts the document, or if its author excludes the object from clusters.
 
-    Previews are packwise's own, for the reader.
+    OSMO's documents are included. Previews are not, because they are for the reader.
     """
     item = document.item
     if item is None:

@@ -106,7 +106,7 @@ def levels_of(value: Mapping[str, Value]) -> Sequence[Value]:
 
 
 def read_levels(item: KubeObject) -> ClusterTopology:
-    """Return the topology in `item` with levels as listed. Malformed ones are skipped (see the check)."""
+    """Return the topology in `item` with levels as listed. The checks report malformed levels, which are skipped."""
     levels = [
         Level(domain, key)
         for entry in levels_of(item.value)

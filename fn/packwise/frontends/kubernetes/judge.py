@@ -89,7 +89,7 @@ def judge_group(item: KubeObject, before: Mapping[str, Value] | None, server: Se
 
 
 def judge_job(item: KubeObject, before: Mapping[str, Value] | None, server: Server) -> Judged:
-    """Judge a Job by its `spec.scheduling`."""
+    """Check `spec.scheduling` of a Job."""
     table = job_scheduling()
     decoded = _decode(item, "v1", SCHEDULING, table, server)
     if has_errors(decoded):

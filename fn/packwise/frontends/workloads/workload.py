@@ -496,8 +496,8 @@ class RefusedError(Exception):
 class GroupShape(Record):
     """A group of pods. Its name is the owner's name followed by `suffix`.
 
-    It needs `members` pods or `needed` of its topmost sets. It stands for `alike` equal groups. With `each_pod`, each
-    group has the name of its only pod.
+    The group needs `members` pods, or `needed` of its topmost sets. The record stands for `alike` equal groups. With
+    `each_pod`, each group has the name of its only pod.
     """
 
     sets: tuple[PodSet, ...]

@@ -32,7 +32,7 @@ _LONGEST = 316
 
 
 def alias_problems(value: Mapping[str, Value], suits: Versions, *, schema: bool = True) -> Iterator[Problem]:
-    """Violations of the versions `suits` in the aliases of the Topology `value`."""
+    """Yield the problems of aliases in the Topology `value` for the versions `suits`."""
     levels = _levels(value)
     aliases = {index: level["alias"] for index, level in levels if level.get("alias") is not None}
     known = suits.within(_KNOWN) is not None

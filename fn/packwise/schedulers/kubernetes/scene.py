@@ -69,7 +69,7 @@ class ClusterNode(Record):
     unschedulable: bool = False
 
     def accepts(self, shape: PodShape) -> bool:
-        """Return True if the node is one for such pods, full or not."""
+        """Return True if the node accepts such pods by its rules, even if it is full."""
         if self.unschedulable or repelling_taint(self.taints, shape.tolerations) is not None:
             return False
         return selects_node(shape.selector, shape.terms, self.labels, self.name)
