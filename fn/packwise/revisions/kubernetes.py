@@ -57,10 +57,6 @@ class KubernetesRelease(Record):
     always_on: frozenset[str] = frozenset()
     """Removed gates whose fields the release always keeps."""
 
-    is_run: bool = True
-    """True if its API server's texts come from its own code. Otherwise, rules that only this release has show no text.
-    """
-
     most_priority: int | None = 1_000_000_000
     """The highest priority of a group, None for no limit."""
 
@@ -114,7 +110,6 @@ RELEASES = (
         served={_WORKLOAD: _BOTH, _POD_GROUP: _BOTH, _COMPOSITE_GROUP: _BOTH},
         gates={GENERIC: _BETA, TOPOLOGY: _BETA, COMPOSITE: _BETA, CLAIMS: _BETA, JOBS: _ALPHA},
         always_on=frozenset({PREEMPTION}),
-        is_run=False,
         most_priority=None,
         refuses_mixed_modes=True,
         compares_preemption=True,
