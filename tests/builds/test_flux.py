@@ -282,3 +282,10 @@ def test_components_that_are_missing_may_be_ignored(ignores: bool, expected: lis
 
     assert source.change is not None
     assert source.change({})["components"] == expected
+
+
+def test_an_external_artifact_is_not_built() -> None:
+    source = {"sourceRef": {"kind": "ExternalArtifact", "name": "apps"}}
+
+    reason = "the source ExternalArtifact apps is not supported"
+    assert refusal(REPOSITORY | {"apps/a.yaml": ""} | kustomization(**source)) == ("UNSUPPORTED", reason, False)

@@ -115,6 +115,8 @@ def flux_path(repository: Repository, owner: Owner, reference: Mapping[str, Valu
         raise SourceError(
             Obstacle.REMOTE_CHART, f"chart {path} of {kind} {name} is remote, and packwise fetches nothing"
         )
+    if kind == "ExternalArtifact":
+        raise unsupported_error(f"the source ExternalArtifact {name}")
     if kind != "GitRepository":
         raise SourceError(Obstacle.REMOTE_SOURCE, f"{kind} {name} is remote, and packwise fetches nothing")
     hits = objects_named(repository, kind, text(reference.get("namespace")) or owner.namespace, name)

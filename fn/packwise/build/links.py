@@ -103,8 +103,9 @@ class Trees(Record):
 
 def refuse_links(tree: FileTree, folder: str) -> None:
     """Raise SourceError if a source has a link that leads out of the repository. Argo CD refuses it too."""
-    outside = tree.outside if isinstance(tree, LinkedTree) else []
-    first = next((path for path in outside if not folder or path.startswith(f"{folder}/")), None)
-    if first is not None:
-        message = f"{first} is a link that leads out of the repository; packwise reads nothing there: copy its target"
+    outside = below(tree.outside, folder) if isinstance(tree, LinkedTree) else ()
+    if outside:
+        message = (
+            f"{outside[0]} is a link that leads out of the repository; packwise reads nothing there: copy its target"
+        )
         raise SourceError(Obstacle.FAILED, message, is_wrong=True)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from packwise.build.sources import Owner
     from packwise.build.tree import FileTree
     from packwise.inputs.reader import InputFile
+    from packwise.objects.identity import Identity
 
 
 class _Part(Record):
@@ -40,11 +41,13 @@ class _Part(Record):
 
 
 class _Definitions(Record):
-    """The definitions of names for workloads in a package's builds, with a digest of each file."""
+    """A built file of a package, reduced to its definitions of names for workloads. `names` identify the objects."""
 
     package: str
     cluster: str
-    files: tuple[tuple[str, InputFile], ...]
+    file: InputFile
+    names: frozenset[Identity]
+    digest: str
 
 
 class BuiltPackages:
@@ -106,30 +109,26 @@ class BuiltPackages:
         build = self._built.get(name, PackageBuild())
         part = self._parts.get(name)
         folder = self._packages.configuring_folder(name) if part is None else self._configuring[name]
-        known = {identity(item.value) for file in build.files for item in readable_items(file)}
-        around: list[InputFile] = []
-        digests = [build.digest]
+        cluster = "" if part is None else part.cluster
+        known = {each for file in build.files for each in _names_in(file)}
+        kept: list[_Definitions] = []
         for each in self._definitions.get(folder, ()):
-            if each.package == name or not _serves(each.cluster, "" if part is None else part.cluster):
-                continue
-            for digest, file in each.files:
-                own = {identity(item.value) for item in readable_items(file)}
-                if not own & known:
-                    known |= own
-                    around.append(file)
-                    digests.append(digest)
-        if not build.is_any and not around:
+            if each.package != name and _serves(each.cluster, cluster) and not each.names & known:
+                known |= each.names
+                kept.append(each)
+        if not build.is_any and not kept:
             return None
-        return build.replace(around=tuple(around), digest=sha256(" ".join(digests).encode()).hexdigest())
+        digests = " ".join([build.digest, *[each.digest for each in kept]])
+        return build.replace(around=tuple([each.file for each in kept]), digest=sha256(digests.encode()).hexdigest())
 
     def _definitions_by_folder(self) -> dict[str | None, list[_Definitions]]:
         """Return the definitions in builds by the folder of the configuration."""
         definitions: dict[str | None, list[_Definitions]] = {}
         for name, part in self._parts.items():
-            files = [each for file in self._built[name].files if (each := defining(file)).documents]
-            if files:
-                listed = tuple([(_digest_of(file), file) for file in files])
-                definitions.setdefault(self._configuring[name], []).append(_Definitions(name, part.cluster, listed))
+            for file in map(defining, self._built[name].files):
+                if file.documents:
+                    each = _Definitions(name, part.cluster, file, _names_in(file), _digest_of(file))
+                    definitions.setdefault(self._configuring[name], []).append(each)
         return definitions
 
 
@@ -142,6 +141,10 @@ def build_packages(tree: FileTree, root: str, top: str, store: Store | None, *, 
     whole = tree.listing("") if root else tree
     delivered = deliveries_of(whole, top, listed.__contains__, store)
     return BuiltPackages(packages, whole, delivered, requires=requires)
+
+
+def _names_in(file: InputFile) -> frozenset[Identity]:
+    return frozenset([identity(item.value) for item in readable_items(file)])
 
 
 def _serves(other: str, cluster: str) -> bool:
