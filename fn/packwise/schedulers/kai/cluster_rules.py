@@ -22,7 +22,7 @@ from packwise.revisions.kai import NAME
 from packwise.schedulers.kai.allocate.scene import GPU
 from packwise.schedulers.kai.allocate.session import MAX_QUEUE_DEPTH, existing_queues, lineage
 from packwise.schedulers.kai.gang_jobs import CHART_CLASSES, queues
-from packwise.schedulers.kai.pod_places import queue_place, spec_place
+from packwise.schedulers.kai.pod_places import queue_place, spec_place, written_podgroups
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE
 from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
 from packwise.schedulers.kai.topology import MissingBindingError, topology_names
@@ -231,13 +231,18 @@ def check_queues(source: SchedulerInput) -> Iterator[Finding]:
     shares = queues(source)
     if shares:
         yield from _parents(source, shares)
-        yield from _check_named_queues(gangs, shares)
+        yield from _check_named_queues([*_queues_of_gangs(gangs), *_queues_of_podgroups(source)], shares)
         from packwise.schedulers.kai.queue_rules import check_queue_tree
 
         yield from check_queue_tree(source, shares)
     classes = [item.name for item in source.inventory.items.of_kind(*_PRIORITY_CLASS)]
     if classes:
-        yield from _classes(gangs, sorted({*classes, *_BUILT_IN, *CHART_CLASSES}))
+        known = sorted({*classes, *_BUILT_IN, *CHART_CLASSES})
+        yield from _classes(gangs, known)
+        for item in written_podgroups(source.inventory.items):
+            named = item.get(("spec", _CLASS_FIELD))
+            if isinstance(named, str) and _is_missing(named, known):
+                yield Finding.of(_CLASS, item, ("spec", _CLASS_FIELD), _class_text(named, known))
 
 
 def _gangs(placements: Sequence[Placement]) -> list[tuple[Placement, Gang]]:
@@ -282,39 +287,55 @@ def _has_roots(shares: Sequence[QueueShare]) -> bool:
     return any(not share.parent for share in shares)
 
 
-def _check_named_queues(gangs: Sequence[tuple[Placement, Gang]], shares: Sequence[QueueShare]) -> Iterator[Finding]:
+class _NamedQueue(Record):
+    """The queue that something names. With `is_known`, another rule reports a queue that does not exist."""
+
+    name: str
+    place: Place
+    is_known: bool = False
+
+
+def _queues_of_gangs(gangs: Sequence[tuple[Placement, Gang]]) -> Iterator[_NamedQueue]:
+    for placement, gang in gangs:
+        if gang.scheduler in _OTHERS and gang.queue:
+            yield _NamedQueue(gang.queue, queue_place(gang), placement.subject.kind == DYNAMO_GRAPH.name)
+
+
+def _queues_of_podgroups(source: SchedulerInput) -> Iterator[_NamedQueue]:
+    for item in written_podgroups(source.inventory.items):
+        name = item.get(("spec", "queue"))
+        if isinstance(name, str) and name:
+            yield _NamedQueue(name, Place(item, ("spec", "queue")))
+
+
+def _check_named_queues(named: Sequence[_NamedQueue], shares: Sequence[QueueShare]) -> Iterator[Finding]:
     names = [*(share.name for share in shares), *_OF_CHART]
     known = frozenset(names)
     below: dict[str, list[str]] = {}
     for share in existing_queues(shares).values():
         below.setdefault(share.parent, []).append(share.name)
-    for placement, gang in gangs:
-        queue = gang.queue or ""
-        if gang.scheduler not in _OTHERS or not queue or is_placeholder(queue):
+    for each in named:
+        queue = each.name
+        if is_placeholder(queue):
             continue
         if queue in below:
             message = (
                 f'the queue "{queue}" has child queues ({list_known(below[queue])}), and {NAME} silently skips its '
                 "pods. Name a child queue"
             )
-            yield queue_place(gang).finding(_LEAF, message)
-        # Another rule reports this for graphs.
-        elif queue not in known and placement.subject.kind != DYNAMO_GRAPH.name:
+            yield each.place.finding(_LEAF, message)
+        elif queue not in known and not each.is_known:
             near = closest(queue, names)
             if near_miss(queue, names) or _has_roots(shares):
                 message = f'the queue "{queue}" is not in the input{near}'
-                yield queue_place(gang).finding(_KNOWN, message)
+                yield each.place.finding(_KNOWN, message)
 
 
 def _classes(gangs: Sequence[tuple[Placement, Gang]], known: Sequence[str]) -> Iterator[Finding]:
     for _, gang in gangs:
         named = gang.priority_class
         if _is_missing(named, known):
-            message = (
-                f'the PriorityClass "{named}" is not in the input. Without it, {NAME} gives the '
-                f"pods the default priority{closest(named, known)}"
-            )
-            yield gang.owner.of("priorityClassName").place.finding(_CLASS, message)
+            yield gang.owner.of("priorityClassName").place.finding(_CLASS, _class_text(named, known))
     seen: set[tuple[int, FieldPath]] = set()
     for _, gang in gangs:
         for leaf in gang.leaves:
@@ -333,6 +354,13 @@ def _classes(gangs: Sequence[tuple[Placement, Gang]], known: Sequence[str]) -> I
                 finding = place.finding(_POD_CLASS, message, operator_message=text, stage=Stage.POD)
                 # Written objects may go to a cluster that has the class.
                 yield finding.replace(when_written=Severity.WARNING)
+
+
+def _class_text(named: str, known: Sequence[str]) -> str:
+    near = closest(named, known)
+    return (
+        f'the PriorityClass "{named}" is not in the input. Without it, {NAME} gives the pods the default priority{near}'
+    )
 
 
 def _is_missing(name: str, known: Sequence[str]) -> bool:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.objects.kinds import PODGROUP
 from packwise.objects.place import Place
 from packwise.schedulers.kai.podgroup import QUEUE_LABELS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krmfn.kubeobject import KubeObject
+    from packwise.objects.index import Index
     from packwise.placement import Gang
 
 _SPECS: tuple[tuple[str, ...], ...] = (
@@ -40,6 +45,13 @@ def queue_place(gang: Gang) -> Place:
         if not at.embedded and at.item.get(at.path) is not None:
             return at
     return place
+
+
+def written_podgroups(index: Index) -> Iterator[KubeObject]:
+    """Yield the PodGroups that users write. The pod-grouper's have an owner, which names the queue itself."""
+    for item in index.of_kind(*PODGROUP.key):
+        if not item.get(("metadata", "ownerReferences")):
+            yield item
 
 
 def _first_place(place: Place, paths: list[tuple[str | int, ...]]) -> Place:

@@ -17,7 +17,7 @@ from packwise.schedulers.kai.allocate.scene import Scene, absent_queues
 from packwise.schedulers.kai.allocate.session import JobTree, Queues, existing_queues, lineage
 from packwise.schedulers.kai.gang_jobs import gang_jobs, is_of_kai, pool_of
 from packwise.schedulers.kai.installation import installation_of
-from packwise.schedulers.kai.pod_places import queue_place
+from packwise.schedulers.kai.pod_places import queue_place, written_podgroups
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE
 from packwise.schedulers.kai.snapshot import QUEUE_MEMORY, Snapshot
 from packwise.schedulers.simulation import TooManyPodsError
@@ -144,8 +144,21 @@ def _gangs_in_pools(
             f'the queue "{share.name}" is {_in_pool(share.pool)}, but the pods are {_in_pool(pool)}, and their '
             f"scheduler does not see the queue; {_cure(placement, share.pool, key)}"
         )
-        text = f"Queue '{share.name}' does not exist"
-        yield queue_place(gang).finding(_POOL, message, operator_message=text, stage=Stage.SCHEDULER)
+        yield queue_place(gang).finding(_POOL, message, operator_message=_gone(share), stage=Stage.SCHEDULER)
+    for item in written_podgroups(source.inventory.items):
+        share, pool = by_name.get(str(item.get(("spec", "queue")))), item.labels.get(key, "")
+        if share is not None and share.pool != pool and not is_placeholder(pool):
+            cure = f"add the label {key}: {share.pool}" if share.pool else f"remove the label {key}"
+            message = (
+                f'the queue "{share.name}" is {_in_pool(share.pool)}, but the PodGroup is {_in_pool(pool)}, and its '
+                f"scheduler does not see the queue; {cure}"
+            )
+            place = Place(item, ("spec", "queue"))
+            yield place.finding(_POOL, message, operator_message=_gone(share), stage=Stage.SCHEDULER)
+
+
+def _gone(share: QueueShare) -> str:
+    return f"Queue '{share.name}' does not exist"
 
 
 def _cure(placement: Placement, pool: str, key: str) -> str:
