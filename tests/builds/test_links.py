@@ -10,7 +10,7 @@ import pytest
 from packwise.build.links import LinkedTree
 from packwise.build.tree import CommitTree, DiskTree
 from packwise.inputs.git import Commit
-from tests.builds.planning import URL, application
+from tests.builds.planning import CHART, URL, application
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 
 LINKS = {
@@ -94,6 +94,21 @@ def test_a_linked_manifest_is_delivered_and_one_outside_is_refused(call: Call, t
     else:
         assert errors[0].startswith("error: app.yaml:11:5: Application argocd/llm spec.source: cannot be built: ")
         assert "llm/web.yaml is a link that leads out of the repository" in errors[0]
+
+
+@pytest.mark.parametrize("entry", ["/values/a.yaml", "/values/*.yaml"])
+def test_values_behind_a_link_that_leads_out_are_refused(call: Call, tmp_path: Path, entry: str) -> None:
+    helm = {"valueFiles": [entry], "ignoreMissingValueFiles": True}
+    write(tmp_path, CHART | {"apps/llm.yaml": application({"helm": helm}), "topology.yaml": CONFIG})
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "values").mkdir()
+    (tmp_path / "values/a.yaml").symlink_to("../../elsewhere.yaml")
+
+    ran = call("check", ".", "--build")
+
+    (error,) = [line for line in ran.stdout.splitlines() if line.startswith("error: ")]
+    assert error.startswith("error: apps/llm.yaml:15:9: Application argocd/llm spec.source.helm.valueFiles[0]: cannot")
+    assert error.endswith("link that leads out of the repository [source-build]")
 
 
 @pytest.mark.client

@@ -12,6 +12,7 @@ from functools import partial
 from krmfn.hints import TYPE_CHECKING
 from krmfn.yamltext import YamlError, read
 from packwise.build.kustomize_options import with_argo_options
+from packwise.build.links import links_outside
 from packwise.build.sources import (
     ChartSource,
     Delivery,
@@ -35,6 +36,7 @@ from packwise.lenient import entries, mapping, mappings, mappings_by_place, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import NoReturn
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -204,24 +206,28 @@ class _SourceReading:
         resolved = [self._resolve(folder, each) for each in entries]
         named = {path for path in resolved if not _is_glob(path)}
         seen: set[str] = set()
+        outside = links_outside(self._repository.tree)
         for at, (entry, path) in enumerate(zip(entries, resolved, strict=True)):
             if _is_glob(path):
                 hits = [each for each in self._glob(path) if each not in named]
+                if any(matches(path, each) for each in outside):
+                    self._refuse_values(at, f'"{entry}" matches a link that leads out of the repository')
                 if not hits and not ignores_missing:
                     self._refuse_values(at, f'"{entry}" matches no file')
+            elif path in outside:
+                self._refuse_values(at, f'values file "{path}" is a link that leads out of the repository')
             elif self._repository.tree.is_file(path):
                 hits = [path]
             elif ignores_missing:
                 continue
             else:
-                hits = list[str]()
                 self._refuse_values(at, f'values file "{path}" does not exist')
             for each in hits:
                 if each not in seen:
                     seen.add(each)
                     yield Values(each)
 
-    def _refuse_values(self, at: int, message: str) -> None:
+    def _refuse_values(self, at: int, message: str) -> NoReturn:
         path = (*self._path, "helm", "valueFiles", at)
         raise SourceError(Obstacle.MISSING_VALUES, message, is_wrong=True, path=path)
 

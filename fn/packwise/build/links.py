@@ -101,9 +101,14 @@ class Trees(Record):
         return paths if self.linked is None else self.linked.with_targets(paths)
 
 
+def links_outside(tree: FileTree) -> Sequence[str]:
+    """Return the sorted links that lead out of the repository."""
+    return tree.outside if isinstance(tree, LinkedTree) else ()
+
+
 def refuse_links(tree: FileTree, folder: str) -> None:
     """Raise SourceError if a source has a link that leads out of the repository. Argo CD refuses it too."""
-    outside = below(tree.outside, folder) if isinstance(tree, LinkedTree) else ()
+    outside = below(links_outside(tree), folder)
     if outside:
         message = (
             f"{outside[0]} is a link that leads out of the repository; packwise reads nothing there: copy its target"
