@@ -626,6 +626,6 @@ def test_what_topograph_writes_does_not_say_what_nodes_have(folder: Path, call: 
         ran = call(command, "in", "--nodes", "topology.conf")
         assert (ran.code, ran.stdout) == (2, "")
         assert ran.stderr.endswith(
-            'error: --nodes "topology.conf" must say what nodes have (status.allocatable); topograph\'s output: does '
+            'error: --nodes "topology.conf" must say what nodes have (status.allocatable); topograph\'s output does '
             "not: name what `kubectl get nodes,pods -A -o json` prints beside it\n"
         )

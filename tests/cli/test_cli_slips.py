@@ -88,7 +88,7 @@ def test_one_folder_in_two_spellings_is_one_cluster(call: Call, tmp_path: Path) 
     ran = call("check", str(tmp_path / "west/a.yaml"), "west/b.yaml")
 
     assert ran.code == 1
-    assert "keep one, or move this one elsewhere" in ran.stdout
+    assert "Keep one, or move this one to another folder" in ran.stdout
     assert "two clusters" not in ran.stdout
 
 
@@ -98,7 +98,7 @@ def test_two_folders_are_two_clusters(call: Call, tmp_path: Path) -> None:
     ran = call("render", "east", "west")
 
     assert ran.code == 1
-    assert "these are two clusters" in ran.stderr
+    assert "These are two clusters" in ran.stderr
 
 
 def test_a_choice_of_releases_is_listed_once(call: Call, tmp_path: Path) -> None:
