@@ -16,7 +16,7 @@ from packwise.objects.identity import identity, is_placeholder
 from packwise.objects.scheduling_groups import FIELD, is_controlled, job_pods
 from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.revisions.kubernetes import JOBS
-from packwise.wording import list_known
+from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,8 @@ class Scene(Record):
     `templates` are the templates of each Workload by namespace and name. `groups` are the PodGroups and
     CompositePodGroups. `users` are the pods of each group by its namespace and name. `jobs` are all Jobs as the API
     server stores them. `known` are the names of all groups by kind, including refused ones. `levels` are lists of node
-    labels from the broadest level. `nodes` are the labels of the nodes, or empty if unknown.
+    labels from the broadest level. `nodes` are the labels of the nodes, or empty if unknown. `classes` are the values
+    of the PriorityClasses by name, or empty if the input has none.
     """
 
     release: KubernetesRelease
@@ -54,6 +55,7 @@ class Scene(Record):
     levels: Sequence[tuple[str, ...]]
     nodes: Sequence[Mapping[str, str]]
     kai_name: str
+    classes: Mapping[str, Value] = {}
 
 
 def advise(scene: Scene) -> Iterator[Finding]:
@@ -174,8 +176,29 @@ def _key_unknown(group: Group, scene: Scene) -> Iterator[Finding]:
         yield Finding.of(rules.KEY_UNKNOWN, group.item, _key_path(group), message)
 
 
+def _priority_class(group: Group, scene: Scene) -> Iterator[Finding]:
+    name, priority = group.priority_class, group.value.get("priority")
+    if not scene.classes or not name or name in _BUILT_IN_CLASSES or is_placeholder(name):
+        return
+    path = group.below("priorityClassName")
+    if name not in scene.classes:
+        message = (
+            f'the PriorityClass "{name}" is not in the input. Without it, the API server refuses the '
+            f"group{closest(name, scene.classes)}"
+        )
+        yield Finding.of(rules.PRIORITY_CLASS, group.item, path, message)
+    elif priority is not None and priority != scene.classes[name]:
+        # The priority plugin compares both.
+        message = f'the PriorityClass "{name}" has the value {scene.classes[name]}, and the group has {priority}'
+        yield Finding.of(rules.PRIORITY_CLASS, group.item, group.below("priority"), message)
+
+
+_BUILT_IN_CLASSES = ("system-cluster-critical", "system-node-critical")
+
+
 _GROUP_RULES: tuple[Callable[[Group, Scene], Iterator[Finding]], ...] = (
     _min_group_count, _basic_under_gang, _disruption_mode, _no_constraint, _coarser_child, _domain_split, _key_unknown,
+    _priority_class,
 )  # fmt: skip
 """The rules of one group, template or object."""
 

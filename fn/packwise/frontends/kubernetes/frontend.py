@@ -213,6 +213,7 @@ def _scene(  # noqa: PLR0917
         levels=_levels(index, cluster),
         nodes=[texts(value_at(node, "metadata", "labels")) for node in cluster.nodes],
         kai_name=settings.kai_name,
+        classes={item.name: item.get("value") for item in index.of_kind(GROUP, "PriorityClass")},
     )
 
 

@@ -62,11 +62,17 @@ TWO_GANGS = _rule(
 )
 JOB_IGNORED = _rule("kubernetes-job-ignored", "`spec.scheduling` of a Job has no effect.", "8.17", _WARNING)
 JOB_NAME = _rule("kubernetes-job-name", "The Job controller cannot name a Workload after the Job.", "8.18", _WARNING)
+PRIORITY_CLASS = _rule(
+    "kubernetes-priority-class",
+    "The PriorityClass of a group does not exist or has another value.",
+    "11",
+    _WARNING,
+)
 
 RULES = (
     VERSION, DECODE, UNKNOWN, OBJECT, UPDATE, GATES, GATES_UNNAMED, UNCHECKED, GATE_DROPPED, REPLACED,
     MIN_GROUP_COUNT, TWO_ROOTS, BASIC_UNDER_GANG, DISRUPTION_MODE, NO_CONSTRAINT, COARSER_CHILD, DOMAIN_SPLIT,
     KEY_UNKNOWN, GROUP_MISSING, GROUP_UNUSED, PARENT_MISSING, WORKLOAD_MISSING, TEMPLATE_DIFFERS, MIN_COUNT_PODS,
-    PODS_DIFFER, TWO_GANGS, JOB_IGNORED, JOB_NAME,
+    PODS_DIFFER, TWO_GANGS, JOB_IGNORED, JOB_NAME, PRIORITY_CLASS,
 )  # fmt: skip
 """Every rule, in the order in which they are checked."""
