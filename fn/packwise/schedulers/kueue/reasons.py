@@ -10,12 +10,14 @@ from functools import cached_property
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.keys import HOSTNAME
+from packwise.kubernetes.validation import MAX_QUANTITY
 from packwise.lenient import mapping_at, mappings, text_at
 from packwise.revisions.kueue import ASSUMED
 from packwise.schedulers.kueue.allocate.scene import ResourceGroup, with_pod
 from packwise.schedulers.kueue.allocate.session import Session
 from packwise.schedulers.kueue.flavors import pods_left_out
 from packwise.schedulers.kueue.request import SliceLayer
+from packwise.schedulers.node_selection import repelling_taint, selects_node
 from packwise.schedulers.wording import amount_list, level_word
 from packwise.wording import closest, count_text, list_known
 
@@ -24,10 +26,11 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.revisions.kueue import KueueRelease
-    from packwise.schedulers.kueue.allocate.scene import ClusterQueue, Job, PodSet, Scene
+    from packwise.schedulers.kueue.allocate.scene import ClusterQueue, Job, Node, PodSet, Scene
     from packwise.schedulers.kueue.allocate.session import Admitted, Failure, JobAnswer
     from packwise.schedulers.kueue.jobs import QueuedJob
 
+_USUAL = ("cpu", "memory", "ephemeral-storage", "pods")
 _MOST_ADVICE = 100
 """The largest number of jobs for which changes are tried. Each job takes several runs of the search."""
 
@@ -258,6 +261,53 @@ def _smaller_counts(each: PodSet) -> list[int]:
         counts.append(count)
         step *= 2
     return counts
+
+
+class NodeSearch:
+    """Looks for one suitable node for the pods that Kueue admits without a topology."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._answers: dict[tuple[object, ...], str] = {}
+
+    def refusal(self, job: Job, answer: JobAnswer) -> str:
+        """Return a text about the first pod set that no known node can hold, even if it is empty, or ""."""
+        if answer.is_delayed or not self._scene.nodes:
+            return ""
+        for own, wanted in zip(answer.sets, job.sets, strict=True):
+            flavors = tuple(sorted({name for name in own.flavors.values() if name in self._scene.flavors}))
+            if own.domains is not None or not own.admitted:
+                continue
+            key = (wanted.rules, wanted.request, flavors)
+            if key not in self._answers:
+                self._answers[key] = self._exclusions(wanted, flavors)
+            if self._answers[key]:
+                return f"Kueue admits the job, but no node can hold a pod of {wanted.name}: {self._answers[key]}"
+        return ""
+
+    def _exclusions(self, wanted: PodSet, names: Sequence[str]) -> str:
+        """Return why each node is excluded, in numbers, or "" if one is suitable."""
+        flavors = [self._scene.flavors[name] for name in names]
+        # Kueue adds the labels and tolerations of the flavors to the pods.
+        selector = (*wanted.rules.selector, *[pair for flavor in flavors for pair in flavor.labels.items()])
+        tolerations = (*wanted.rules.tolerations, *[each for flavor in flavors for each in flavor.tolerations])
+        counts = {"other labels": 0, "an untolerated taint": 0, "too little room": 0}
+        for node in self._scene.nodes:
+            if not selects_node(selector, wanted.rules.terms, node.labels, node.name):
+                counts["other labels"] += 1
+            elif repelling_taint(node.taints, tolerations) is not None:
+                counts["an untolerated taint"] += 1
+            elif any(amount > _room(node, name) for name, amount in with_pod(wanted.request)):
+                counts["too little room"] += 1
+            else:
+                return ""
+        total = count_text(len(self._scene.nodes), "node")
+        return ", ".join([f"{count} of {total} have {why}" for why, count in counts.items() if count])
+
+
+def _room(node: Node, resource: str) -> int:
+    """Return the allocatable amount of a node. A node written by hand need not state the usual resources."""
+    return node.allocatable.get(resource, MAX_QUANTITY if resource in _USUAL else 0)
 
 
 def notes_of(job: QueuedJob, answer: JobAnswer, scene: Scene, release: KueueRelease) -> Iterator[str]:

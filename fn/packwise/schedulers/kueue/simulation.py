@@ -16,7 +16,7 @@ from packwise.schedulers.kueue.inactive import KINDS, MULTIKUEUE, lacks_multikue
 from packwise.schedulers.kueue.jobs import JobPriorities, Obstacle, name_of, queued_jobs, unread_jobs
 from packwise.schedulers.kueue.pod_resources import KINDS as RESOURCE_KINDS
 from packwise.schedulers.kueue.pod_resources import read_rules
-from packwise.schedulers.kueue.reasons import Advisor, notes_of
+from packwise.schedulers.kueue.reasons import Advisor, NodeSearch, notes_of
 from packwise.schedulers.simulation import (
     ALLOCATED,
     NOT_READY,
@@ -72,6 +72,7 @@ class KueueSimulation:
             for level in topology.topology.levels
         }
         self.scene = read_scene(self._known)
+        self._search = NodeSearch(self.scene)
         checks = read_checks(self._known.by_name)
         self._local = {
             name
@@ -241,6 +242,9 @@ class KueueSimulation:
                 notes=notes,
                 later=self._later(advisor.answer_when_empty(job.job), hosts),
             )
+        refusal = self._search.refusal(job.job, answer)
+        if refusal:
+            return GangAnswer(outline, PENDING, 0, reasons=(refusal,), notes=notes)
         shares = hosts.shares(answer, job.job)
         placed = sum([pods for each in answer.sets for pods in _pods_of(each)])
         is_whole = all(each.admitted == wanted.count for each, wanted in zip(answer.sets, job.job.sets, strict=True))
