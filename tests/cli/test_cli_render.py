@@ -66,6 +66,15 @@ def test_the_stream_of_files_can_be_applied(case: str, order: str, call: Call, t
     assert ran.stdout.partition("---\napiVersion: grove.io/v1alpha1\nkind: ClusterTopology\n")[0] == other
 
 
+def test_documents_beside_a_configuration_keep_their_comments(call: Call, tmp_path: Path) -> None:
+    """Comments can hold the text of a marker, and stand before one."""
+    other = SERVICE.replace("web", "b")
+    stream = f"# --- web ---\n---\n{SERVICE}--- # --- b ---\n# --- b ---\n---\n{other}---\n"
+    write(tmp_path, {"in/a.yaml": stream + CONFIG})
+
+    assert call("render", "in").stdout.startswith(f"# --- web ---\n{SERVICE}---\n# --- b ---\n{other}---\napiVersion: ")
+
+
 @pytest.mark.parametrize("annotations", ["{config.kubernetes.io/index: 3}", "[]", "text"])
 def test_odd_annotations_keep_no_object_from_the_stream(annotations: str, call: Call, tmp_path: Path) -> None:
     text = f"{SERVICE}  annotations: {annotations}\n"

@@ -165,6 +165,15 @@ def _comment(separator: str) -> str:
     return "".join(lines[:-1]) if any(line.lstrip().startswith("#") for line in lines) else ""
 
 
+def _join_documents(documents: Iterable[Document]) -> str:
+    """Return one stream of some documents of a file, each with the comments before it."""
+    return join_streams([_comments(document.separator) + document.text for document in documents])
+
+
+def _comments(separator: str) -> str:
+    return "".join([line for line in separator.splitlines(keepends=True) if line.lstrip().startswith("#")])
+
+
 _START = re.compile(r"---(?=[ \t\r\n]|\Z)")
 
 
@@ -188,8 +197,7 @@ def _stream_text(file: InputFile) -> str:
         return join_streams([document.text for document in file.documents])
     if file.path.name is None or not any(map(_is_configuration, file.documents)):
         return file.text
-    kept = [document for document in file.documents if not _is_configuration(document)]
-    return join_streams([document.separator.partition("---")[0] + document.text for document in kept])
+    return _join_documents(document for document in file.documents if not _is_configuration(document))
 
 
 def _is_configuration(document: Document) -> bool:
@@ -400,8 +408,7 @@ def parts_of(file: InputFile) -> Iterator[tuple[str, InputFile]]:
         return
     for part in parts:
         own = [document for document in documents if _part(document) == part]
-        text = join_streams([document.separator.partition("---")[0] + document.text for document in own])
-        yield part, file.replace(documents=tuple(own), list_text=text)
+        yield part, file.replace(documents=tuple(own), list_text=_join_documents(own))
 
 
 def is_kustomization(item: KubeObject) -> bool:
