@@ -93,6 +93,7 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, str, bool]]] = {
             False,
         ),
     ),
+    "no repository": ({"repoURL": ""}, ("FAILED", "the source has no URL of a repository", True)),
     "no such path": (
         {"path": "charts/none"},
         ("FAILED", 'path "charts/none" does not exist in the repository', True),

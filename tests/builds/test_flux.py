@@ -172,6 +172,50 @@ def test_variables_of_later_references_and_of_the_kustomization_win() -> None:
     assert source.substitution.is_active
 
 
+def secret(name: str, data: dict[str, str], texts: dict[str, str]) -> dict[str, str]:
+    metadata = {"name": name, "namespace": "team-a"}
+    value = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data, "stringData": texts}
+    return {f"flux/Secret-{name}.yaml": yaml.safe_dump(value)}
+
+
+def test_an_object_of_the_namespace_comes_before_one_that_names_none() -> None:
+    data = {"x": "none"}
+    unplaced = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data}
+    files = FILES | {"base/a.yaml": yaml.safe_dump(unplaced)}
+    references = [{"kind": "ConfigMap", "name": "a", "valuesKey": "x"}]
+
+    assert layers(chart(files | release(valuesFrom=references))) == ["none"]
+    assert layers(chart(files | config("a", x="own") | release(valuesFrom=references))) == ["own"]
+
+
+def test_the_data_of_a_secret_is_decoded_and_its_texts_win() -> None:
+    files = secret("a", {"x": "b25l", "y": "b25l"}, {"y": "two"})
+    build = {"substituteFrom": [{"kind": "Secret", "name": "a"}]}
+
+    source = flux_source(REPOSITORY | {"apps/a.yaml": ""} | files | kustomization(postBuild=build))
+
+    assert source.substitution is not None
+    assert source.substitution.variables == {"x": "one", "y": "two"}
+    references = [{"kind": "Secret", "name": "a", "valuesKey": key} for key in ("x", "y")]
+    assert layers(chart(FILES | files | release(valuesFrom=references))) == ["one", "two"]
+
+
+@pytest.mark.parametrize("name", ["a", "_", "_1", "A_b1", "1a", "values.yaml", "a-b", ""])
+def test_the_name_of_a_variable(name: str) -> None:
+    files = REPOSITORY | {"apps/a.yaml": ""} | config("values", **{name: "1"})
+    build = {"substitute": {"z": "own"}, "substituteFrom": [{"kind": "ConfigMap", "name": "values"}]}
+    (found,) = planned(files | kustomization(postBuild=build))
+
+    if name in ("a", "_", "_1", "A_b1"):
+        assert isinstance(found, Delivery)
+        return
+    assert refusal(files | kustomization(postBuild=build)) == (
+        "FAILED",
+        f'Flux refuses a variable with the name "{name}"; use letters, digits and "_"',
+        True,
+    )
+
+
 def test_without_a_variable_expressions_stay() -> None:
     files = REPOSITORY | {"apps/a.yaml": ""}
     idle = flux_source(files | kustomization(postBuild={"substitute": {}, "x": 1}))

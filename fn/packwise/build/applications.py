@@ -11,6 +11,7 @@ from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.yamltext import YamlError, read
+from packwise.build.charts import helm_hooks
 from packwise.build.kustomize_options import with_argo_options
 from packwise.build.links import links_outside
 from packwise.build.sources import (
@@ -352,7 +353,6 @@ def _build_variables(
 
 
 _HOOK = "argocd.argoproj.io/hook"
-_HELM_HOOK = "helm.sh/hook"
 _PHASES = frozenset({"PreSync", "Sync", "PostSync", "SyncFail", "Skip", "PreDelete", "PostDelete"})
 _APPLIED = frozenset({"crd-install", "pre-install", "pre-upgrade", "post-install", "post-upgrade"})
 
@@ -366,14 +366,13 @@ def applies_hook(value: Mapping[str, Value]) -> bool:
     phases = {each.strip() for each in text(annotations.get(_HOOK)).split(",")}
     if phases & _PHASES:
         return "Skip" not in phases
-    hooks = {each.strip() for each in text(annotations.get(_HELM_HOOK)).split(",")} - {""}
+    hooks = helm_hooks(value)
     return not hooks or bool(hooks & _APPLIED)
 
 
 def is_test(value: Mapping[str, Value]) -> bool:
     """Return True if Helm creates an object only for `helm test`."""
-    annotations = mapping(mapping(value.get("metadata")).get("annotations"))
-    hooks = {each.strip() for each in text(annotations.get(_HELM_HOOK)).split(",")} - {""}
+    hooks = helm_hooks(value)
     return bool(hooks) and hooks <= {"test", "test-success", "test-failure"}
 
 

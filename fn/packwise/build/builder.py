@@ -19,6 +19,7 @@ from packwise.build.charts import (
     chart_value,
     chart_words,
     helm,
+    helm_hooks,
 )
 from packwise.build.kustomizations import (
     BuiltObject,
@@ -46,6 +47,7 @@ from packwise.lenient import entries, mapping, text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from krmfn.value import Value
     from packwise.build.sources import Planned
     from packwise.build.tree import FileTree
 
@@ -167,10 +169,15 @@ class Builder:
         ]
         if source.patches:
             by_id = {_identity(each.text): each.file for each in objects}
-            output = post_rendered(output, source.patches)
+            # Helm 3 gives no hook to a post-renderer, and lists the hooks last.
+            hooks = [each for each in objects if helm_hooks(_value(each.text))]
+            rest = "".join([f"---\n{each.text}" for each in objects if each not in hooks])
+            output = post_rendered(rest, source.patches)
             objects = [
-                BuiltObject(document.text, by_id.get(_identity(document.text))) for document in split_documents(output)
+                *(BuiltObject(each.text, by_id.get(_identity(each.text))) for each in split_documents(output)),
+                *hooks,
             ]
+            output = "".join([output, *(f"---\n{each.text}" for each in hooks)])
         layers = [*source.values, *(source.base or ())]
         read = [each.name for each in layers if each.is_file]
         reads = files.reads | {*read, *[path for _, path in source.files]}
@@ -230,13 +237,17 @@ def _template(document: str, name: str, origin: Callable[[str], str]) -> str | N
 _SOURCE = "# Source: "
 
 
-def _identity(document: str) -> tuple[str, str]:
+def _value(document: str) -> Mapping[str, Value]:
     from krmfn.yamltext import YamlError, read
 
     try:
-        value = mapping(read(document))
+        return mapping(read(document))
     except YamlError:
-        return "", ""
+        return {}
+
+
+def _identity(document: str) -> tuple[str, str]:
+    value = _value(document)
     return text(value.get("kind")), text(mapping(value.get("metadata")).get("name"))
 
 

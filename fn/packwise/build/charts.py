@@ -335,3 +335,9 @@ def evaluate_templates(templates: Sequence[str], values: Sequence[Mapping[str, V
     if len(rows_read) != len(values):
         raise SourceError(Obstacle.FAILED, "the templates of the set have no output", is_wrong=True)
     return [[str(each) for each in json.loads(row)] for row in rows_read]
+
+
+def helm_hooks(value: Mapping[str, Value]) -> set[str]:
+    """Return the events of Helm for which an object is a hook, such as `pre-install`."""
+    annotations = mapping(mapping(value.get("metadata")).get("annotations"))
+    return {each.strip() for each in text(annotations.get("helm.sh/hook")).split(",")} - {""}

@@ -18,6 +18,7 @@ from krmfn.record import Record
 from krmfn.result import Result, ResultFile
 from krmfn.yamltext import YamlError
 from packwise.build.applications import applies_hook, is_test
+from packwise.build.charts import helm_hooks
 from packwise.build.lines import template_line
 from packwise.build.links import Trees
 from packwise.build.sources import ChartSource, KustomizationSource
@@ -166,7 +167,10 @@ def _deliver_document(document: Document, delivery: Delivery) -> Document | None
         namespace = source.namespace or namespace or "default"
 
     def change(each: KubeObject) -> KubeObject:
-        value = _with_metadata(_with_namespace(each.value, namespace), metadata)
+        value = _with_namespace(each.value, namespace)
+        if not (isinstance(source, ChartSource) and helm_hooks(value)):
+            # A post-renderer of helm-controller adds the metadata, and Helm gives it no hooks.
+            value = _with_metadata(value, metadata)
         return each if value is each.value else KubeObject.cut(each.source, value)
 
     return document.replace(item=change(item), entries=tuple(map(change, document.entries)))

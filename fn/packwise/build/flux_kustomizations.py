@@ -16,10 +16,11 @@ from packwise.build.sources import (
     Obstacle,
     Owner,
     SourceError,
+    data_of,
     objects_named,
     path_from_top,
 )
-from packwise.build.substitution import Substitution
+from packwise.build.substitution import Substitution, is_variable
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.lenient import entries, mapping, mappings_by_place, text, text_at, value_at
 
@@ -108,8 +109,7 @@ def _substitution(spec: Mapping[str, Value], owner: Owner, repository: Repositor
         kind, name = text(each.get("kind")), text(each.get("name"))
         hits = objects_named(repository, kind, owner.namespace, name)
         if hits:
-            data = {**mapping(hits[0].value.get("data")), **mapping(hits[0].value.get("stringData"))}
-            variables |= {key: _without_newlines(entry) for key, entry in data.items() if isinstance(entry, str)}
+            variables |= {key: _without_newlines(entry) for key, entry in data_of(hits[0]).items()}
         elif each.get("optional") is True:
             continue
         else:
@@ -117,6 +117,10 @@ def _substitution(spec: Mapping[str, Value], owner: Owner, repository: Repositor
             raise SourceError(Obstacle.MISSING_VALUES, message, path=("spec", "postBuild", "substituteFrom", at))
     inline = mapping(build.get("substitute"))
     variables |= {key: _without_newlines(_as_text(each)) for key, each in inline.items()}
+    wrong = next((name for name in variables if not is_variable(name)), None)
+    if wrong is not None:
+        message = f'Flux refuses a variable with the name "{wrong}"; use letters, digits and "_"'
+        raise SourceError(Obstacle.FAILED, message, is_wrong=True, path=("spec", "postBuild"))
     return Substitution(variables, always=text(value_at(build, "substituteStrategy")) == "Always")
 
 

@@ -19,6 +19,7 @@ from packwise.build.sources import (
     SourceError,
     Values,
     as_text,
+    data_of,
     local_path,
     objects_named,
     path_from_top,
@@ -191,16 +192,13 @@ def _reference(
             return None
         message = f"{kind} {name} of valuesFrom is not in the repository"
         raise SourceError(Obstacle.MISSING_VALUES, message, path=("spec", "valuesFrom", at))
-    data = {**mapping(hits[0].value.get("stringData")), **mapping(hits[0].value.get("data"))}
-    content = data.get(key)
-    if not isinstance(content, str):
+    content = data_of(hits[0]).get(key)
+    if content is None:
         # The documentation says that an optional one also fails, but helm-controller skips it.
         if is_optional:
             return None
         message = f'{kind} {name} has no key "{key}"'
         raise SourceError(Obstacle.MISSING_VALUES, message, is_wrong=True, path=("spec", "valuesFrom", at))
-    if kind == "Secret" and key in mapping(hits[0].value.get("data")):
-        content = _decode(content)
     shown = f"{kind} {name}"
     target = text(reference.get("targetPath"))
     if not target:
@@ -226,15 +224,6 @@ def _target_value(content: str) -> Value:
     digits = content.removeprefix("-")
     is_number = digits.isascii() and digits.isdigit() and len(digits) < 19 and (digits == "0" or digits[0] != "0")
     return int(content) if is_number else content
-
-
-def _decode(content: str) -> str:
-    from base64 import b64decode
-
-    try:
-        return b64decode(content).decode("utf-8", "replace")
-    except ValueError:
-        return content
 
 
 def _read(content: str | None) -> Value:

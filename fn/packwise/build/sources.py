@@ -12,6 +12,7 @@ from enum import Enum
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.lenient import mapping, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -223,6 +224,8 @@ def local_path(repository: Repository, url: str, path: str, notes: list[str]) ->
 
     Raise SourceError if it is in another repository or missing.
     """
+    if not url:
+        raise SourceError(Obstacle.FAILED, "the source has no URL of a repository", is_wrong=True)
     here = repository.is_here(url)
     inside = path_from_top(path)
     if here is False or inside is None:
@@ -282,12 +285,30 @@ def overlay_values(base: Value, over: Value) -> Value:
 
 
 def objects_named(repository: Repository, kind: str, namespace: str, name: str) -> Sequence[KubeObject]:
-    """Return the repository's objects of a kind, namespace and name. An object without a namespace matches any."""
-    return [
-        item
-        for _, item in repository.objects
-        if item.value.get("kind") == kind and _is_named(item.value.get("metadata"), namespace, name)
-    ]
+    """Return the repository's objects of a kind, namespace and name, then the ones of this name without a namespace."""
+    hits: dict[bool, list[KubeObject]] = {True: [], False: []}
+    for _, item in repository.objects:
+        if item.value.get("kind") == kind and _is_named(item.value.get("metadata"), namespace, name):
+            hits[text_at(item.value, "metadata", "namespace") == namespace].append(item)
+    return [*hits[True], *hits[False]]
+
+
+def data_of(item: KubeObject) -> Mapping[str, str]:
+    """Return the texts of a ConfigMap or Secret. `stringData` of a Secret overrides its `data`, which is in base64."""
+    texts = {key: each for key, each in mapping(item.value.get("data")).items() if isinstance(each, str)}
+    if item.value.get("kind") == "Secret":
+        texts = {key: _decode(each) for key, each in texts.items()}
+    later = mapping(item.value.get("stringData"))
+    return {**texts, **{key: each for key, each in later.items() if isinstance(each, str)}}
+
+
+def _decode(content: str) -> str:
+    from base64 import b64decode
+
+    try:
+        return b64decode(content).decode("utf-8", "replace")
+    except ValueError:
+        return content
 
 
 def _is_named(metadata: Value, namespace: str, name: str) -> bool:

@@ -41,6 +41,11 @@ class Substitution(Record):
         return self.always or bool(self.variables)
 
 
+def is_variable(name: str) -> bool:
+    """Return True if Flux takes a variable of that name. One other name fails the whole substitution."""
+    return re.fullmatch("[_A-Za-z][_A-Za-z0-9]*", name) is not None
+
+
 def substitute(text: str, variables: Mapping[str, str]) -> str:
     """Return the text of an object with its variables. Raises SubstitutionError."""
     return _evaluate(text, variables, 0)
