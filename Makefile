@@ -27,6 +27,7 @@ version = $(shell awk '$$1 == "$(1)" && $$2 ~ /^v/ {print $$2; exit}' $(wildcard
 KUBERNETES := k8s.io/kubernetes
 SOURCE_CONTROLLER := github.com/fluxcd/source-controller
 KUSTOMIZE_CONTROLLER := github.com/fluxcd/kustomize-controller
+HELM_CONTROLLER := github.com/fluxcd/helm-controller
 ARGOCD := github.com/argoproj/argo-cd/v3
 CRANE := github.com/google/go-containerregistry
 CRANE_BINARY := $(TOOLS)/crane-$(call version,$(CRANE))/crane
@@ -34,6 +35,7 @@ E2E_TOOLS := $(TOOLS)/kube-apiserver-$(call version,$(KUBERNETES))/kube-apiserve
   $(TOOLS)/kube-controller-manager-$(call version,$(KUBERNETES))/kube-controller-manager \
   $(TOOLS)/source-controller-$(call version,$(SOURCE_CONTROLLER))/source-controller \
   $(TOOLS)/kustomize-controller-$(call version,$(KUSTOMIZE_CONTROLLER))/kustomize-controller \
+  $(TOOLS)/helm-controller-$(call version,$(HELM_CONTROLLER))/helm-controller \
   $(TOOLS)/argocd-$(call version,$(ARGOCD))/argocd \
   $(CRANE_BINARY)
 UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
@@ -251,6 +253,8 @@ e2e-packages: # etcd, Redis, `ip` and strace (tests/clients/test_reach.py), from
 %/source-controller: MANIFESTS := $(SOURCE_CONTROLLER) config/crd/bases
 %/kustomize-controller: PACKAGE := $(KUSTOMIZE_CONTROLLER)
 %/kustomize-controller: MANIFESTS := $(KUSTOMIZE_CONTROLLER) config/crd/bases
+%/helm-controller: PACKAGE := $(HELM_CONTROLLER)
+%/helm-controller: MANIFESTS := $(HELM_CONTROLLER) config/crd/bases
 %/argocd: PACKAGE := $(ARGOCD)/cmd
 %/argocd: MANIFESTS := $(ARGOCD) manifests
 %/crane: PACKAGE := $(CRANE)/cmd/crane

@@ -104,6 +104,21 @@ def serve(servers: Servers, tool: ArgoCd) -> list[str | Path]:
     return [built("argocd"), "--server=127.0.0.1:8080", "--plaintext"]
 
 
+def generate(servers: Servers, tool: ArgoCd) -> None:
+    """Starts the controller that makes Applications of ApplicationSets."""
+    folder = tool.plugins.parent
+    environment = {
+        "KUBECONFIG": str(tool.cluster.kubeconfig),
+        "ARGOCD_BINARY_NAME": "argocd-applicationset-controller",
+        "ARGOCD_FAKE_IN_CLUSTER": "true",
+        "ARGOCD_TLS_DATA_PATH": str(folder / "tls"),
+        "ARGOCD_SSH_DATA_PATH": str(folder / "ssh"),
+    }
+    local = ("--metrics-addr=127.0.0.1:8883", "--probe-addr=127.0.0.1:8884", "--webhook-addr=127.0.0.1:7000")
+    words = (f"--namespace={NAMESPACE}", "--argocd-repo-server=127.0.0.1:8081", "--repo-server-plaintext")
+    servers.start("argocd-applicationset-controller", [built("argocd"), *words, *local], environment)
+
+
 def start(servers: Servers, cluster: ApiServer, folder: Path, plugin: Path, path: str) -> ArgoCd:
     """Starts the components, whose ConfigMaps and CRDs are installed already.
 

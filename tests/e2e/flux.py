@@ -1,4 +1,4 @@
-"""Flux's source-controller and kustomize-controller, and what tests ask of their objects."""
+"""Flux's source-controller, kustomize-controller and helm-controller, and what tests ask of their objects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STORAGE = "127.0.0.1:9790"
 
 @dataclass(frozen=True)
 class Flux:
-    """Both controllers, on `cluster`."""
+    """The controllers, on `cluster`."""
 
     cluster: ApiServer
 
@@ -51,6 +51,15 @@ class Flux:
 
         return wait_for(f"Kustomization {name} failed with {revision}", look)
 
+    def released(self, name: str) -> dict[str, Any]:
+        """The HelmRelease as soon as it is ready."""
+
+        def look() -> dict[str, Any] | None:
+            found = self.cluster.get("helmreleases.helm.toolkit.fluxcd.io", name, NAMESPACE) or {}
+            return found if condition(found, "Ready")["status"] == "True" else None
+
+        return wait_for(f"HelmRelease {name} ready", look)
+
     def _of(self, name: str) -> dict[str, Any]:
         return self.cluster.get("kustomizations.kustomize.toolkit.fluxcd.io", name, NAMESPACE) or {}
 
@@ -61,9 +70,10 @@ def condition(value: dict[str, Any], kind: str) -> dict[str, Any]:
     return next((one for one in found if one["type"] == kind), {"status": "Unknown", "message": json.dumps(value)})
 
 
-def start(servers: Servers, cluster: ApiServer, folder: Path) -> Flux:
-    """Starts both controllers with artifacts kept in `folder`."""
-    cluster.install(manifests_of("source-controller"), manifests_of("kustomize-controller"))
+def start(servers: Servers, cluster: ApiServer, folder: Path, *, releases: bool = False) -> Flux:
+    """Starts the controllers with artifacts kept in `folder`; the one of HelmReleases with `releases`."""
+    names = ("source-controller", "kustomize-controller", *(["helm-controller"] if releases else []))
+    cluster.install(*map(manifests_of, names))
     cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
     environment = {"KUBECONFIG": str(cluster.kubeconfig), "RUNTIME_NAMESPACE": NAMESPACE}
     storage = folder / "artifacts"
@@ -90,4 +100,10 @@ def start(servers: Servers, cluster: ApiServer, folder: Path) -> Flux:
         ],
         environment,
     )
+    if releases:
+        servers.start(
+            "helm-controller",
+            [built("helm-controller"), "--metrics-addr=127.0.0.1:8882", "--health-addr=127.0.0.1:9442"],
+            environment,
+        )
     return Flux(cluster)

@@ -33,6 +33,8 @@ pytestmark = pytest.mark.e2e
 
 TRACKING = "argocd.argoproj.io/tracking-id"
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+HELM = "helm.toolkit.fluxcd.io/"
+MANAGED_BY = "app.kubernetes.io/managed-by"
 
 CHART = {
     "charts/llm/Chart.yaml": "apiVersion: v2\nname: llm\nversion: 0.1.0\n",
@@ -163,6 +165,104 @@ VALUES = {
     "metadata": {"name": "values", "namespace": "flux-system"},
     "data": {"b": "from values", "cluster": "not this"},
 }
+SETTINGS = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "settings", "namespace": "flux-system"},
+    "data": {
+        "values.yaml": "model: from the ConfigMap\nenv: {c: the ConfigMap, d: the ConfigMap}\n",
+        "count": "'07'",
+    },
+}
+SECRET = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "metadata": {"name": "secret", "namespace": "flux-system"},
+    "data": {"hidden": "ZGF0YQ==", "model": "ZGF0YQ=="},
+    "stringData": {"model": "text"},
+}
+
+
+def release(name: str, chart: Mapping[str, Any], **spec: Any) -> dict[str, Any]:
+    source = {"sourceRef": {"kind": "GitRepository", "name": "west"}, "reconcileStrategy": "Revision"}
+    return {
+        "apiVersion": "helm.toolkit.fluxcd.io/v2",
+        "kind": "HelmRelease",
+        "metadata": {"name": name, "namespace": "flux-system"},
+        "spec": {"interval": "10m", "chart": {"spec": {**source, **chart}}, **spec},
+    }
+
+
+RELEASES = (
+    release(
+        "layers",
+        {"chart": "./charts/llm", "valuesFiles": ["charts/llm/values.yaml", "charts/llm/prod.yaml"]},
+        targetNamespace="default",
+        valuesFrom=[
+            {"kind": "ConfigMap", "name": "settings"},
+            {"kind": "ConfigMap", "name": "settings", "valuesKey": "count", "targetPath": "replicas"},
+            {"kind": "Secret", "name": "secret", "valuesKey": "hidden", "targetPath": "env.f"},
+            {"kind": "Secret", "name": "secret", "valuesKey": "model", "targetPath": "env.g"},
+            {"kind": "ConfigMap", "name": "absent", "optional": True},
+        ],
+        values={"env": {"d": "inline", "e": [1, 2]}},
+    ),
+    release(
+        "patched",
+        {"chart": "./charts/llm"},
+        releaseName="own",
+        values={"model": "inline"},
+        commonMetadata={"labels": {"team": "c"}},
+        postRenderers=[
+            {
+                "kustomize": {
+                    "patches": [
+                        {"target": {"kind": "ConfigMap"}, "patch": "- {op: add, path: /data/patched, value: 'yes'}"}
+                    ]
+                }
+            }
+        ],
+    ),
+)
+APPLICATION_SET: dict[str, Any] = {
+    "apiVersion": "argoproj.io/v1alpha1",
+    "kind": "ApplicationSet",
+    "metadata": {"name": "clusters", "namespace": "argocd"},
+    "spec": {
+        "goTemplate": True,
+        "generators": [
+            {
+                "matrix": {
+                    "generators": [
+                        {
+                            "git": {
+                                "repoURL": "SOURCE",
+                                "revision": "main",
+                                "files": [{"path": "clusters/*/config.json"}],
+                            }
+                        },
+                        {"list": {"elements": [{"model": "small"}, {"model": "large"}]}},
+                    ]
+                }
+            }
+        ],
+        "template": {
+            "metadata": {"name": "{{.path.basename}}-{{.model}}"},
+            "spec": {
+                "project": "default",
+                "source": {
+                    "repoURL": "SOURCE",
+                    "targetRevision": "main",
+                    "path": "charts/llm",
+                    "helm": {"valuesObject": {"replicas": "{{.replicas}}", "model": "{{.model}}"}},
+                },
+                "destination": {"server": "https://kubernetes.default.svc", "namespace": "{{.path.basename}}"},
+                "syncPolicy": {"automated": {}, "syncOptions": ["CreateNamespace=true"]},
+            },
+        },
+    },
+}
+CLUSTERS = {f"clusters/{name}/config.json": f'{{"replicas": {at}}}\n' for at, name in enumerate(("west", "east"), 3)}
 
 
 @pytest.fixture(scope="module")
@@ -185,9 +285,10 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Generator[Clone]:
     apps = [application(url, name, each) for name, each in APPLICATIONS.items()]
     owners = {
         "owners/argocd.yaml": yaml.safe_dump_all(apps),
-        "owners/flux.yaml": yaml.safe_dump_all([VALUES, source, *KUSTOMIZATIONS]),
+        "owners/sets.yaml": yaml.safe_dump(APPLICATION_SET).replace("SOURCE", url),
+        "owners/flux.yaml": yaml.safe_dump_all([VALUES, SETTINGS, SECRET, source, *KUSTOMIZATIONS, *RELEASES]),
     }
-    write(made.folder, CHART | TRAINING | KUSTOMIZATION | PLAIN | VARIABLES | owners)
+    write(made.folder, CHART | TRAINING | KUSTOMIZATION | PLAIN | VARIABLES | CLUSTERS | owners)
     made.push("Deliver")
     made.git("switch", "--quiet", "--create", "my-branch")
     write(made.folder, {"charts/train/values.yaml": "queue: serving\n"})
@@ -237,6 +338,12 @@ def without(value: dict[str, Any], field: str, *keys: str) -> dict[str, Any]:
     return {**value, "metadata": {**metadata, field: kept} if kept else metadata}
 
 
+def as_sent(value: dict[str, Any]) -> dict[str, Any]:
+    """The object without what the API server adds."""
+    added = ("uid", "resourceVersion", "creationTimestamp", "managedFields")
+    return {**value, "metadata": {key: each for key, each in value["metadata"].items() if key not in added}}
+
+
 @pytest.fixture(scope="module")
 def tool(servers: Servers, cluster: ApiServer, packwise: Path, kustomize: Path, helm: Path) -> Generator[ArgoCd]:
     cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "argocd"}}])
@@ -250,24 +357,46 @@ def tool(servers: Servers, cluster: ApiServer, packwise: Path, kustomize: Path, 
         servers.stop()
 
 
+def applied_by(tool: ArgoCd, cluster: ApiServer, name: str, revision: str) -> list[dict[str, Any]]:
+    """The objects of an Application as Argo CD applied them."""
+    found: list[dict[str, Any]] = []
+    for one in tool.synced(name, revision)["resources"]:
+        live = cluster.get(one["kind"], one["name"], one["namespace"])
+        assert live is not None
+        found.append(without(json.loads(live["metadata"]["annotations"][APPLIED]), "annotations", TRACKING))
+    return found
+
+
 def test_argocd_applies_what_packwise_builds(
     tool: ArgoCd, cluster: ApiServer, clone: Clone, builds: dict[str, dict[str, dict[str, Any]]]
 ) -> None:
     revision = clone.git("rev-parse", "HEAD")
     cluster.kubectl("apply", "-f", clone.folder / "owners" / "argocd.yaml")
 
-    applied: dict[str, dict[str, dict[str, Any]]] = {}
-    for name in APPLICATIONS:
-        status = tool.synced(name, revision)
-        objects = applied.setdefault(f"Application argocd/{name}", {})
-        for one in status["resources"]:
-            live = cluster.get(one["kind"], one["name"], one["namespace"])
-            assert live is not None
-            value = without(json.loads(live["metadata"]["annotations"][APPLIED]), "annotations", TRACKING)
-            objects[address(value)] = value
+    applied = {
+        f"Application argocd/{name}": {address(value): value for value in applied_by(tool, cluster, name, revision)}
+        for name in APPLICATIONS
+    }
 
     assert applied == {owner: builds[owner] for owner in applied}
     assert sum(map(len, applied.values())) == 7
+
+
+def test_argocd_applies_what_packwise_builds_of_an_applicationset(
+    tool: ArgoCd, servers: Servers, cluster: ApiServer, clone: Clone, builds: dict[str, dict[str, dict[str, Any]]]
+) -> None:
+    argocd.generate(servers, tool)
+    revision = clone.git("rev-parse", "HEAD")
+    cluster.kubectl("apply", "-f", clone.folder / "owners" / "sets.yaml")
+
+    names = [f"{folder}-{model}" for folder in ("west", "east") for model in ("small", "large")]
+    applied = {
+        f"Application argocd/{name}": {address(value): value for value in applied_by(tool, cluster, name, revision)}
+        for name in names
+    }
+
+    assert applied == {owner: builds[owner] for owner in applied}
+    assert sum(map(len, applied.values())) == 4
 
 
 def test_what_argocd_prints_is_compared_as_the_page_says(
@@ -312,7 +441,7 @@ def test_flux_applies_what_packwise_builds(
     builds: dict[str, dict[str, dict[str, Any]]],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    controllers: Flux = flux.start(servers, cluster, tmp_path_factory.mktemp("flux"))
+    controllers: Flux = flux.start(servers, cluster, tmp_path_factory.mktemp("flux"), releases=True)
     revision = clone.git("rev-parse", "HEAD")
     cluster.kubectl("apply", "-f", clone.folder / "owners" / "flux.yaml")
 
@@ -326,9 +455,16 @@ def test_flux_applies_what_packwise_builds(
             live = cluster.get(kind, called, namespace)
             assert live is not None
             value = without(live, "labels", *[f"kustomize.toolkit.fluxcd.io/{key}" for key in ("name", "namespace")])
-            for field in ("uid", "resourceVersion", "creationTimestamp"):
-                del value["metadata"][field]
-            objects[address(value)] = value
+            objects[address(value)] = as_sent(value)
+    for each in RELEASES:
+        name = each["metadata"]["name"]
+        controllers.released(name)
+        found = json.loads(cluster.kubectl("get", "configmap", "-A", "-o", "json", "-l", f"{HELM}name={name}"))["items"]
+        objects = applied.setdefault(f"HelmRelease flux-system/{name}", {})
+        for live in found:
+            value = without(live, "labels", MANAGED_BY, f"{HELM}name", f"{HELM}namespace")
+            value = without(value, "annotations", *[f"meta.helm.sh/release-{key}" for key in ("name", "namespace")])
+            objects[address(value)] = as_sent({**value, "apiVersion": "v1", "kind": "ConfigMap"})
 
     assert applied == {owner: builds[owner] for owner in applied}
-    assert sum(map(len, applied.values())) == 4
+    assert sum(map(len, applied.values())) == 6

@@ -16,6 +16,7 @@ _MODULES = {
     "kube-controller-manager": "k8s.io/kubernetes",
     "source-controller": "github.com/fluxcd/source-controller",
     "kustomize-controller": "github.com/fluxcd/kustomize-controller",
+    "helm-controller": "github.com/fluxcd/helm-controller",
     "argocd": "github.com/argoproj/argo-cd/v3",
     "crane": "github.com/google/go-containerregistry",
 }
