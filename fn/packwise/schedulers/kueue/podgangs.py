@@ -10,15 +10,23 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings.finding import Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError
+from packwise.objects.identity import is_placeholder
+from packwise.objects.kinds import POD_CLIQUE_SET
+from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.placement import Gang
 from packwise.revisions.grove import PLANNED_BACKENDS
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
+from packwise.schedulers.kueue.chain import Chain
+from packwise.schedulers.kueue.waiting import missing_queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TypeGuard
 
+    from krmfn.kubeobject import KubeObject
     from packwise.findings.finding import Finding
+    from packwise.placement import Node
     from packwise.revisions.kueue import KueueRelease
 
 POD_SETS = Rule(
@@ -39,14 +47,28 @@ _UNRELEASED = "GREP-704, in no release of Grove"
 class _Backend(Scheduler):
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
         """Return the findings about gangs for Kueue, each once for all replicas. Nothing is written."""
-        release = kueue_release(source.settings.kueue.version)
+        release, chain = kueue_release(source.settings.kueue.version), Chain(source.inventory.items, ())
+        gangs = [
+            (placement.subject, placement.node) for placement in source.placements if _is_scheduled(placement.node)
+        ]
+        workloads = {id(workload): workload for workload, _ in gangs}
+        findings = [finding for workload in workloads.values() for finding in _queue_findings(workload, chain)]
         first: dict[object, Finding] = {}
-        for placement in source.placements:
-            gang = placement.node
-            if isinstance(gang, Gang) and gang.is_of_operator and gang.scheduler in PLANNED_BACKENDS:
-                for finding in _gang_findings(gang, release):
-                    first.setdefault((id(finding.subject), finding.path, finding.rule), finding)
-        return SchedulerObjects(findings=tuple(first.values()))
+        for _, gang in gangs:
+            for finding in _gang_findings(gang, release):
+                first.setdefault((id(finding.subject), finding.path, finding.rule), finding)
+        return SchedulerObjects(findings=(*findings, *first.values()))
+
+
+def _is_scheduled(node: Node) -> TypeGuard[Gang]:
+    return isinstance(node, Gang) and node.is_of_operator and node.scheduler in PLANNED_BACKENDS
+
+
+def _queue_findings(workload: KubeObject, chain: Chain) -> Iterator[Finding]:
+    # A graph of Dynamo has labels of its own.
+    name = workload.labels.get(QUEUE_NAME, "") if workload.kind == POD_CLIQUE_SET.name else ""
+    if name and not is_placeholder(name) and not chain.local_queues_of(name, workload.namespace or ""):
+        yield from missing_queue(workload, ("metadata", "labels", QUEUE_NAME), name, chain)
 
 
 def _gang_findings(gang: Gang, release: KueueRelease) -> Iterator[Finding]:

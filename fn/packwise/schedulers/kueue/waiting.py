@@ -272,7 +272,7 @@ def _check_job(
     namespace = job.item.namespace or ""
     queues = chain.local_queues_of(name, namespace)
     if not queues:
-        yield from _missing_queue(job, at, name, chain)
+        yield from missing_queue(job.item, at, name, chain)
         return
     queue = chain.cluster_queue(name, namespace)
     yield from _check_stop(job, at, queues, queue)
@@ -320,8 +320,9 @@ def _finding(rule: Rule, job: KueueJob, path: FieldPath, message: str, condition
     return Finding.of(rule, job.item, path, message, operator_message=condition, stage=Stage.SCHEDULER)
 
 
-def _missing_queue(job: KueueJob, at: FieldPath, name: str, chain: Chain) -> Iterator[Finding]:
-    namespace = job.item.namespace or ""
+def missing_queue(item: KubeObject, at: FieldPath, name: str, chain: Chain) -> Iterator[Finding]:
+    """Yield a finding if a workload waits for the LocalQueue `name` at `at`, which the input lacks."""
+    namespace = item.namespace or ""
     near = chain.similar_local_queue(name, namespace)
     elsewhere = chain.namespaces_of_local_queues(name)
     condition = f"LocalQueue {name} doesn't exist"
@@ -330,10 +331,10 @@ def _missing_queue(job: KueueJob, at: FieldPath, name: str, chain: Chain) -> Ite
             f'the LocalQueue "{name}" exists only in the namespace {list_known(elsewhere)}. A job sees only queues of '
             f'its own namespace, "{namespace}", and waits'
         )
-        yield _finding(QUEUE, job, at, message, condition)
+        yield Finding.of(QUEUE, item, at, message, operator_message=condition, stage=Stage.SCHEDULER)
     elif near or chain.has_local_queues(namespace):
         message = f'the namespace has no LocalQueue "{name}", and the job waits for it{near}'
-        yield _finding(QUEUE, job, at, message, condition)
+        yield Finding.of(QUEUE, item, at, message, operator_message=condition, stage=Stage.SCHEDULER)
 
 
 def _check_stop(
