@@ -86,8 +86,8 @@ pytest_add_cli_args_test_selection = {tests}
 HEAD = """\
 # Mutants that survive
 
-`make mutants` changes the code that decides (a comparison, a constant, an argument), one place at a time, and runs the
-tests that come by the place. A mutant that no test notices survives. This page is written by it.
+`make mutants` writes this page. It changes the code that decides (a comparison, a constant, an argument), one place at
+a time, and runs the tests that reach this place. A mutant survives if no test notices it.
 """
 
 
@@ -158,7 +158,7 @@ def reasons() -> dict[tuple[str, str, str], str]:
 def page(found: dict[str, str], survivors: list[Survivor], sample: int) -> str:
     """The page that tells how many mutants of each group were killed, and which were not."""
     which = f"{sample} mutants, the same number of each group" if sample else "all mutants"
-    text = f"{HEAD}\nThis is what became of {which}.\n\n| Modules | Mutants | Killed | |\n|---|---|---|---|\n"
+    text = f"{HEAD}\nThe table shows the results of {which}.\n\n| Modules | Mutants | Killed | |\n|---|---|---|---|\n"
     for group, pattern in GROUPS.items():
         all_of = [status for name, status in found.items() if fnmatch(name, pattern)]
         killed = sum(status in ("killed", "timeout") for status in all_of)

@@ -88,7 +88,7 @@ class FrontEnd(Protocol):
         revision: Revision,  # noqa: ARG002
         known: KnownTopologies,  # noqa: ARG002
     ) -> Iterable[ListedTopology]:
-        """Return the topologies that its workloads choose from, by name. Invalid ones are included."""
+        """Return the topologies that its workloads choose from, by name. It includes invalid topologies."""
         return ()
 
 

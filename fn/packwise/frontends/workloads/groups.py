@@ -137,7 +137,7 @@ def _written_members(workload: Workload, path: FieldPath) -> int:
 
 
 def job_members(workload: Workload) -> tuple[int, FieldPath]:
-    """Return the members that a Job's group needs and their path. A CronJob's are not read. Raise RefusedError."""
+    """Return the members that a Job's group needs and their path. Ignore a CronJob's. Raise RefusedError."""
     text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
     if text is None or not is_own(workload) or not workload.release.batch_min_member:
         return 1, ()

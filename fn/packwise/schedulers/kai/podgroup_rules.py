@@ -216,7 +216,7 @@ class SubGroupTree(Record):
 def tree_problems(spec: Mapping[str, Value], tree: SubGroupTree, suits: Versions, *, update: bool) -> Iterator[Problem]:
     """Yield violations of the webhooks of the versions `suits` in a PodGroup. `update` is true for an existing one.
 
-    The webhook reports one problem of structure and then no others. The other problems have no text of KAI then.
+    The webhook reports one problem of structure and then no others. The other problems then carry no message from KAI.
     """
     new = suits.within(_NEW) is not None
     graph = list(_graph(tree))
