@@ -14,7 +14,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.fields import Array, Decimal, Duration, Field, Flag, Number, Object, Open, Text
+from packwise.fields import Array, Decimal, Duration, Field, Flag, Number, Object, Open, Text, refusal
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import (
     ErrorType,
@@ -313,7 +313,7 @@ def _address(host: Value, port: int) -> str:
 
 
 def _refusal(error: OperatorError | Sentence, message: str, *path: str) -> Problem:
-    return Problem(path, message, error.text(), Stage.CONFIG)
+    return refusal(path, message, error, Stage.CONFIG)
 
 
 def _durations(election: Mapping[str, Value]) -> dict[str, int]:

@@ -9,6 +9,7 @@ import re
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
+from packwise.fields import refusal
 from packwise.findings.finding import Problem, Rule, Stage, findings_of, has_errors
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText
 from packwise.lenient import entries, value_at
@@ -20,7 +21,6 @@ from packwise.topology.known import (
     level_problems,
     levels_of,
     name_problems,
-    refusal,
     unknown_fields,
     wrong_type,
 )
@@ -108,7 +108,7 @@ def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
         detail = 'must be lower case letters, digits and `-`, and begin with a letter; got "{domain}"'
     else:
         return None
-    return refusal(path, message, OperatorError(field, kind, domain, detail))
+    return refusal(path, message, OperatorError(field, kind, domain, detail), Stage.SCHEMA)
 
 
 def _reference_problems(references: Value) -> Iterator[Problem]:

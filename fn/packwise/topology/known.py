@@ -13,6 +13,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
+from packwise.fields import refusal
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage, has_errors
 from packwise.kubernetes.validation import (
     JSON_NOUNS,
@@ -149,7 +150,7 @@ def name_problems(name: str) -> Iterator[Problem]:
     """The API server's refusals of the name of a topology object."""
     for text in dns_subdomain(name):
         error = OperatorError("metadata.name", ErrorType.INVALID, name, text)
-        yield refusal(("metadata", "name"), f'must be a DNS subdomain; got "{name}": {text}', error)
+        yield refusal(("metadata", "name"), f'must be a DNS subdomain; got "{name}": {text}', error, Stage.SCHEMA)
 
 
 def level_problems(
@@ -169,7 +170,7 @@ def level_problems(
         if not levels:
             text = "spec.levels in body should have at least 1 items"
             error = OperatorError("spec.levels", ErrorType.INVALID, 0, text)
-            yield refusal(path, "must have at least one level; got none", error)
+            yield refusal(path, "must have at least one level; got none", error, Stage.SCHEMA)
         for index, level in enumerate(levels):
             yield from _level_problems((*path, index), level, domain_problem, limits)
 
@@ -201,13 +202,9 @@ def wrong_type(path: FieldPath, value: Value, kind: str) -> Problem:
     """Return the problem of a `value` that is absent or not of the API server's type `kind`."""
     field = format_path(path)
     if value is None:
-        return refusal(path, f"must be {JSON_NOUNS[kind]}; there is none", OperatorError(field, ErrorType.REQUIRED))
-    return refusal(path, *type_error(field, value, kind))
-
-
-def refusal(path: FieldPath, message: str, error: OperatorError) -> Problem:
-    """A problem that the API server refuses with the text of `error`."""
-    return Problem(path, message, error.text(), Stage.SCHEMA)
+        error = OperatorError(field, ErrorType.REQUIRED)
+        return refusal(path, f"must be {JSON_NOUNS[kind]}; there is none", error, Stage.SCHEMA)
+    return refusal(path, *type_error(field, value, kind), Stage.SCHEMA)
 
 
 # Labels of nodes that topograph has renamed. Levels with the old labels silently match no node. Topograph 1.0 writes
@@ -427,7 +424,7 @@ def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
     supported = ", ".join([go_quote(name) for name in DOMAINS])
     message = f'must be one of {list_known(DOMAINS)}; got "{domain}"{closest(domain, DOMAINS)}'
     error = OperatorError(format_path(path), ErrorType.NOT_SUPPORTED, domain, f"supported values: {supported}")
-    return refusal(path, message, error)
+    return refusal(path, message, error, Stage.SCHEMA)
 
 
 def check_order(item: KubeObject, topology: ClusterTopology) -> list[Finding]:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.fields import refusal
 from packwise.findings.finding import Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import (
     ErrorType,
@@ -30,7 +31,6 @@ from packwise.schedulers.kueue.request import (
     number_error,
     parse_bool,
     read_request,
-    refusal,
     template_problems,
     unread_annotation,
 )

@@ -11,6 +11,7 @@ from functools import partial
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
+from packwise.fields import refusal
 from packwise.findings.finding import Finding, Problem, Rule, Stage
 from packwise.keys import HOSTNAME
 from packwise.kubernetes.validation import (
@@ -28,7 +29,7 @@ from packwise.kubernetes.validation import (
 from packwise.lenient import mapping, mappings_by_place, value_at
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
 from packwise.objects.place import Generated, Origin
-from packwise.schedulers.kueue.request import merge_texts, refusal
+from packwise.schedulers.kueue.request import merge_texts
 from packwise.settings.topologyrender import settings_place
 from packwise.topology.known import LABEL_PATTERN, is_label, level_origins, node_labels
 from packwise.validate.crds import judge

@@ -11,6 +11,7 @@ import re
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
+from packwise.fields import refusal
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import (
     V35,
@@ -31,7 +32,7 @@ from packwise.objects.kinds import (
     LOCAL_QUEUE,
 )
 from packwise.schedulers.kueue.queue_schemas import DEFINITIONS
-from packwise.schedulers.kueue.request import merge_texts, refusal
+from packwise.schedulers.kueue.request import merge_texts
 from packwise.validate.crds import judge
 
 if TYPE_CHECKING:

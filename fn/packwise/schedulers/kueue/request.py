@@ -12,12 +12,12 @@ from itertools import pairwise
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.fields import refusal
 from packwise.findings.finding import Problem, Stage
 from packwise.kubernetes.validation import (
     V35,
     ErrorType,
     OperatorError,
-    Sentence,
     Unquoted,
     go_quote,
     qualified_name,
@@ -137,11 +137,6 @@ def parse_int32(text: str) -> int | None:
         return None
     number = int(text)
     return number if -(2**31) <= number < 2**31 else None
-
-
-def refusal(path: FieldPath, message: str, error: OperatorError | Sentence, *, at_key: bool = False) -> Problem:
-    """Return the refusal of a webhook, with its own text and packwise's."""
-    return Problem(path, message, error.text(), Stage.WEBHOOK, at_key=at_key)
 
 
 def merge_texts(problems: Iterable[Problem]) -> list[Problem]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
 from krmfn.record import Record, as_dict
-from packwise.findings.finding import Problem, Stage
+from packwise.fields import refusal
 from packwise.frontends.grove.podcliqueset import TEMPLATE
 from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.revisions.grove import is_within
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.finding import Rule
+    from packwise.findings.finding import Problem, Rule
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup
-    from packwise.kubernetes.validation import Sentence
     from packwise.placement import Schedulers
     from packwise.revisions.grove import Revision
     from packwise.topology.known import ClusterTopology
@@ -208,11 +207,6 @@ def _walk(nodes: Iterable[Node], subject: object, context: Context, problems: li
         elif context.create or not node.create_only:
             for problem in node.problems(subject, context):
                 problems.append((node.rule, problem.brief))
-
-
-def refusal(path: FieldPath, message: str, error: OperatorError | Sentence) -> Problem:
-    """A problem at `path` that the webhook refuses with the text of `error`."""
-    return Problem(path, message, error.text(), Stage.WEBHOOK)
 
 
 def invalid(path: FieldPath, value: Value, detail: str, message: str, *, field: str | None = None) -> Problem:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.fields import refusal
 from packwise.findings.finding import Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE
 from packwise.frontends.grove.rules.book import (
@@ -19,7 +20,6 @@ from packwise.frontends.grove.rules.book import (
     Update,
     forbidden,
     invalid,
-    refusal,
     required_value,
 )
 from packwise.kubernetes import validation as kubernetes

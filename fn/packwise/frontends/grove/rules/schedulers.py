@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
+from packwise.fields import refusal
 from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.podcliqueset import (
     KUEUE,
@@ -14,7 +15,7 @@ from packwise.frontends.grove.podcliqueset import (
     asks_for_lpu,
     queue_of,
 )
-from packwise.frontends.grove.rules.book import Check, Context, invalid, refusal
+from packwise.frontends.grove.rules.book import Check, Context, invalid
 from packwise.frontends.grove.rules.cliques import SAME_SCHEDULER
 from packwise.frontends.grove.rules.topology import constraints_at
 from packwise.keys import KAI_QUEUE

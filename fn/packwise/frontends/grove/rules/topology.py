@@ -13,9 +13,10 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
+from packwise.fields import refusal
 from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE, chosen_topology, resolve_topology
-from packwise.frontends.grove.rules.book import Check, Context, Scope, invalid, refusal, required_value
+from packwise.frontends.grove.rules.book import Check, Context, Scope, invalid, required_value
 from packwise.kubernetes.validation import Sentence, TypedText, go_quote
 from packwise.revisions.grove import ALPHA_9, GREP_244
 from packwise.topology.known import ClusterTopology, is_narrower, rank

@@ -9,6 +9,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity
+from packwise.fields import refusal
 from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.podcliqueset import COHERENT, ON_DELETE, TEMPLATE, chosen_topology
 from packwise.frontends.grove.rules.book import (
@@ -21,7 +22,6 @@ from packwise.frontends.grove.rules.book import (
     forbidden,
     groups_of,
     invalid,
-    refusal,
 )
 from packwise.frontends.grove.rules.topology import PACK, TOPOLOGY, constraint_places, constraints_at, named_constraints
 from packwise.kubernetes.validation import (
