@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 _OWNING = re.compile(rb"\bargoproj\.io/|\btoolkit\.fluxcd\.io/|\bTopologyRender\b")
-_MAKES = re.compile(rb"^\s*kind: *[\"']?(?:Application|ApplicationSet|HelmRelease|Kustomization)\b", re.MULTILINE)
+_MAKES = re.compile(rb"^ *+kind: *+[\"']?(?:Application|ApplicationSet|HelmRelease|Kustomization)\b", re.MULTILINE)
 _REFERRED = re.compile(rb"\bGitRepository\b|\bHelmChart\b|\bConfigMap\b|\bSecret\b")
 _REFERRED_KINDS = frozenset({"GitRepository", "HelmChart", "ConfigMap", "Secret"})
 _MOST_ROUNDS = 20
