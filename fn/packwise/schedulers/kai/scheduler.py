@@ -70,8 +70,14 @@ class _Kai(Scheduler):
             findings += check_priority_classes(source)
         if items.of_kind(*SCHEDULING_SHARD.key):
             from packwise.schedulers.kai.queue_rules import check_pools
+            from packwise.schedulers.kai.shard_rules import check_shards
 
             findings += check_pools(source)
+            findings += check_shards(source)
+        if items.of_kind(*KAI_CONFIG.key):
+            from packwise.schedulers.kai.shard_rules import check_config_names
+
+            findings += check_config_names(source)
         if source.cluster.nodes:
             from packwise.schedulers.kai.cluster_rules import check_nodes
 
@@ -135,6 +141,7 @@ def rule_table() -> tuple[Rule, ...]:
     from packwise.schedulers.kai.queue_rules import RULES as TREE_RULES
     from packwise.schedulers.kai.references import RULES as REFERENCE_RULES
     from packwise.schedulers.kai.service_objects import RULES as SERVICE_RULES
+    from packwise.schedulers.kai.shard_rules import RULES as SHARD_RULES
 
     return (
         *RULES,
@@ -145,6 +152,7 @@ def rule_table() -> tuple[Rule, ...]:
         *NODE_RULES,
         *QUEUE_RULES,
         *TREE_RULES,
+        *SHARD_RULES,
         *OBJECT_RULES,
         *POD_RULES,
     )
