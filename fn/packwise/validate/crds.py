@@ -76,7 +76,7 @@ def judge(
 
 
 def no_table() -> Iterable[Problem]:
-    """The table of a kind that is judged by the cluster's CRD only."""
+    """Return no problems: only the cluster's CRD judges such a kind."""
     return ()
 
 
@@ -201,7 +201,7 @@ _RENDERED = (*_OWN, CLUSTER_TOPOLOGY.key)
 def check_objects(
     generated: Iterable[Generated], inventory: Inventory, definitions: Definitions, unknown: Severity
 ) -> Iterator[Finding]:
-    """Yield violations of CRDs in gangs and rendered ClusterTopologies. Others are checked when they are read.
+    """Yield violations of CRDs in gangs and rendered ClusterTopologies. Other objects are checked when they are read.
 
     Only the first refused object of one kind from one source has findings, because the others are similar. `unknown` is
     the severity of unknown fields.

@@ -30,34 +30,34 @@ TEMPLATE: FieldPath = ("spec", "template")
 
 
 def base_podgang(workload: str, replica: int) -> str:
-    """The base PodGang (and headless service) of one replica of the PodCliqueSet."""
+    """Return the name of the base PodGang (and headless service) of one replica of the PodCliqueSet."""
     return f"{workload}-{replica}"
 
 
 def scaling_group(workload: str, replica: int, group: str) -> str:
-    """The PodCliqueScalingGroup of one replica of the PodCliqueSet."""
+    """Return the name of the PodCliqueScalingGroup of one replica of the PodCliqueSet."""
     return f"{workload}-{replica}-{group}"
 
 
 def standalone_clique(workload: str, replica: int, clique: str) -> str:
-    """The PodClique of a clique that is in no scaling group."""
+    """Return the name of the PodClique of a clique that is in no scaling group."""
     return f"{workload}-{replica}-{clique}"
 
 
 def grouped_clique(scaling_group_name: str, group_replica: int, clique: str) -> str:
-    """The PodClique of a clique in replica `group_replica` (absolute) of the group named `scaling_group_name`."""
+    """Return the name of a clique's PodClique in replica `group_replica` (absolute) of a scaling group."""
     return f"{scaling_group_name}-{group_replica}-{clique}"
 
 
 def scaled_podgang(scaling_group_name: str, group_replica: int, min_available: int) -> str:
-    """Return the PodGang of a group replica from `min_available` on. It counts from 0 again and so is not unique
-    alone.
+    """Return the name of the PodGang of a group replica from `min_available` on. It counts from 0 again, so the number
+    alone is not unique.
     """
     return f"{scaling_group_name}-{group_replica - min_available}"
 
 
 def anchor_podgang(workload: str, replica: int, epoch: str) -> str:
-    """The PodGang of an anchor of one replica of the PodCliqueSet."""
+    """Return the name of the PodGang of an anchor of one replica of the PodCliqueSet."""
     return f"{workload}-{replica}-{epoch}"
 
 

@@ -288,7 +288,7 @@ def _has_roots(shares: Sequence[QueueShare]) -> bool:
 
 
 class _NamedQueue(Record):
-    """The queue that something names. With `is_known`, another rule reports a queue that does not exist."""
+    """The queue that an object names at `place`. If `is_known`, another rule reports that the queue does not exist."""
 
     name: str
     place: Place

@@ -134,7 +134,7 @@ def _bound_pods(pods: Iterable[Mapping[str, Value]]) -> Iterator[tuple[str, PodR
 
 
 def pod_request(spec: Mapping[str, Value]) -> PodRequest:
-    """The request of a pod by its spec."""
+    """Return the resources that a pod with this spec requests."""
     return tuple(sorted(pod_requests(spec).items()))
 
 

@@ -68,7 +68,7 @@ def pod_set_text(name: str, reasons: Iterable[str]) -> str:
 class Quotas:
     """The quotas of all ClusterQueues and cohorts, and their use.
 
-    A queue keeps the quota that it does not lend. The rest belongs to its cohort, and all its queues may borrow it.
+    A queue keeps the quota that it does not lend. All queues of its cohort may borrow the rest.
     """
 
     def __init__(self, scene: Scene) -> None:
