@@ -224,8 +224,7 @@ def _notes(root: RootGroup, model: Model, verdict: Verdict, state: str, looks_at
     if not looks_at_all and model.tree.key:
         yield "Kubernetes 1.38 examines only some of the domains, and may choose another one"
     if any(not pods.is_counted for pods in root.pods.values()):
-        yield "the number of its pods is not known everywhere: the minimum counts there"
-    yield "the number of pods is unknown for some groups; packwise assumes their minimum"
+        yield "the number of pods is unknown for some groups; packwise assumes their minimum"
 
 
 def simulate(source: SchedulerInput, generated: Iterable[KubeObject], snapshot: HasObjects) -> KubernetesSimulation:  # noqa: ARG001
