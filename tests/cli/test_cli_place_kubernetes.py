@@ -27,7 +27,7 @@ kind: Node
 metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}
 status: {allocatable: {cpu: "4", pods: "10"}, conditions: [{type: Ready, status: "True"}]}
 """
-NOTES = {
+NOTES: dict[str, tuple[str, list[str]]] = {
     "the pods of a Job are known": (JOB, []),
     "the pods of a DaemonSet are not": (
         DAEMONS, ["the number of pods is unknown for some groups; packwise assumes their minimum"]
