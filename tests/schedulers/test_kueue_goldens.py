@@ -35,6 +35,10 @@ spec:
 TOLD = {
     # KAI schedules the pod, and does not read Kueue's annotation: nobody refuses it, and it is told all the same.
     "pod-kai",
+    # Kueue takes slices that leave pods behind, and no condition says so.
+    "job-slice-size-notdiv",
+    "pod-slice-above",
+    "statefulset-slice",
 }
 
 UNKNOWN = {
@@ -187,7 +191,7 @@ def test_a_pod_set_that_no_flavor_takes_is_told_in_the_words_of_the_scheduler(ro
         result
         for result in check(row, row["object"], *row["cluster"], queue, job_of(row["podSet"]))
         # The rows are the match of flavors and the placement alone.
-        if result.tags["rule"] != "kueue-quota"
+        if result.tags["rule"] not in ("kueue-quota", "kueue-slices")
     ]
 
     # What the nodes have room for is not for packwise to say.

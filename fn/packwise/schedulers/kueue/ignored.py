@@ -19,7 +19,7 @@ from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Integrat
 from packwise.objects.wrapped import MAKERS, unread_keys, unwrap, wrapped_objects
 from packwise.revisions.kueue import RELEASES
 from packwise.schedulers.kueue.admission import checks_groups, group_problems_of
-from packwise.schedulers.kueue.podsets import POD_COUNT, unlike_pods
+from packwise.schedulers.kueue.podsets import POD_COUNT, POD_GROUP, unlike_pods
 from packwise.schedulers.kueue.request import (
     PREFIX,
     SPREADING,
@@ -152,7 +152,6 @@ def _keys_of(
 _UNCHECKED = tuple(kind for kind in WORKLOAD_KINDS.values() if kind.integration in (Integration.PODS, Integration.JOBS))
 """Kinds whose pod template no webhook of Kueue checks. Kueue checks their pods or Jobs."""
 
-_GROUP_NAME = f"{PREFIX}pod-group-name"
 _OF_KAI = (
     "kai.scheduler/topology",
     "kai.scheduler/topology-required-placement",
@@ -280,7 +279,7 @@ def _unchecked_template(item: KubeObject, kind: WorkloadKind, release: KueueRele
 def _pod_groups(index: Index) -> Iterator[Finding]:
     groups: dict[tuple[str, str], list[KubeObject]] = {}
     for item in index.of_kind("", "Pod"):
-        name = item.labels.get(_GROUP_NAME)
+        name = item.labels.get(POD_GROUP)
         if name:
             groups.setdefault((item.namespace or "", name), []).append(item)
     for (_, name), pods in groups.items():

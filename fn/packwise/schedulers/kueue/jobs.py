@@ -20,6 +20,7 @@ from packwise.schedulers.kueue.configuration import KnownDevices, read_devices, 
 from packwise.schedulers.kueue.pod_resources import adjust, resource_fault
 from packwise.schedulers.kueue.podsets import (
     POD_COUNT,
+    POD_GROUP,
     integer,
     jobs_of,
     owners_of_queued,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from packwise.schedulers.kueue.pod_resources import ResourceRules
     from packwise.schedulers.kueue.podsets import KueueJob, KueuePodSet
 
-_POD_GROUP = f"{PREFIX}pod-group-name"
 _MIN_PARALLELISM = f"{PREFIX}job-min-parallelism"
 _PRIORITY_CLASS = f"{PREFIX}priority-class"
 
@@ -89,7 +89,7 @@ def queued_jobs(
         # A pod with a node runs already.
         if not job.queue or job.item.get("spec.nodeName"):
             continue
-        group = job.item.labels.get(_POD_GROUP) if job.kind.integration is Integration.POD else None
+        group = job.item.labels.get(POD_GROUP) if job.kind.integration is Integration.POD else None
         if group:
             groups.setdefault((job.item.namespace or "", group), []).append(job)
         elif job.kind.integration is Integration.LEADER_WORKER_SET:

@@ -21,12 +21,13 @@ from packwise.kubernetes.validation import (
     Unquoted,
     go_json,
     is_dns_subdomain,
+    json_type,
     label_value,
     qualified_name,
     type_error,
     variable_advice,
 )
-from packwise.lenient import mapping, mappings_by_place, value_at
+from packwise.lenient import entries, mapping, mappings_by_place, value_at
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
 from packwise.objects.place import Generated, Origin
 from packwise.schedulers.kueue.request import merge_texts
@@ -167,8 +168,8 @@ def _level_types(levels: Sequence[Value]) -> Iterator[Problem]:
             yield _wrong_type((*path, "nodeLabel"), level["nodeLabel"], "string")
 
 
-def _wrong_type(path: FieldPath, value: Value, wanted: str) -> Problem:
-    message, error = type_error(format_path(path), value, wanted)
+def _wrong_type(path: FieldPath, value: Value, wanted: str, field: str = "") -> Problem:
+    message, error = type_error(field or format_path(path), value, wanted)
     return _schema(path, message, error)
 
 
@@ -223,16 +224,38 @@ def flavor_problems(
 ) -> list[Problem]:
     """Violations of the CRD of ResourceFlavors: of its schema, else of its rules."""
     spec = mapping(value.get("spec"))
-    return list(_flavor_structure(spec)) or list(_flavor_rules(spec, before, release))
+    return list(_flavor_types(spec)) or list(_flavor_structure(spec)) or list(_flavor_rules(spec, before, release))
+
+
+def _flavor_types(spec: Mapping[str, Value]) -> Iterator[Problem]:
+    """Yield values of a type that the CRD does not accept."""
+    for name, wanted in _FLAVOR_TYPES.items():
+        if name in spec and json_type(spec[name]) != wanted:
+            yield _wrong_type(("spec", name), spec[name], wanted)
+    for key, label in mapping(spec.get("nodeLabels")).items():
+        if not isinstance(label, str):
+            yield _wrong_type(("spec", "nodeLabels", key), label, "string", f"spec.nodeLabels.{key}")
+    for name in ("nodeTaints", "tolerations"):
+        for place, entry in enumerate(entries(spec.get(name))):
+            if not isinstance(entry, dict):
+                yield _wrong_type(("spec", name, place), entry, "object")
+            for key in _TAINT_TEXTS:
+                text = mapping(entry).get(key)
+                if text is not None and not isinstance(text, str):
+                    yield _wrong_type(("spec", name, place, key), text, "string")
+
+
+_FLAVOR_TYPES = {"nodeLabels": "object", "nodeTaints": "array", "tolerations": "array", "topologyName": "string"}
+_TAINT_TEXTS = ("key", "value", "effect", "operator")
 
 
 def _flavor_structure(spec: Mapping[str, Value]) -> Iterator[Problem]:
     for name in ("nodeLabels", "nodeTaints", "tolerations"):
-        entries = spec.get(name)
-        if isinstance(entries, (dict, list)) and len(entries) > _MOST_ENTRIES:
+        listed = spec.get(name)
+        if isinstance(listed, (dict, list)) and len(listed) > _MOST_ENTRIES:
             detail = f"must have at most {_MOST_ENTRIES} items"
-            text = OperatorError(f"spec.{name}", ErrorType.TOO_MANY, len(entries), detail)
-            yield _schema(("spec", name), f"must have at most {_MOST_ENTRIES} entries; got {len(entries)}", text)
+            text = OperatorError(f"spec.{name}", ErrorType.TOO_MANY, len(listed), detail)
+            yield _schema(("spec", name), f"must have at most {_MOST_ENTRIES} entries; got {len(listed)}", text)
     topology = spec.get("topologyName")
     if not isinstance(topology, str):
         return

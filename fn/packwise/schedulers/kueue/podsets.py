@@ -36,6 +36,9 @@ OVERRIDES = Rule(
 RULES = (RUNTIME, OVERRIDES)
 """Rules of the objects from which jobs are built."""
 
+POD_GROUP = f"{PREFIX}pod-group-name"
+"""The label with the name of a group of pods."""
+
 POD_COUNT = f"{PREFIX}pod-group-total-count"
 """The annotation with the number of pods of a group."""
 

@@ -33,7 +33,7 @@ from packwise.schedulers.kueue.flavors import (
 )
 from packwise.schedulers.kueue.inactive import MULTIKUEUE, check_faults, cycle_fault, find_cycles, lacks_multikueue
 from packwise.schedulers.kueue.pod_resources import KINDS, adjust, pod_requests, read_rules, resource_fault
-from packwise.schedulers.kueue.podsets import too_many_sets
+from packwise.schedulers.kueue.podsets import POD_GROUP, too_many_sets
 from packwise.schedulers.kueue.request import (
     PREFIX,
     SLICE_LAYERS,
@@ -385,7 +385,9 @@ def _check_request(job: KueueJob, each: KueuePodSet, release: KueueRelease) -> I
             "level, and no flavor ever matches"
         )
         yield Finding.of(FALSE, job.item, each.template.key_path(UNCONSTRAINED), message)
-    left = "" if request is None or not job.queue else pods_left_out(f'"{each.name}"', each.count, request)
+    # The other pods of a group count too.
+    is_counted = bool(job.queue) and POD_GROUP not in job.item.labels
+    left = pods_left_out(f'"{each.name}"', each.count, request) if request is not None and is_counted else ""
     if left:
         key = SLICE_SIZE if SLICE_SIZE in annotations else SLICE_LAYERS
         yield Finding.of(SLICES, job.item, each.template.key_path(key), left)
