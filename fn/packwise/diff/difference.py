@@ -62,10 +62,11 @@ _SOURCES = (CLUSTER_TOPOLOGY.name, CLUSTER_TOPOLOGY_BINDING.name)
 class State(Record):
     """The compared objects of one state, or None if its sources cannot be rendered.
 
-    `rendered` is true if they follow from sources. Otherwise they were found as they are, and `kinds` are theirs. In a
-    rendered state, `kinds` are all that it could hold, and `enabled` is true if topology-aware scheduling is. `results`
-    are the errors. After a change they are the refusals of the operator or an API server. `render_results` are all
-    results of the render. `unjudged` are workloads with running gangs but without an object to judge an update by.
+    `rendered` is true if the objects follow from sources. Otherwise the input itself holds them, and `kinds` are their
+    kinds. In a rendered state, `kinds` are all kinds that it could hold, and `enabled` is true if topology-aware
+    scheduling is. `results` are the errors. After a change they are the refusals of the operator or an API server.
+    `render_results` are all results of the render. `unjudged` are workloads with running gangs but without an object to
+    judge an update by.
     """
 
     objects: Mapping[Identity, KubeObject] | None

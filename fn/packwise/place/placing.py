@@ -118,7 +118,7 @@ class Fate(StrEnum):
 class Move(Record):
     """A gang with a place affected by the change, and its answers. An answer is None in the state without the gang.
 
-    `pods` is the number of pods that move to another node or lose theirs.
+    `pods` is the number of pods that move to another node or lose their node.
     """
 
     fate: Fate

@@ -92,7 +92,7 @@ def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> RenderedFiles:
 
 
 def _keys(items: Iterable[KubeObject]) -> list[Identity]:
-    """Return the identities of the objects. Gangs have no epoch in theirs."""
+    """Return the identities of the objects. The identity of a gang has no epoch."""
     return stable_identities([item.value for item in items])
 
 

@@ -442,7 +442,7 @@ def check_order(item: KubeObject, topology: ClusterTopology) -> list[Finding]:
 
 
 def _duplicate_levels(levels: Sequence[Value], field: str) -> Iterator[Problem]:
-    """Yield levels with the domain or key of an earlier one. The API server has one text for all."""
+    """Yield levels with the domain or key of an earlier one. The API server reports all of them in one text."""
     first: dict[Value, int] = {}
     text: str | None = f'spec.levels: Invalid value: "array": {field} must be unique across all levels'
     for index, level in enumerate(levels):

@@ -62,7 +62,7 @@ class MapEntry(Record):
 
 
 class Epochs(Record):
-    """The epochs of a replica's entries without a PodGangMap. `origins` are theirs by role."""
+    """The epochs of a replica's entries without a PodGangMap. `origins` are the origins of these entries by role."""
 
     anchor: str
     tail: str

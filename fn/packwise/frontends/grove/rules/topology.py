@@ -461,7 +461,7 @@ def _hierarchy(packed: _Packed, _context: Context) -> Iterator[Problem]:
 
 
 def _not_narrower(parent: ConstraintAt, child: ConstraintAt, levels: tuple[str, ...]) -> Iterator[Problem]:
-    """Required domains against each other, and preferred ones: never one kind against the other."""
+    """Compare the two required domains, and the two preferred ones. Yield a problem if the child's domain is wider."""
     above, below = parent.constraint, child.constraint
     if above is None or below is None:
         return
