@@ -27,10 +27,11 @@ kind: Node
 metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}
 status: {allocatable: {cpu: "4", pods: "10"}, conditions: [{type: Ready, status: "True"}]}
 """
+LIMITS = "preemption, resource claims, volumes and affinity between pods are not simulated"
 NOTES: dict[str, tuple[str, list[str]]] = {
-    "the pods of a Job are known": (JOB, []),
+    "the pods of a Job are known": (JOB, [LIMITS]),
     "the pods of a DaemonSet are not": (
-        DAEMONS, ["the number of pods is unknown for some groups; packwise assumes their minimum"]
+        DAEMONS, ["the number of pods is unknown for some groups; packwise assumes their minimum", LIMITS]
     ),
 }  # fmt: skip
 

@@ -225,6 +225,7 @@ def _notes(root: RootGroup, model: Model, verdict: Verdict, state: str, looks_at
         yield "Kubernetes 1.38 examines only some of the domains, and may choose another one"
     if any(not pods.is_counted for pods in root.pods.values()):
         yield "the number of pods is unknown for some groups; packwise assumes their minimum"
+    yield "preemption, resource claims, volumes and affinity between pods are not simulated"
 
 
 def simulate(source: SchedulerInput, generated: Iterable[KubeObject], snapshot: HasObjects) -> KubernetesSimulation:  # noqa: ARG001
