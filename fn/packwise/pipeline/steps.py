@@ -320,7 +320,7 @@ def _annotate(package: Package, plans: Sequence[WorkloadPlan], written: _Written
             kept.append(with_notes(annotated, notes.get(item, {})))
             notices += findings
     if not plans and not written.workloads:
-        message = "the input has no PodCliqueSet; packwise rendered only objects that need none"
+        message = "the input has no PodCliqueSet, so packwise renders no gangs"
         notices.append(Finding.of(NO_WORKLOADS, None, (), message))
     return _Kept(tuple(kept), tuple(notices))
 
