@@ -412,7 +412,7 @@ def parts_of(file: InputFile) -> Iterator[tuple[str, InputFile]]:
 
 
 def is_kustomization(item: KubeObject) -> bool:
-    """Return True if kustomize must build the object. It cannot after its files are moved."""
+    """Return True if kustomize must build the object. kustomize fails after its files are moved."""
     return identity(item.value)[:2] == ("kustomize.config.k8s.io", "Kustomization")
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ConditionCase(Record):
-    """The text of a condition in one case. `message` is a format with the names of the case."""
+    """The text of a condition in one case. `message` is a format string with fields for the names of the case."""
 
     status: str
     reason: str

@@ -153,7 +153,7 @@ def _path(at: At) -> FieldPath:
 
 
 class _PreparedField:
-    """A prepared field. `check` handles a value of the kind `prepared`. `zero` is checked for an absent one."""
+    """A prepared field. `check` handles a value of the kind `prepared`. For an absent field, it handles `zero`."""
 
     __slots__ = ("check", "prepared", "reads_null", "required", "zero")
 

@@ -26,7 +26,7 @@ class Account:
     """Time and characters that templates may still use. The shared limit keeps many hostile templates from taking
     hours.
 
-    `answers` holds the outcome of each template that was filled in and the objects read from it. Commands ask for them
+    `answers` holds the outcome of each template that was filled in and the objects read from it. Commands need these
     several times.
     """
 
