@@ -30,7 +30,7 @@ SHARED = ROOT.parent / "shared"
 CRDS = Path(os.environ.get("PACKWISE_CRDS") or SHARED / "crds").resolve()
 """Upstream's CustomResourceDefinitions: testdata/golden/README.md says which folder has which."""
 
-NO_CRDS = "left out: upstream's CRDs are not there; `make test CRDS=DIR` names their folder (testdata/golden/README.md)"
+NO_CRDS = "skipped: upstream's CRDs are not there; `make test CRDS=DIR` names their folder (testdata/golden/README.md)"
 NO_CORE = "krmfn-native is not installed: `make setup` builds it where there is cargo"
 """The reason where a test is about the native core, or about what only a run with it leaves out."""
 

@@ -599,7 +599,7 @@ def test_the_comment_has_what_changes_and_where_it_goes(
         "Where the scheduler places it",
     ]
     assert "`PodGang 1 added`" in body
-    assert "`2 of 2 gangs fit` on `1 node, 0 GPUs: 0 in use before, 0 then`" in body
+    assert "`2 of 2 gangs fit` on `1 node; GPUs in use: 0 of 0 now, 0 of 0 afterwards`" in body
 
 
 def test_text_of_a_workload_does_nothing_to_the_script(commenter: Commenter, remote: Forge, runner: Path) -> None:

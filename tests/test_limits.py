@@ -52,10 +52,10 @@ LIMITS: list[tuple[str, int, str]] = [
     (
         "nodes that are added",
         MAX_ADDED,
-        "--add-nodes must be a file, or as in 4xexample.com/rack=r9 (1 to 100000 nodes)",
+        "--add-nodes needs a file or a text such as 4xexample.com/rack=r9 (1 to 100000 nodes)",
     ),
     ("names of a Slurm topology", MAX_NAMES, "must list at most 200000 names"),
-    ("gangs that get an exact verdict", MOST_EXACT, "--exact looks at the first 20"),
+    ("gangs that get an exact verdict", MOST_EXACT, "--exact examines only the first 20"),
     ("nodes of a component that shares GPU memory between pods", MOST_RANKS, "must be at most 256 if pods share"),
     ("a text of a finding", MAX_TEXT, "…"),
     ("known names that a message lists", MOST_LISTED, "and 900 more"),
@@ -102,7 +102,7 @@ LIMITS: list[tuple[str, int, str]] = [
         MAX_SUBSTITUTED,
         "the text with its variables is longer than 10000000 characters",
     ),
-    ("bytes of an output's path", MAX_PATH, "must stand in a file whose path has at most 1024 bytes"),
+    ("bytes of an output's path", MAX_PATH, "A path must have at most 1024 bytes"),
 ]  # fmt: skip
 
 

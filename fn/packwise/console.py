@@ -79,7 +79,7 @@ def show(text: str, *, is_data: bool = False) -> bool:
     """
     error = _write(sys.stdout, text if is_data else inert(text))
     if error is not None and not isinstance(error, BrokenPipeError):
-        say([f'error: <stdout>: must be a stream that can be written; got "{error.strerror}"'])
+        say([f"error: <stdout>: cannot write the output: {error.strerror}"])
     return error is None
 
 
@@ -106,7 +106,7 @@ def open_closed() -> None:
 
 def cannot_write(error: OSError) -> str:
     """Return the error message for a file that the disk refuses."""
-    return f'error: {error.filename}: must be a file that can be written; got "{error.strerror}"'
+    return f"error: {error.filename}: cannot write the file: {error.strerror}"
 
 
 @contextmanager

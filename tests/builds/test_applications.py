@@ -143,12 +143,12 @@ def test_a_repository_has_one_address_however_it_is_spelt(url: str) -> None:
 def test_without_a_remote_a_path_that_exists_is_of_this_repository() -> None:
     (delivery,) = planned(FILES | {"apps/a.yaml": application({})}, remotes=())
 
-    assert delivery.notes == (f"assumed that {URL} is this repository, which has no remote",)  # pyright: ignore
+    assert delivery.notes == ((f"assumed that {URL} is this repository, because the repository has no remote"),)  # pyright: ignore
 
 
 @pytest.mark.parametrize(
     ("revision", "notes"),
-    [("HEAD", ()), ("main", ()), ("v1.2", ('built the checkout, not the revision "v1.2"',))],
+    [("HEAD", ()), ("main", ()), ("v1.2", ('built the files of the checkout instead of the revision "v1.2"',))],
 )
 def test_another_revision_is_noted(revision: str, notes: tuple[str, ...]) -> None:
     (delivery,) = planned(FILES | {"apps/a.yaml": application({"targetRevision": revision})})

@@ -285,7 +285,9 @@ def test_sources_that_are_not_built_are_counted_and_an_error_where_all_must_be(c
 
     assert (ran.code, ran.stderr.splitlines()[-1].endswith("1 source built, 1 not built: 1 remote chart")) == (0, True)
     assert required.code == 1
-    assert "apps/a.yaml:1:1: Application argocd/redis: is not built (remote chart): chart redis" in required.stdout
+    assert (
+        "apps/a.yaml:1:1: Application argocd/redis: packwise did not build it (remote chart): chart redis"
+    ) in required.stdout
 
 
 @EACH_HELM

@@ -89,7 +89,7 @@ def test_a_target_path_is_a_value_and_one_that_others_set_too_is_not_built() -> 
     assert layers(chart(files | release(valuesFrom=reference, values={"deep": {"x": 1}})))[0] == '{"deep": {"gpus": 8}}'
     assert refusal(files | release(valuesFrom=reference, values={"deep": {"gpus": 1}})) == (
         "UNSUPPORTED",
-        "valuesFrom with a targetPath that other values set too is not supported",
+        "valuesFrom with a targetPath that other values also set is not supported",
         False,
     )
 
@@ -111,7 +111,7 @@ def test_values_that_may_be_missing(reference: dict[str, Any], expected: list[st
     [
         (
             {"kind": "ConfigMap", "name": "a"},
-            ("MISSING_VALUES", "ConfigMap a of valuesFrom is not in the repository", False),
+            ("MISSING_VALUES", "the repository has no ConfigMap a for valuesFrom", False),
         ),
         (
             {"kind": "ConfigMap", "name": "b", "valuesKey": "none"},
@@ -119,7 +119,7 @@ def test_values_that_may_be_missing(reference: dict[str, Any], expected: list[st
         ),
         (
             {"kind": "ConfigMap", "name": "far"},
-            ("MISSING_VALUES", "ConfigMap far of valuesFrom is not in the repository", False),
+            ("MISSING_VALUES", "the repository has no ConfigMap far for valuesFrom", False),
         ),
     ],
 )

@@ -92,7 +92,9 @@ def test_a_linked_manifest_is_delivered_and_one_outside_is_refused(call: Call, t
     if "shared" in target:
         assert [line.partition(" spec.")[0] for line in errors] == ["error: llm/web.yaml:9:38: PodCliqueSet team-a/web"]
     else:
-        assert errors[0].startswith("error: app.yaml:11:5: Application argocd/llm spec.source: cannot be built: ")
+        assert errors[0].startswith(
+            "error: app.yaml:11:5: Application argocd/llm spec.source: packwise cannot build it: "
+        )
         assert "llm/web.yaml is a link that leads out of the repository" in errors[0]
 
 
@@ -107,7 +109,9 @@ def test_values_behind_a_link_that_leads_out_are_refused(call: Call, tmp_path: P
     ran = call("check", ".", "--build")
 
     (error,) = [line for line in ran.stdout.splitlines() if line.startswith("error: ")]
-    assert error.startswith("error: apps/llm.yaml:15:9: Application argocd/llm spec.source.helm.valueFiles[0]: cannot")
+    assert error.startswith(
+        "error: apps/llm.yaml:15:9: Application argocd/llm spec.source.helm.valueFiles[0]: packwise cannot"
+    )
     assert error.endswith("link that leads out of the repository [source-build]")
 
 

@@ -45,14 +45,11 @@ def test_a_missing_values_file_is_an_error_that_names_it(call: Call, tmp_path: P
 
     assert ran == Ran(
         1,
-        "error: apps/a.yaml:15:9: Application argocd/llm spec.source.helm.valueFiles[0]: cannot be built: values file "
-        '"charts/llm/none.yaml" does not exist [source-build]\n'
-        "  14 |       valueFiles:\n"
-        "  15 |       - none.yaml\n"
-        "     |         ^~~~~~~~~\n"
-        "\n",
-        "1 error in 1 file; no workload judged; 0 sources built, 1 not built: 1 missing values; "
-        "left out: 1 Helm chart, 1 values file\n",
+        "error: apps/a.yaml:15:9: Application argocd/llm spec.source.helm.valueFiles[0]: packwise cannot build it: "
+        'values file "charts/llm/none.yaml" does not exist [source-build]\n  14 |       valueFiles:\n  15 |       - '
+        "none.yaml\n     |         ^~~~~~~~~\n\n",
+        "1 error in 1 file; no workload judged; 0 sources built, 1 not built: 1 missing values; skipped: 1 Helm "
+        "chart, 1 values file\n",
     )
 
 
@@ -65,15 +62,15 @@ def test_without_programs_nothing_is_judged_and_all_is_counted(call: Call, tmp_p
 
     counted = (
         "no workload judged; 0 sources built, 2 not built: 2 programs not on PATH; 1 file of a source that is not "
-        "built holds workloads that were not judged; "
-        "left out: 1 Helm chart, 1 values file, 2 files of sources that are not built\n"
+        "built holds workloads that were not judged; skipped: 1 Helm chart, 1 values file, 2 files of sources that "
+        "are not built\n"
     )
     assert ran == Ran(0, "", f"1 info (-v lists it) in 0 files; {counted}")
     assert required == Ran(
         1,
-        "error: charts/llm/Chart.yaml: is not built (program not on PATH): helm is not on PATH: "
-        "https://helm.sh/docs/intro/install [source-not-built]\n"
-        "error: kust/kustomization.yaml: is not built (program not on PATH): kustomize is not on PATH: "
+        "error: charts/llm/Chart.yaml: packwise did not build it (program not on PATH): helm is not on PATH: "
+        "https://helm.sh/docs/intro/install [source-not-built]\nerror: kust/kustomization.yaml: packwise did not "
+        "build it (program not on PATH): kustomize is not on PATH: "
         "https://kubectl.docs.kubernetes.io/installation/kustomize [source-not-built]\n",
         f"2 errors in 0 files; {counted}",
     )
@@ -88,11 +85,8 @@ def test_what_is_assumed_is_an_info(call: Call, tmp_path: Path) -> None:
 
     assert ran == Ran(
         0,
-        "info: apps/a.yaml:1:1: Application argocd/llm: built the checkout, not the revision "
-        '"v1" [source-assumed]\n'
-        "  1 | apiVersion: argoproj.io/v1alpha1\n"
-        "    | ^~~~~~~~~~\n"
-        "\n",
+        'info: apps/a.yaml:1:1: Application argocd/llm: built the files of the checkout instead of the revision "v1" '
+        "[source-assumed]\n  1 | apiVersion: argoproj.io/v1alpha1\n    | ^~~~~~~~~~\n\n",
         "by rule: 1 source-assumed (info)\n1 info in 2 files; 1 workload judged; 1 source built\n",
     )
 
@@ -149,7 +143,7 @@ def test_a_change_by_which_a_build_fails_is_reported_at_its_unchanged_owner(call
 
     ran = call("check", ".", "--build", "--changed-since", "HEAD")
 
-    assert 'cannot be built: values file "charts/llm/prod.yaml" does not exist [source-build]' in ran.stdout
+    assert 'packwise cannot build it: values file "charts/llm/prod.yaml" does not exist [source-build]' in ran.stdout
     assert ran.code == 1
 
 
@@ -167,9 +161,9 @@ spec: {path: ./apps, suspend: true, sourceRef: {kind: GitRepository, name: flux-
     assert ran == Ran(
         0,
         "",
-        "1 info (-v lists it) in 1 file; no workload judged; 0 sources built, 1 not built: 1 suspended; "
-        "1 file of a source that is not built holds workloads that were not judged; "
-        "left out: 1 file of a source that is not built\n",
+        "1 info (-v lists it) in 1 file; no workload judged; 0 sources built, 1 not built: 1 suspended; 1 file of a "
+        "source that is not built holds workloads that were not judged; skipped: 1 file of a source that is not "
+        "built\n",
     )
 
 
@@ -183,11 +177,11 @@ def test_a_kustomization_reads_nothing_outside_and_fetches_nothing(call: Call, t
     ran = call("check", ".", "--require-build")
 
     assert [line for line in ran.stdout.splitlines() if line.startswith("error: ")] == [
-        'error: link/kustomization.yaml: cannot be built: link/kustomization.yaml: "job.yaml" must be a file or folder '
-        "that is there, and no link [source-build]",
-        'error: out/kustomization.yaml: cannot be built: out/kustomization.yaml: "../../outside.yaml" must stand in '
-        "the repository; it leads out of it [source-build]",
-        "error: remote/kustomization.yaml: is not built (remote source): remote/kustomization.yaml: "
+        'error: link/kustomization.yaml: packwise cannot build it: link/kustomization.yaml: "job.yaml" must be '
+        "a file or folder that is there, and no link [source-build]",
+        'error: out/kustomization.yaml: packwise cannot build it: out/kustomization.yaml: "../../outside.yaml" must '
+        "stand in the repository; it leads out of it [source-build]",
+        "error: remote/kustomization.yaml: packwise did not build it (remote source): remote/kustomization.yaml: "
         '"github.com/acme/base//deploy?ref=v1" must stand in the repository: packwise fetches nothing; copy it here '
         "[source-not-built]",
     ]

@@ -139,7 +139,7 @@ def test_an_application_leaves_it_to_argo_cd_to_find_the_plugin(
     (line,) = found(call, ".")
 
     assert line.startswith("warning: apps/west.yaml:")
-    assert f" {field}: must name the plugin, as in plugin: {{name: packwise}}, since packwise renders " in line
+    assert f" {field}: the Application must name the plugin, as in plugin: {{name: packwise}}. " in line
 
 
 @pytest.mark.parametrize("case", ELSEWHERE)
@@ -191,7 +191,7 @@ def test_doctor_says_it_too(call: Call, repository: Path) -> None:
     (problem,) = json.loads(data.stdout)["problems"]
     assert problem["file"] == "apps/west.yaml"
     assert problem["message"] == (
-        'must name the plugin, as in plugin: {name: packwise}, since packwise renders "clusters/west": a search of '
-        "Argo CD's that is cut off finds no plugin, and applies the files as they stand"
+        "the Application must name the plugin, as in plugin: {name: packwise}. Without it, a search of Argo CD that "
+        'times out finds no plugin, and Argo CD applies the files of "clusters/west" without rendering'
     )
     assert f"error: apps/west.yaml: {problem['message']}\n" in text.stdout

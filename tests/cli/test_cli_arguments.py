@@ -117,14 +117,14 @@ REFUSED = {
     "diff a b c": "packwise diff: error: unrecognized arguments: c",
     "diff in nothing": 'error: "nothing" does not exist',
     "diff in in --config nothing": 'error: "nothing" does not exist',
-    "diff - -": 'error: "-" must stand once: stdin can be read for one purpose only',
-    "diff - in --config -": 'error: "-" must stand once: stdin can be read for one purpose only',
-    "diff git:main -": 'error: "git:main" must name a path too, as in git:main:clusters/west',
-    "diff git:main: in": 'error: "git:main:" must name a path too, as in git:main:clusters/west',
-    "diff git:main in": 'error: "in" must be in a git repository to be read from a commit; git rev-parse says: '
-    "fatal: not a git repository (or any of the parent directories): .git",
-    "diff in in --crds empty": 'error: no YAML files in "empty"; it must hold a *.yaml, *.yml or *.json that is not '
-    "hidden",
+    "diff - -": 'error: "-" is given twice, but packwise can read stdin only once',
+    "diff - in --config -": 'error: "-" is given twice, but packwise can read stdin only once',
+    "diff git:main -": 'error: "git:main" needs a path too, as in git:main:clusters/west',
+    "diff git:main: in": 'error: "git:main:" needs a path too, as in git:main:clusters/west',
+    "diff git:main in": 'error: cannot read "in" from a commit, because it is not in a git repository; git rev-parse '
+    "reports: fatal: not a git repository (or any of the parent directories): .git",
+    "diff in in --crds empty": 'error: "empty" has no YAML files; packwise reads *.yaml, *.yml and *.json files that '
+    "are not hidden",
     "topologies nothing": 'error: "nothing" does not exist',
     "schema Topologyrender": 'error: there is no schema "Topologyrender", known: "TopologyRender", "PodCliqueSet"; '
     'did you mean "TopologyRender"?',
@@ -135,30 +135,34 @@ REFUSED = {
     "doctor nothing": 'error: "nothing" does not exist',
     "fn in": "packwise fn: error: unrecognized arguments: in",
     "render nothing": 'error: "nothing" does not exist',
-    "check https://example.com/a.yaml": 'error: "https://example.com/a.yaml" does not exist; packwise opens no URL: '
-    "pass the file on stdin, curl -fsSL https://example.com/a.yaml | packwise COMMAND -",
-    "render empty/*.yaml": 'error: "empty/*.yaml" does not exist; no file matches this glob: name the folder, "empty"',
-    "check *.yml": 'error: "*.yml" does not exist; no file matches this glob: name the folder, "."',
+    "check https://example.com/a.yaml": 'error: "https://example.com/a.yaml" does not exist; packwise does not open '
+    "URLs: pass the file on stdin, curl -fsSL https://example.com/a.yaml | "
+    "packwise COMMAND -",
+    "render empty/*.yaml": 'error: "empty/*.yaml" does not exist; no file matches this glob: pass the folder, "empty"',
+    "check *.yml": 'error: "*.yml" does not exist; no file matches this glob: pass the folder, "."',
     "check nothing/[a-z].yaml": 'error: "nothing/[a-z].yaml" does not exist',
     "render in nothing": 'error: "nothing" does not exist',
     "check in --config nothing": 'error: "nothing" does not exist',
     "check in --baseline nothing": 'error: "nothing" does not exist',
-    "check in --baseline git:main": 'error: "in" must be in a git repository to be read from a commit; git '
-    "rev-parse says: fatal: not a git repository (or any of the parent directories): .git",
-    "check - --baseline git:main": 'error: --baseline "git:main" must go with files or folders: git does not know what '
-    "stdin held",
-    "check empty": 'error: no YAML files in "empty"; it must hold a *.yaml, *.yml or *.json that is not hidden',
-    "check - --config -": 'error: "-" must stand once: stdin can be read for one purpose only',
-    "check - --baseline -": 'error: "-" must stand once: stdin can be read for one purpose only',
-    "check in --config two.yaml": 'error: --config "two.yaml" must hold one TopologyRender '
-    "or OperatorConfiguration; got 2 objects",
-    "check in --config text.yaml": 'error: --config "text.yaml" must hold one TopologyRender '
-    "or OperatorConfiguration; got no object",
-    "render in -o in/topology.yaml": 'error: -o must name a folder; got "in/topology.yaml"',
-    "render in -o ''": 'error: -o must name a folder; got ""',
-    "render in --in-place two.yaml": 'error: --in-place must be given with one folder; got "in" "two.yaml"',
-    "render --in-place two.yaml": 'error: --in-place must be given with one folder; got "two.yaml"',
-    "render --in-place -": 'error: --in-place must be given with one folder; got "-"',
+    "check in --baseline git:main": 'error: cannot read "in" from a commit, because it is not in a git repository; '
+    "git rev-parse reports: fatal: not a git repository (or any of the parent "
+    "directories): .git",
+    "check - --baseline git:main": 'error: --baseline "git:main" needs files or folders, because git has no earlier '
+    "version of stdin",
+    "check empty": (
+        'error: "empty" has no YAML files; packwise reads *.yaml, *.yml and *.json files that are not hidden'
+    ),
+    "check - --config -": 'error: "-" is given twice, but packwise can read stdin only once',
+    "check - --baseline -": 'error: "-" is given twice, but packwise can read stdin only once',
+    "check in --config two.yaml": 'error: --config "two.yaml" must contain one TopologyRender or '
+    "OperatorConfiguration; got 2 objects",
+    "check in --config text.yaml": 'error: --config "text.yaml" must contain one TopologyRender or '
+    "OperatorConfiguration; got no object",
+    "render in -o in/topology.yaml": 'error: -o needs a folder; got "in/topology.yaml"',
+    "render in -o ''": 'error: -o needs a folder; got ""',
+    "render in --in-place two.yaml": 'error: --in-place needs one folder; got "in" "two.yaml"',
+    "render --in-place two.yaml": 'error: --in-place needs one folder; got "two.yaml"',
+    "render --in-place -": 'error: --in-place needs one folder; got "-"',
     "render in/web other -o out": 'error: "in/web/service.yaml" and "other/service.yaml" would both be written to '
     '"service.yaml"; render them one by one',
 }

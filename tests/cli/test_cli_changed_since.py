@@ -467,8 +467,8 @@ def test_a_submodule_whose_commit_is_not_here_is_new(call: Call, repository: Pat
 
 
 UNKNOWN = (
-    'must be a commit that git knows here: in CI, fetch it first (fetch-depth: 0 on GitHub, GIT_DEPTH: "0" on GitLab), '
-    "since a shallow clone has the newest commit only\n"
+    'here; in CI, fetch it first (fetch-depth: 0 on GitHub, GIT_DEPTH: "0" on GitLab), because a shallow clone has '
+    "only the newest commit\n"
 )
 
 
@@ -478,7 +478,11 @@ UNKNOWN = (
 def test_a_reference_that_is_no_commit(call: Call, repository: Path, reference: str) -> None:
     ran = call("check", ".", "--changed-since", reference)
 
-    assert (ran.code, ran.stdout, ran.stderr) == (2, "", f'error: "git:{reference}" {UNKNOWN}')
+    assert (ran.code, ran.stdout, ran.stderr) == (
+        2,
+        "",
+        f'error: git does not have the commit "git:{reference}" {UNKNOWN}',
+    )
     assert not (repository / "x").exists()
 
 
@@ -486,7 +490,7 @@ def test_a_reference_that_is_no_commit(call: Call, repository: Path, reference: 
 def test_a_reference_that_is_none(call: Call, repository: Path, reference: str) -> None:
     ran = call("check", ".", f"--changed-since={reference}")
 
-    assert (ran.code, "must name a commit: a branch, a tag, a hash" in ran.stderr) == (2, True)
+    assert (ran.code, "does not name a commit; use a branch, a tag or a hash" in ran.stderr) == (2, True)
     assert not (repository / "x").exists()
 
 
@@ -499,11 +503,11 @@ def test_a_shallow_clone_says_what_to_fetch(call: Call, repository: Path, tmp_pa
     absent = call("check", "shallow", "--changed-since", "HEAD~1")
     apart = call("check", "shallow", "--changed-since", "main")
 
-    assert absent.stderr == f'error: "git:HEAD~1" {UNKNOWN}'
+    assert absent.stderr == f'error: git does not have the commit "git:HEAD~1" {UNKNOWN}'
     assert (absent.code, apart.code) == (2, 2)
     assert apart.stderr == (
-        'error: "main" must have a commit in common with what is checked out, and git knows none here: in CI, fetch '
-        'the whole history (fetch-depth: 0 on GitHub, GIT_DEPTH: "0" on GitLab)\n'
+        'error: "main" and the checked-out commit have no common ancestor here; in CI, fetch the whole history '
+        '(fetch-depth: 0 on GitHub, GIT_DEPTH: "0" on GitLab)\n'
     )
 
 
@@ -535,7 +539,7 @@ def test_what_does_not_go_together(call: Call, repository: Path, tmp_path: Path)
     assert stdin.stderr == (
         'error: --changed-since "main" must go with files or folders: git does not know what stdin held\n'
     )
-    assert "must be in a git repository to be read from a commit" in outside.stderr
+    assert "because it is not in a git repository" in outside.stderr
     assert [ran.code for ran in (stdin, outside, both)] == [2, 2, 2]
     assert repository.exists()
 

@@ -373,7 +373,7 @@ def test_all_findings_are_listed_by_severity_and_rule_and_counted_by_rule_at_the
     assert sum("| " in line and "^" in line for line in lines) == 1 + len(NAMES) + 1
     assert ran.messages.splitlines() == [
         "note: without --baseline (as in --baseline git:main) the rules for updates are not checked",
-        "left out: in/values.yaml: values file",
+        "skipped: in/values.yaml: values file",
         "by rule: 1 clique-min-available-max (error); 3 namespace-missing, 3 pod-restart-policy, 3 queue-missing "
         "(warnings); 1 constraint-redundant (info)",
     ]

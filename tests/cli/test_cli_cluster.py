@@ -47,8 +47,8 @@ def test_gangs_are_placed_on_the_nodes_of_a_cluster(
 
     ran = call("place", "p", "--cluster", "west")
 
-    assert "1 node, 16 GPUs" in ran.stderr + ran.stdout
-    assert "note: packwise cannot see these, since you may not list them: pods" in ran.stderr
+    assert "1 node; GPUs in use: 0 of 16 now" in ran.stderr + ran.stdout
+    assert "note: you may not list these kinds, and packwise does not see them: pods" in ran.stderr
     assert "note: the cluster has no topologies.kai.scheduler, clustertopologies.grove.io," in ran.stderr
     words = "get {} --all-namespaces --output=json --request-timeout=60s --context=west"
     assert sorted(asked.read_text("utf-8").splitlines()) == sorted(words.format(each.full_name) for each in FOR_PLACE)
@@ -122,9 +122,9 @@ def test_other_commands_read_it_too(
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
-        ("#!/bin/sh\necho 'Unable to connect to the server' >&2; exit 1\n", "says: Unable to connect to the server"),
-        ("#!/bin/sh\necho '[]'\n", "prints no list"),
-        ("#!/bin/sh\necho '{\"items\": {}'\n", "prints no list"),
+        ("#!/bin/sh\necho 'Unable to connect to the server' >&2; exit 1\n", "reports: Unable to connect to the server"),
+        ("#!/bin/sh\necho '[]'\n", "does not print a list"),
+        ("#!/bin/sh\necho '{\"items\": {}'\n", "does not print a list"),
     ],
 )
 def test_a_cluster_that_cannot_be_read_is_wrong_usage(
@@ -145,7 +145,7 @@ def test_without_kubectl_it_is_wrong_usage(call: Call, tmp_path: Path, monkeypat
 
     ran = call("place", "p", "--cluster")
 
-    assert (ran.code, "--cluster needs kubectl, which is not on PATH" in ran.stderr) == (2, True)
+    assert (ran.code, "cannot use --cluster: kubectl is not on PATH" in ran.stderr) == (2, True)
 
 
 def test_two_states_are_compared(call: Call) -> None:

@@ -25,32 +25,32 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
     "none": ({}, "no workload judged"),
     "a Helm template": (
         CHART | {"chart/templates/web.yaml": TEMPLATE},
-        f"no workload judged; {HELM}; left out: 1 Helm template, 1 Helm chart",
+        f"no workload judged; {HELM}; skipped: 1 Helm template, 1 Helm chart",
     ),
     "Helm templates, of which two hold workloads": (
         CHART
         | {f"chart/templates/{name}.yaml": TEMPLATE for name in "ab"}
         | {"chart/templates/c.yaml": "a: {{ b }}\n"},
-        "no workload judged; 2 Helm templates hold workloads that were not judged: helm template … | packwise check -; "
-        "left out: 3 Helm templates, 1 Helm chart",
+        "no workload judged; 2 Helm templates hold workloads that were not judged: helm template … | packwise check "
+        "-; skipped: 3 Helm templates, 1 Helm chart",
     ),
     "a template that is YAML": (
         CHART | {"chart/templates/web.yaml": WORKLOAD, "app/web.yaml": WORKLOAD},
-        f"{JUDGED}; {HELM}; left out: 1 Helm template, 1 Helm chart",
+        f"{JUDGED}; {HELM}; skipped: 1 Helm template, 1 Helm chart",
     ),
     "a template of another tool": (
         {"app/web.yaml": TEMPLATE + "{% if a %}\n"},
-        "no workload judged; 1 template holds workloads that were not judged; left out: 1 template",
+        "no workload judged; 1 template holds workloads that were not judged; skipped: 1 template",
     ),
     "an encrypted file": (
         {"app/web.yaml": WORKLOAD + "sops: {mac: a}\n"},
-        "no workload judged; 1 encrypted file holds workloads that were not judged: sops --decrypt … | packwise check -"
-        "; left out: 1 encrypted file",
+        "no workload judged; 1 encrypted file holds workloads that were not judged: sops --decrypt … | packwise check "
+        "-; skipped: 1 encrypted file",
     ),
     "a component": (
         {"part/kustomization.yaml": "kind: Component\nresources: [web.yaml]\n", "part/web.yaml": WORKLOAD},
         "no workload judged; 1 file of a component holds workloads that were not judged: kustomize build … | packwise "
-        "check -; left out: 2 files of components",
+        "check -; skipped: 2 files of components",
     ),
     "a patch": (
         {
@@ -58,15 +58,15 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
             "web.yaml": WORKLOAD,
             "patch.yaml": WORKLOAD,
         },
-        f"{JUDGED}; left out: 1 patch",
+        f"{JUDGED}; skipped: 1 patch",
     ),
     "an ignored file": (
         {".gitignore": "web.yaml\n", "app/web.yaml": WORKLOAD},
-        "no workload judged; 1 ignored path holds workloads that were not judged; left out: 1 ignored path",
+        "no workload judged; 1 ignored path holds workloads that were not judged; skipped: 1 ignored path",
     ),
     "what a configuration excludes": (
         {"topology.yaml": CONFIG + "  exclude: [app]\n", "app/web.yaml": WORKLOAD},
-        "no workload judged; 1 excluded path holds workloads that were not judged; left out: 1 excluded path",
+        "no workload judged; 1 excluded path holds workloads that were not judged; skipped: 1 excluded path",
     ),
     "a Dynamo graph in a list within a template": (
         CHART
@@ -74,7 +74,7 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
             "chart/templates/all.yaml": "{{ if a }}\nkind: List\nitems:\n- apiVersion: nvidia.com/v1beta1\n"
             "  kind: DynamoGraphDeployment\n{{ end }}\n"
         },
-        f"no workload judged; {HELM}; left out: 1 Helm template, 1 Helm chart",
+        f"no workload judged; {HELM}; skipped: 1 Helm template, 1 Helm chart",
     ),
     "templates of workloads that KAI or Kueue schedules": (
         CHART
@@ -88,8 +88,8 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
                 "workloads.x-k8s.io/v1alpha1", "RoleBasedGroup", 'schedulerName: {{ .name | default "kai-scheduler" }}'
             ),
         },
-        "no workload judged; 4 Helm templates hold workloads that were not judged: helm template … | packwise check -; "
-        "left out: 4 Helm templates, 1 Helm chart",
+        "no workload judged; 4 Helm templates hold workloads that were not judged: helm template … | packwise check "
+        "-; skipped: 4 Helm templates, 1 Helm chart",
     ),
     "templates that neither KAI nor Kueue reads": (
         CHART
@@ -103,15 +103,15 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
             + "---\n"
             + scheduled("v1", "ConfigMap", "kai.scheduler/queue: q"),
         },
-        "no workload judged; left out: 6 Helm templates, 1 Helm chart",
+        "no workload judged; skipped: 6 Helm templates, 1 Helm chart",
     ),
     "a template of another tool with a Job for KAI": (
         {"app/job.yaml": scheduled("batch/v1", "Job", "schedulerName: kai-scheduler") + "{% if a %}\n"},
-        "no workload judged; 1 template holds workloads that were not judged; left out: 1 template",
+        "no workload judged; 1 template holds workloads that were not judged; skipped: 1 template",
     ),
     "a reference in a template": (
         CHART | {"chart/templates/hpa.yaml": "spec:\n  scaleTargetRef:\n    kind: PodCliqueSet\n    name: {{ a }}\n"},
-        "no workload judged; left out: 1 Helm template, 1 Helm chart",
+        "no workload judged; skipped: 1 Helm template, 1 Helm chart",
     ),
 }
 WRONG: dict[str, dict[str, str]] = {

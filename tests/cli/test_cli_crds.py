@@ -331,8 +331,8 @@ def test_definitions_of_queues_are_read(call: Call, files: Path, kind: str, stop
 
 USAGE = {
     "nowhere": '"nowhere" does not exist',
-    "in": '--crds "in" must hold the CRD of a kind that packwise reads or writes; got none',
-    "empty": 'no YAML files in "empty"; it must hold a *.yaml, *.yml or *.json that is not hidden',
+    "in": '--crds "in" has no CRD of a kind that packwise reads or writes',
+    "empty": '"empty" has no YAML files; packwise reads *.yaml, *.yml and *.json files that are not hidden',
 }
 
 
@@ -349,7 +349,7 @@ def test_wrong_usage(call: Call, files: Path, folder: str) -> None:
 def test_stdin_is_read_once(call: Call) -> None:
     ran = call("check", "-", "--crds", "-")
 
-    assert (ran.code, ran.stderr) == (2, 'error: "-" must stand once: stdin can be read for one purpose only\n')
+    assert (ran.code, ran.stderr) == (2, 'error: "-" is given twice, but packwise can read stdin only once\n')
 
 
 @pytest.mark.usefixtures("files")

@@ -348,7 +348,7 @@ def test_the_policy_lets_nothing_else_run_and_nothing_be_loaded(call: Call) -> N
             "must start with https:// or http:// and hold {path}, as in https://example.com/{path}#L{line}; "
             'got "javascript:{path}"',
         ),
-        (["-o", "html", "--nodes", "-", "-"], '"-" must stand once: stdin can be read for one purpose only'),
+        (["-o", "html", "--nodes", "-", "-"], '"-" is given twice, but packwise can read stdin only once'),
         (["-o", "html", "--nodes", "in"], '--nodes "in": found no nodes'),
     ],
 )  # fmt: skip
@@ -366,7 +366,7 @@ def test_a_file_that_cannot_be_written_is_named(folder: Path, call: Call) -> Non
     ran = call("report", "in", "-o", "out/report.html", "-o", "map.svg")
 
     assert ran.code == 1
-    assert ran.stderr.startswith("error: out/report.html: must be a file that can be written; got ")
+    assert ran.stderr.startswith("error: out/report.html: cannot write the file: ")
     assert (folder / "map.svg").is_file()
 
 
@@ -470,7 +470,7 @@ def test_gangs_of_other_schedulers_are_noted_in_every_format(tmp_path: Path, cal
     other = workload("web").replace("containers:", "schedulerName: default-scheduler\n          containers:")
     texts = {"topology.yaml": CONFIG, "other.yaml": other, **({"own.yaml": workload("own")} if kai else {})}
     write(tmp_path, {"nodes.json": cluster(), **{f"in/{name}": text for name, text in texts.items()}})
-    note = "1 gang that default-scheduler schedules is not placed: its algorithm is not simulated"
+    note = "1 gang that default-scheduler schedules is not placed: packwise does not simulate its algorithm"
 
     drawn = call("report", "in", "--nodes", "nodes.json", "-o", kind)
     without_nodes = call("report", "in", "-o", kind)

@@ -266,7 +266,7 @@ def test_many_gangs_that_are_alike_are_shown_once(call: Call, package: Path) -> 
 
     lines = call("explain", "in").stdout.splitlines()
 
-    assert "├─ and 1999 more alike: web-1, web-2, web-3, …" in lines
+    assert "├─ and 1999 similar: web-1, web-2, web-3, …" in lines
     assert len(lines) < 30
     assert len(call("explain", "PodCliqueSet/web", "in").stdout.splitlines()) > 4000
 

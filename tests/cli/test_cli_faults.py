@@ -23,7 +23,7 @@ COMMANDS = {
     "migrate": "migrate in --to upstream",
     "check --fix": "check in --fix",
 }
-FULL = 'must be a file that can be written; got "No space left on device"\n'
+FULL = "cannot write the file: No space left on device\n"
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_a_fleet_on_a_full_disk(full: str, call: Call, small_disk: Path, tmp_pat
     if full == "cache":
         assert ran.code == 0
         assert ran.stderr == (
-            f"warning: the cache {cache} cannot be written: No space left on device; nothing more is kept\n"
+            f"warning: cannot write the cache {cache}: No space left on device; continuing without it\n"
         )
         assert [path.name for path in (small_disk / full).rglob("part-*")] == []
     else:
@@ -119,7 +119,7 @@ def test_a_disk_that_is_read_only_is_named(command: str, call: Call, small_disk:
     os.chdir("/")
     assert first == second
     assert (first.code, first.stdout) == (1, "")
-    assert first.stderr.endswith('must be a file that can be written; got "Read-only file system"\n')
+    assert first.stderr.endswith("cannot write the file: Read-only file system\n")
     assert ".new" not in first.stderr
     assert state(small_disk) == before
 
@@ -144,7 +144,7 @@ def test_a_file_that_may_not_grow_is_named(command: str, packwise: Path, tmp_pat
     )
 
     assert done.returncode == 1
-    assert done.stderr.endswith(' must be a file that can be written; got "File too large"\n')
+    assert done.stderr.endswith(" cannot write the file: File too large\n")
     assert "None" not in done.stderr
     assert listing(tmp_path) == before
 

@@ -94,7 +94,10 @@ def test_links_out_of_the_folder_or_to_no_file_are_named(tmp_path: Path) -> None
     found, results = find_files("in")
 
     assert [one.target for one in found] == IN_ORDER
-    why = "is a link that leads out of the folder; it is not read: name its target, or copy it [outside-link]"
+    why = (
+        "packwise does not follow this link, because it leads out of the folder; pass its target, or copy it "
+        "[outside-link]"
+    )
     gone = ", where no file is; restore it, or remove the link [outside-link]"
     assert sorted(result.line_of_text() for result in results) == [
         'warning: in/far.yaml: is a link to "../gone.yaml"' + gone,
@@ -120,7 +123,7 @@ def test_a_file_that_says_what_others_are_is_read_whole_or_refused(name: str, tm
     with pytest.raises(UsageError) as error:
         find_files("in")
 
-    assert str(error.value) == f'"in/{name}" must be at most 16 MiB; it says which files are judged'
+    assert str(error.value) == f'"in/{name}" must be at most 16 MiB; it selects the files to read'
 
 
 def test_a_folder_that_cannot_be_listed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,4 +140,4 @@ def test_a_folder_that_cannot_be_listed_is_an_error(monkeypatch: pytest.MonkeyPa
 
     assert [one.target for one in found] == ["B.yaml", "a.yaml", "b.yaml", "ä.yaml"]
     lines = [result.line_of_text() for result in results]
-    assert lines == ['error: in/a: must be readable; got "Permission denied" [readable]']
+    assert lines == ["error: in/a: cannot read the file: Permission denied [readable]"]

@@ -67,7 +67,7 @@ def test_nothing_is_written_where_a_file_cannot_be_read(call: Call, package: Pat
         (["-"], "error: --fix must go with files or folders: stdin cannot be written back\n"),
         (
             ["list.yaml"],
-            'error: "list.yaml" is a ResourceList, which --fix does not write; mend the files it is made of\n',
+            'error: "list.yaml" is a ResourceList, which --fix does not write; pass the files that it was made from\n',
         ),
     ],
 )
@@ -91,7 +91,7 @@ def test_a_disk_that_refuses_is_reported(call: Call, package: Path, monkeypatch:
 
     ran = call("check", "in", "--fix")
 
-    text = 'error: in/web/workload.yaml: must be a file that can be written; got "No space left on device"\n'
+    text = "error: in/web/workload.yaml: cannot write the file: No space left on device\n"
     assert (ran.code, ran.stdout, ran.stderr) == (1, "", f"nothing was changed\n{text}")
     assert listing(package) == before
 

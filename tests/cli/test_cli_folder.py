@@ -182,32 +182,32 @@ REFUSALS: dict[str, tuple[dict[str, str], dict[str, str], str]] = {
     "a user's file where an object goes, among the input": (
         {f"in/{GANG}": SERVICE.replace("web", "mine")},
         {},
-        f'error: in/{GANG}: must not be where packwise writes PodGang shop/web-0, "{GANG}"; rename this file',
+        f'error: in/{GANG}: packwise writes PodGang shop/web-0 to "{GANG}"; rename this file',
     ),
     "a user's file where an object goes, in the output": (
         {f"out/{GANG}": SERVICE.replace("web", "mine")},
         {},
-        f"error: out/{GANG}: must not be where packwise writes a generated object; rename this file",
+        f"error: out/{GANG}: packwise writes a generated object to this path; rename this file",
     ),
     "a folder where a file goes": (
         {"out/topology.yaml/a.yaml": SERVICE},
         {},
-        "error: out/topology.yaml: must be a file; there is a folder of this name",
+        "error: out/topology.yaml: a folder has the name of this file; rename one of them",
     ),
     "a file where a folder goes": (
         {"out/packwise/workloads": "mine\n"},
         {},
-        f'error: out/{GANG}: must be a file that can be written; got "Not a directory"',
+        f"error: out/{GANG}: cannot write the file: Not a directory",
     ),
     "a link out of the folder": (
         {"away/x": ""},
         {"out/packwise/workloads": "../../away"},
-        f"error: out/{GANG}: must stand within the output folder; a link leads out of it",
+        f"error: out/{GANG}: a link leads out of the output folder; remove the link",
     ),
     "a linked file out of the folder": (
         {"out/x": "", "away": ""},
         {"out/topology.yaml": "../away"},
-        "error: out/topology.yaml: must stand within the output folder; a link leads out of it",
+        "error: out/topology.yaml: a link leads out of the output folder; remove the link",
     ),
 }
 
@@ -278,7 +278,7 @@ def test_no_client_leads_out_of_the_folder(path: str, call: Call, tmp_path: Path
 
     assert (ran.code, ran.stdout) == (1, "")
     errors = [line for line in ran.stderr.splitlines() if line.startswith("error")]
-    reason = f'must stand in a file within the output folder; got the path "{path}" [output-path]'
+    reason = f'the file would be outside the output folder: the path is "{path}" [output-path]'
     assert errors == [f"error: {path}:6:32: ConfigMap x metadata.annotations[config.kubernetes.io/path]: {reason}"]
     assert list(tmp_path.iterdir()) == []
 
@@ -287,7 +287,9 @@ def test_no_file_stands_in_a_file(call: Call, tmp_path: Path) -> None:
     ran = call("render", "-", "-o", "out", stdin=HEAD + item("a", path="a") + item("b", path="a/b.yaml"))
 
     assert (ran.code, list(tmp_path.iterdir())) == (1, [])
-    assert 'error: a/b.yaml: must not stand in "a", which is a file too; rename either [output-path]\n' in ran.stderr
+    assert (
+        'error: a/b.yaml: "a" is a file and would also be a folder; rename one of them [output-path]\n'
+    ) in ran.stderr
 
 
 def test_documents_that_are_no_objects_have_no_file(call: Call, tmp_path: Path) -> None:
@@ -295,8 +297,8 @@ def test_documents_that_are_no_objects_have_no_file(call: Call, tmp_path: Path) 
 
     assert (ran.code, list(tmp_path.iterdir())) == (1, [])
     assert ran.stderr.splitlines()[0] == (
-        "error: <stdin>:15:1: must hold Kubernetes objects to be written to a folder; this document is none: name its "
-        "file instead [output-path]"
+        "error: <stdin>:15:1: this document is not a Kubernetes object, and packwise cannot write it to a folder; "
+        "pass its file instead [output-path]"
     )
 
 
@@ -305,8 +307,8 @@ def test_two_documents_for_one_file_of_another_are_refused(call: Call, package: 
 
     assert (ran.code, (package.parent / "out").exists()) == (1, False)
     assert ran.stderr.splitlines()[0] == (
-        'error: web/service.yaml:4:9: ConfigMap x metadata.name: must have a file of its own; "web/service.yaml" is '
-        "written already [output-path]"
+        'error: web/service.yaml:4:9: ConfigMap x metadata.name: packwise already writes "web/service.yaml" for '
+        "another object; each object needs its own file [output-path]"
     )
 
 
@@ -340,7 +342,7 @@ def test_a_disk_that_refuses_is_reported(call: Call, package: Path, monkeypatch:
     ran = call("render", "in", "-o", "out")
 
     at = package.parent / "out/packwise/topologies/clustertopology-grove-topology.yaml"
-    reason = 'must be a file that can be written; got "No space left on device"'
+    reason = "cannot write the file: No space left on device"
     assert (ran.code, ran.stdout, ran.stderr) == (1, "", f"error: {at}: {reason}\n")
     assert listing(package.parent / "out") == ""
 
@@ -352,5 +354,5 @@ def test_no_generated_object_leads_out_of_the_folder() -> None:
 
     assert (plan.contents, [result.message for result in plan.results]) == (
         {},
-        ['must stand in a file within the output folder; got the path "../a.yaml"'],
+        ['the file would be outside the output folder: the path is "../a.yaml"'],
     )

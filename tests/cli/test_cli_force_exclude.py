@@ -45,7 +45,7 @@ def test_a_named_file_is_left_out(file: str, call: Call) -> None:
     ran = call("check", f"repo/{file}", "--force-exclude", "-v")
 
     assert ran.code == 0
-    assert f"left out: repo/{file}: {LEFT_OUT[file]}\n" in ran.stderr
+    assert f"skipped: repo/{file}: {LEFT_OUT[file]}\n" in ran.stderr
 
 
 @pytest.mark.usefixtures("repository")
@@ -61,4 +61,4 @@ def test_a_glob_excludes_it(call: Call) -> None:
     ran = call("check", "repo/web.yaml", "--force-exclude", "--exclude", "web.yaml", "-v")
 
     assert ran.code == 0
-    assert "left out: repo/web.yaml: excluded path (--exclude)\n" in ran.stderr
+    assert "skipped: repo/web.yaml: excluded path (--exclude)\n" in ran.stderr

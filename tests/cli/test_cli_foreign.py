@@ -52,7 +52,7 @@ def test_a_file_that_no_one_means_as_a_manifest_is_left_out(call: Call, tmp_path
 
     assert ran.code == 0
     assert "1 workload judged" in ran.stderr
-    assert f"left out: {name}: " in ran.stderr
+    assert f"skipped: {name}: " in ran.stderr
 
 
 @pytest.mark.parametrize("name", MANIFESTS)
@@ -75,7 +75,7 @@ def test_of_two_equal_keys_of_a_kustomization_the_last_one_counts(call: Call, tm
     ran = call("check", ".", "-v")
 
     assert ran.code == 0
-    assert "left out: patch.yaml: patch (kustomization.yaml)" in ran.stderr
+    assert "skipped: patch.yaml: patch (kustomization.yaml)" in ran.stderr
 
 
 @pytest.fixture

@@ -79,12 +79,12 @@ def test_what_was_not_there_yet_is_new(call: Call, repository: Path) -> None:
     [
         (
             "nothing",
-            'error: "git:nothing" must be a commit that git knows here: in CI, fetch it first (fetch-depth: 0 on '
-            'GitHub, GIT_DEPTH: "0" on GitLab), since a shallow clone has the newest commit only\n',
+            'error: git does not have the commit "git:nothing" here; in CI, fetch it first (fetch-depth: 0 on GitHub, '
+            'GIT_DEPTH: "0" on GitLab), because a shallow clone has only the newest commit\n',
         ),
-        ("", 'error: "git:" must name a commit: a branch, a tag, a hash\n'),
-        ("--help", 'error: "git:--help" must name a commit: a branch, a tag, a hash\n'),
-        ("^HEAD", 'error: "git:^HEAD" must name a commit: a branch, a tag, a hash\n'),
+        ("", 'error: "git:" does not name a commit; use a branch, a tag or a hash\n'),
+        ("--help", 'error: "git:--help" does not name a commit; use a branch, a tag or a hash\n'),
+        ("^HEAD", 'error: "git:^HEAD" does not name a commit; use a branch, a tag or a hash\n'),
     ],
 )
 def test_what_is_no_commit_is_wrong_usage(call: Call, repository: Path, commit: str, text: str) -> None:

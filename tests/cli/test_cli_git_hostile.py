@@ -160,8 +160,8 @@ def test_settings_of_the_repository_run_nothing(settings: str, call: Call, repos
     runs = reads(call)
 
     reason = (
-        'error: "git:main" must be here with every file of "in"; git lacks one, as in a partial clone, and packwise '
-        "fetches nothing; where you trust the repository, this fetches them: git archive main in > /dev/null\n"
+        'error: git does not have all files of "in" in "git:main", as in a partial clone, and packwise fetches '
+        "nothing. If you trust the repository, fetch them: git archive main in > /dev/null\n"
     )
     assert not marker.exists()
     assert [(ran.code, ran.stdout, ran.stderr) for ran in runs[:2]] == [(2, "", reason)] * 2
@@ -270,9 +270,7 @@ def test_git_itself_is_taken_from_no_relative_entry_of_path(
     assert not marker.exists()
 
     monkeypatch.setenv("PATH", ".")
-    assert call("check", "in", "--baseline", "git:main").stderr == (
-        "error: reading a commit needs git, which is not on PATH\n"
-    )
+    assert call("check", "in", "--baseline", "git:main").stderr == ("error: cannot read a commit: git is not on PATH\n")
 
 
 def test_a_work_tree_of_its_own_and_a_submodule_are_read(call: Call, repository: Path, tmp_path: Path) -> None:

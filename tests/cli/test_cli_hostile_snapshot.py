@@ -27,8 +27,7 @@ METHODS = {
     "lzma": zipfile.ZIP_LZMA,
 }
 REFUSAL = (
-    'error: "dump.zip" must be a dump of KAI\'s snapshot plugin: a whole zip that holds snapshot.json, '
-    "stored or deflated\n"
+    'error: "dump.zip" is not a dump of KAI\'s snapshot plugin: a complete zip with snapshot.json, stored or deflated\n'
 )
 
 

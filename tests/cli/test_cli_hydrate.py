@@ -65,8 +65,8 @@ def test_an_own_file_that_somebody_changed_stays_and_is_reported(out: Path, call
 
     assert (ran.code, ran.stderr.splitlines()[0]) == (
         0,
-        "warning: out/web/service.yaml: is no longer rendered, and was changed since packwise wrote it; it stays: "
-        "remove it by hand [output-edited]",
+        "warning: out/web/service.yaml: packwise no longer renders this file and keeps it, because it was changed; "
+        "delete it by hand [output-edited]",
     )
     assert (out / "web/service.yaml").exists()
     assert call("render", "in", "-o", "out").messages == "out is up to date: 5 files\n"
@@ -79,7 +79,7 @@ def test_a_list_of_somebody_else_is_refused(line: str, out: Path, call: Call) ->
 
     ran = call("render", "in", "-o", "out")
 
-    reason = "must be the list of files that packwise wrote; delete it, and what it named by hand, then render again"
+    reason = "this is not a list of packwise's files; delete it and the files that it names, then render again"
     assert (ran.code, ran.messages) == (
         1,
         f"error: out/{LIST}:1:1: {reason} [readable]\n1 error: nothing was written\n",
@@ -172,8 +172,8 @@ def test_check_says_what_is_stale_and_writes_nothing(out: Path, call: Call, pack
         [
             "out/web/more.yaml: is missing",
             "out/web/workload.yaml: differs",
-            "out/web/service.yaml: no longer belongs",
-            "error: out must be what a render of its sources gives; run the same command without --check",
+            "out/web/service.yaml: is no longer rendered",
+            "error: out is not up to date; run the same command without --check",
         ],
     )
     assert listing(out) == before
@@ -192,9 +192,7 @@ def test_check_looks_at_a_folder_that_is_rendered_in_place(call: Call, package: 
 
 
 def test_check_without_a_folder_is_wrong_usage(call: Call, package: Path) -> None:  # noqa: ARG001
-    assert call("render", "in", "--check").stderr == (
-        "error: --check must go with -o DIR or --in-place, the folder to look at\n"
-    )
+    assert call("render", "in", "--check").stderr == ("error: --check needs -o DIR or --in-place\n")
 
 
 def test_links_and_permissions_survive(out: Path, call: Call, package: Path) -> None:
@@ -232,7 +230,7 @@ def no_library(_name: None, *, use_errno: bool) -> object:
 
 
 @pytest.mark.parametrize(
-    ("inside", "reason"), [(False, "Operation not supported"), (True, "the working directory is in it")]
+    ("inside", "reason"), [(False, "Operation not supported"), (True, "it is the working directory")]
 )
 def test_where_folders_cannot_change_places_files_change_one_by_one(
     inside: bool,
@@ -251,7 +249,7 @@ def test_where_folders_cannot_change_places_files_change_one_by_one(
 
     ran = call("render", str(package), "-o", str(out))
 
-    note = f"one by one since the folder cannot be replaced at once: {reason}"
+    note = f"one by one because the folder cannot be replaced at once: {reason}"
     assert (ran.code, ran.messages) == (0, f"wrote 1 file to {out} (3 new objects), {note}\n")
     assert (out / "web/service.yaml").read_text(encoding="utf-8").endswith("# more\n")
     assert sorted(path.name for path in package.parent.iterdir()) == ["in", "out"]
@@ -321,8 +319,9 @@ def test_what_kustomize_builds_is_built_first(call: Call, package: Path) -> None
 
     assert (ran.code, ran.stderr.splitlines()[0]) == (
         1,
-        "error: in/kustomization.yaml:3:18: Kustomization k metadata.name: must be built before it is rendered for "
-        "`gitops`, which moves files: kustomize build DIR | packwise render - --config FILE -o OUT [output-path]",
+        "error: in/kustomization.yaml:3:18: Kustomization k metadata.name: `gitops` moves files, so build the "
+        "kustomization before you render it: kustomize build DIR | packwise render - --config FILE -o OUT "
+        "[output-path]",
     )
 
 
@@ -372,7 +371,7 @@ def test_what_kustomize_builds_is_refused_among_documents_of_stdin(call: Call, p
 
     assert (ran.code, ran.stderr.splitlines()[0]) == (
         1,
-        "error: <stdin>:16:18: Kustomization k metadata.name: must be built before it is rendered for `gitops`, which "
-        "moves files: kustomize build DIR | packwise render - --config FILE -o OUT [output-path]",
+        "error: <stdin>:16:18: Kustomization k metadata.name: `gitops` moves files, so build the kustomization before "
+        "you render it: kustomize build DIR | packwise render - --config FILE -o OUT [output-path]",
     )
     assert list(package.parent.iterdir()) == [package]

@@ -208,7 +208,7 @@ def test_a_file_that_changed_since_it_was_read_stays(
 
     ran = call("check", "in", "--fix")
 
-    reason = 'must be a file that can be written; got "a change since it was read; run the same command again"'
+    reason = "cannot write the file: a change since it was read; run the same command again"
     assert (ran.code, ran.stderr) == (1, f"nothing was changed\nerror: in/b/w.yaml: {reason}\n")
     assert state(tmp_path)["in/a/w.yaml"] == BROKEN
     assert state(tmp_path)["in/b/w.yaml"] == "mine\n"

@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EMPTY = (
-    "error: stdin holds no Kubernetes object; run the command before packwise in the pipe alone to see whether it "
-    "failed [readable]"
+    "error: stdin has no Kubernetes object; run the previous command of the pipe alone to see if it failed [readable]"
 )
-JOINED = 'if a second object starts here, separate the two with a line "---": cat joins files without one'
+JOINED = 'if a second object begins here, separate the objects with a line "---": cat joins files without one'
 
 
 @pytest.mark.parametrize("stdin", ["", "\n", "hello\n", "# a comment\n---\n", '{"a": 1}\n', "- a\n"])

@@ -109,7 +109,7 @@ def test_gangs_of_other_schedulers_are_counted_and_not_placed(tmp_path: Path, ca
 
     ran = call(command, "in", "--nodes", str(ROOT / "examples" / "nodes.yaml"), *options)
 
-    note = "4 gangs that default-scheduler schedules are not placed: its algorithm is not simulated"
+    note = "4 gangs that default-scheduler schedules are not placed: packwise does not simulate its algorithm"
     said = (f"note: {note}\n", ran.messages) if command != "comment" else (f"Note: `{note}`\n", ran.stdout)
     assert ran.code == 0
     assert said[0] in said[1]
@@ -282,7 +282,7 @@ def test_how_many_more_replicas_fit(call: Call) -> None:
     ran = call("place", "in", "--nodes", "nodes.json", "--further")
     as_json = call("place", "in", "--nodes", "nodes.json", "--further", "-o", "json")
 
-    assert ran.stdout.endswith("further replicas that fit beside these:\n  shop/web  1\n")
+    assert ran.stdout.endswith("replicas that fit in addition:\n  shop/web  1\n")
     assert json.loads(as_json.stdout)["furtherReplicas"] == [{"namespace": "shop", "workload": "web", "replicas": 1}]
 
 
@@ -317,33 +317,33 @@ def test_the_order_of_nodes_and_pods_says_nothing(folder: Path, call: Call) -> N
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["in"], "--nodes must name the cluster: what `kubectl get nodes,pods -A -o json` prints; only a scenario, "
-         "one JSON file with nodes and jobs, goes without"),
+        (["in"], "--nodes is not set: pass the output of `kubectl get nodes,pods -A -o json`. Only a scenario, a JSON "
+                 "file with nodes and jobs, needs no --nodes"),
         (["in", "--nodes", "in"], '--nodes "in": found no nodes; pass the output of `kubectl get nodes,pods -A -o '
                                   'json`'),
         (["in", "--nodes", "gone.json"], '"gone.json" does not exist'),
         (["in", "--nodes", "bad.json"], '"bad.json" must be YAML or JSON; 1:'),
         (["in", "--nodes", "latin.json"], '"latin.json" must be UTF-8'),
-        (["in", "--nodes", "bad.zip"], '"bad.zip" must be a dump of KAI\'s snapshot plugin: a whole zip that holds '
-         "snapshot.json, stored or deflated"),
+        (["in", "--nodes", "bad.zip"], "\"bad.zip\" is not a dump of KAI's snapshot plugin: a complete zip with "
+                                       "snapshot.json, stored or deflated"),
         (["in", "--nodes", "nodes.json", "--nodes", "nodes.json"], '--nodes "nodes.json", "nodes.json": duplicate Node '
                                                                    '"n0"'),
-        (["-", "--nodes", "-"], '"-" must stand once: stdin can be read for one purpose only'),
-        (["in", "--nodes", "nodes.json", "--drain", "n9"], '--drain must name a node, or label=value of some; got "n9"'
-         ", which no node has"),
-        (["in", "--nodes", "nodes.json", "--drain", f"{ZONE}=a"], f'--drain "{ZONE}=a" must leave a node; it names all '
-         "of them"),
-        (["in", "--nodes", "nodes.json", "--add-nodes", "0xa=b"], "--add-nodes must be a file, or as in "
-         '4xexample.com/rack=r9 (1 to 100000 nodes); got "0xa=b"'),
-        (["in", "--nodes", "nodes.json", "--add-nodes", "nodes.json"], '--add-nodes must bring new nodes; got "n0", '
-         "which the cluster has"),
+        (["-", "--nodes", "-"], '"-" is given twice, but packwise can read stdin only once'),
+        (["in", "--nodes", "nodes.json", "--drain", "n9"], "--drain needs a node or a label=value of nodes; no node "
+                                                           'has "n9"'),
+        (["in", "--nodes", "nodes.json", "--drain", f"{ZONE}=a"], f'--drain "{ZONE}=a" would remove all nodes'),
+        (["in", "--nodes", "nodes.json", "--add-nodes", "0xa=b"], "--add-nodes needs a file or a text such as "
+                                                                  "4xexample.com/rack=r9 (1 to 100000 nodes); got "
+                                                                  '"0xa=b"'),
+        (["in", "--nodes", "nodes.json", "--add-nodes", "nodes.json"], "--add-nodes names nodes that the cluster "
+                                                                       'already has: "n0"'),
         (["in", "--nodes", "nodes.json", "--add-nodes", "in"], '--add-nodes "in": found no nodes'),
-        (["in", "--nodes", "nodes.json", "--replicas", "web"], "--replicas must be as in llm=2 or llm/prefill=4; got "
-         '"web"'),
-        (["in", "--nodes", "nodes.json", "--replicas", "llm=2"], '--replicas must name one workload; got "llm", of '
-         "0; known: web"),
-        (["in", "--nodes", "nodes.json", "--replicas", "web/x=2"], "--replicas must name a part that has replicas; "
-         'got "x"; known: router'),
+        (["in", "--nodes", "nodes.json", "--replicas", "web"], "--replicas needs a text such as llm=2 or "
+                                                               'llm/prefill=4; got "web"'),
+        (["in", "--nodes", "nodes.json", "--replicas", "llm=2"], '--replicas "llm" matches 0 workloads, not 1; known: '
+                                                                 "web"),
+        (["in", "--nodes", "nodes.json", "--replicas", "web/x=2"], '--replicas names no part with replicas: "x"; '
+                                                                   "known: router"),
     ],
 )  # fmt: skip
 def test_wrong_usage(folder: Path, call: Call, words: list[str], error: str) -> None:
@@ -411,7 +411,7 @@ UNREADABLE: list[tuple[dict[str, Any], str]] = [
     ({"nodes": [{"name": "n", "cpu": -1}]}, "nodes[0].cpu: must be a number of 0 or more; got -1"),
     ({"nodes": [{"name": "n", "pods": 1.5}]}, "nodes[0].pods: must be a whole number; got 1.5"),
     ({"nodes": [{"name": "n", "labels": []}]}, "nodes[0].labels: must be a mapping; got a list"),
-    ({"nodes": [{"name": "n"}, {"name": "n"}]}, 'nodes: names must be unique; got "n" more than once'),
+    ({"nodes": [{"name": "n"}, {"name": "n"}]}, 'nodes: "n" is not unique'),
     ({"topologies": [{"name": "t"}]}, "topologies[0].levels: must be a list of node label keys; there is none"),
     (
         {"jobs": [{"name": "j", "subGroups": [{"name": "a", "parent": "b"}]}]},
@@ -419,11 +419,11 @@ UNREADABLE: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"jobs": [{"name": "j", "subGroups": [{"name": "a", "parent": "a"}]}]},
-        'jobs[0].subGroups: subgroups must be a tree; "a" is below itself',
+        'jobs[0].subGroups: subgroups must be a tree, but "a" is below itself',
     ),
     (
         {"jobs": [{"name": "j", "subGroups": [{"name": "a"}], "tasks": [{"name": "p", "subGroup": "b"}]}]},
-        'jobs[0].tasks: "p" must be in a subgroup of pods; got "b"; known: a',
+        'jobs[0].tasks: "p" names no subgroup of pods: "b"; known: a',
     ),
 ]
 
@@ -477,8 +477,8 @@ def test_an_exact_verdict_without_its_library(call: Call, folder: Path, monkeypa
 
     assert (ran.code, ran.stdout) == (2, "")
     assert ran.stderr == (
-        'error: --exact must have its library: ortools is not installed; add the extra "solver": '
-        'pip install "packwise[solver] @ git+https://git.example.com/platform/packwise@COMMIT"\n'
+        'error: cannot use --exact: ortools is not installed; add the extra "solver": pip install "packwise[solver] @ '
+        'git+https://git.example.com/platform/packwise@COMMIT"\n'
     )
 
 
@@ -567,7 +567,7 @@ def test_a_baseline_with_errors_is_compared_with_nothing(folder: Path, call: Cal
 
     ran = call("place", "in", "--nodes", "nodes.json", "--baseline", "old", "-o", "json")
 
-    assert (ran.code, ran.messages) == (0, "note: old has errors, so that places are compared with none\n")
+    assert (ran.code, ran.messages) == (0, "note: packwise does not compare the placement because old has errors\n")
     assert "changes" not in json.loads(ran.stdout)
 
 
@@ -626,6 +626,6 @@ def test_what_topograph_writes_does_not_say_what_nodes_have(folder: Path, call: 
         ran = call(command, "in", "--nodes", "topology.conf")
         assert (ran.code, ran.stdout) == (2, "")
         assert ran.stderr.endswith(
-            'error: --nodes "topology.conf" must say what nodes have (status.allocatable); topograph\'s output does '
-            "not: name what `kubectl get nodes,pods -A -o json` prints beside it\n"
+            'error: --nodes "topology.conf" has no resources of nodes (status.allocatable), because it is '
+            "topograph's output; add the output of `kubectl get nodes,pods -A -o json`\n"
         )

@@ -65,7 +65,7 @@ def test_a_file_that_cannot_be_opened(call: Call, package: Path, monkeypatch: py
 
     ran = call("render", "in")
 
-    reason = 'error: in/a.yaml:1:1: must be readable; got "Permission denied" [readable]'
+    reason = "error: in/a.yaml:1:1: cannot read the file: Permission denied [readable]"
     assert (ran.code, ran.stdout, ran.stderr) == (1, "", f"{reason}\n1 error: nothing was written{CHOSEN}\n")
 
 

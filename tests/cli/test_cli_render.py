@@ -231,9 +231,9 @@ def test_errors_print_nothing(call: Call, package: Path, assert_expected: Expect
 def test_the_last_line_says_what_was_done_judged_and_left_out(words: str, done: str, call: Call, package: Path) -> None:
     write(package, {"Chart.yaml": "name: web\n", "values.yaml": "a: 1\n"})
 
-    last = f"{done}{CHOSEN.removeprefix('; ')}; left out: 1 Helm chart, 1 values file\n"
+    last = f"{done}{CHOSEN.removeprefix('; ')}; skipped: 1 Helm chart, 1 values file\n"
     assert call(*words.split()).stderr == last
-    listed = "left out: in/Chart.yaml: Helm chart\nleft out: in/values.yaml: values file (Chart.yaml)\n"
+    listed = "skipped: in/Chart.yaml: Helm chart\nskipped: in/values.yaml: values file (Chart.yaml)\n"
     assert call(*words.split(), "-v").stderr.startswith(listed)
     assert call(*words.split(), "-q").stderr == ""
 
@@ -308,7 +308,7 @@ def test_two_configurations_on_their_way_are_wrong_usage(call: Call, tmp_path: P
 
     places = "(<stdin>:4:3 and a.yaml:4:3)"
     assert (ran.code, ran.stdout) == (2, "")
-    assert ran.stderr == f"error: there must be one functionConfig; got 2 {places}: choose with --config\n"
+    assert ran.stderr == f"error: found 2 configurations {places}. Pass --config FILE, or name one folder\n"
 
 
 @pytest.mark.parametrize(

@@ -296,7 +296,7 @@ def test_a_configuration_is_missed_where_a_workload_has_a_constraint(
 def test_another_place_in_stdin_is_named_by_its_object(call: Call) -> None:
     second = CONFIG.replace("name: topology\n", "name: more\n")
     stdins = {
-        f"{WORKLOAD}---\n{WORKLOAD}": "it also stands at <stdin>:2:1 PodCliqueSet shop/web; ",
+        f"{WORKLOAD}---\n{WORKLOAD}": "the other one is <stdin>:2:1 PodCliqueSet shop/web. ",
         f"{CONFIG}---\n{second}---\n{WORKLOAD}": "the other one is <stdin>:1:1 TopologyRender topology. ",
     }
     for stdin, expected in stdins.items():

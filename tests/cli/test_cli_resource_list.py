@@ -29,7 +29,7 @@ def test_its_configuration_is_nobodys(call: Call, tmp_path: Path) -> None:
 
     ran = call("check", "in")
 
-    assert (ran.code, ran.stderr) == (0, f"no findings in 2 files{CHOSEN}; left out: 2 ResourceLists\n")
+    assert (ran.code, ran.stderr) == (0, f"no findings in 2 files{CHOSEN}; skipped: 2 ResourceLists\n")
 
 
 def test_workloads_in_it_are_not_forgotten(call: Call, tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_workloads_in_it_are_not_forgotten(call: Call, tmp_path: Path) -> None:
 
     assert ran.code == 0
     assert ran.closing.endswith(
-        "2 ResourceLists hold workloads that were not judged: packwise check FILE; left out: 2 ResourceLists"
+        "2 ResourceLists hold workloads that were not judged: packwise check FILE; skipped: 2 ResourceLists"
     )
 
 

@@ -61,7 +61,7 @@ def test_nodes_to_add_are_explained(call: Call, tmp_path: Path, text: str) -> No
 
     assert (ran.code, ran.stdout) == (2, "")
     assert ran.stderr == (
-        f'error: --add-nodes must be a file, or as in 4xexample.com/rack=r9 (1 to 100000 nodes); got "{text}"\n'
+        f'error: --add-nodes needs a file or a text such as 4xexample.com/rack=r9 (1 to 100000 nodes); got "{text}"\n'
     )
 
 

@@ -15,8 +15,8 @@ from tests.places import needs_command
 
 pytestmark = pytest.mark.slow
 
-FULL = 'error: <stdout>: must be a stream that can be written; got "No space left on device"\n'
-CLOSED = 'error: <stdout>: must be a stream that can be written; got "Bad file descriptor"\n'
+FULL = "error: <stdout>: cannot write the output: No space left on device\n"
+CLOSED = "error: <stdout>: cannot write the output: Bad file descriptor\n"
 LIST = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
 
 WORDS = [
@@ -197,7 +197,10 @@ def test_a_list_that_brings_its_configuration_is_not_migrated(call: Call, packag
     for words in ("migrate in/list.yaml --to upstream", "migrate in/list.yaml --to upstream --dry-run"):
         assert (call(*words.split()).code, call(*words.split()).stderr) == (
             2,
-            'error: "in/list.yaml" is a ResourceList, which migrate does not write; mend the files it is made of\n',
+            (
+                'error: "in/list.yaml" is a ResourceList, which migrate does not write; migrate the files that it was '
+                "made from\n"
+            ),
         )
 
 
@@ -213,7 +216,7 @@ def test_a_folder_that_cannot_be_read_is_an_error_and_no_traceback(
 
     assert (ran.code, ran.stderr) == (
         1,
-        f'error: {package}: must be a file or folder that can be used; got "Input/output error"\n',
+        f"error: {package}: cannot use the file or folder: Input/output error\n",
     )
 
 

@@ -12,14 +12,14 @@ from tests.cli.calling import SERVICE, Call, listing, write
 from tests.cli.test_cli_folder import HEAD
 
 HIDDEN = (
-    "must stand in no hidden file or folder, which other programs read as their own; got the path {}; choose names "
-    "that start with no dot"
+    "the file or a folder above it is hidden, and other programs use such files: the path is {}. Choose names that do "
+    "not begin with a dot"
 )
-UNPRINTABLE = "must stand in a file whose name has no control characters; got the path {}; take them out"
-OUTSIDE = "must stand in a file within the output folder; got the path {}"
+UNPRINTABLE = "the file name has control characters: the path is {}. Rename the file"
+OUTSIDE = "the file would be outside the output folder: the path is {}"
 LONG = (
-    "must stand in a file whose path has at most 1024 bytes, and each name in it 255; got {size} bytes, {shown}; "
-    "choose shorter names"
+    "the path is too long: {size} bytes, {shown}. A path must have at most 1024 bytes, and each name at most 255. "
+    "Choose shorter names"
 )
 
 REFUSED = {
@@ -86,7 +86,7 @@ def test_no_client_leads_to_what_is_not_a_manifest(path: str, call: Call, tmp_pa
 def test_the_annotation_that_counts_is_named(key: str, call: Call, tmp_path: Path) -> None:
     ran = call("render", "-", "-o", "out", stdin=HEAD + item("x", ".x.yaml", key))
 
-    assert f"ConfigMap x metadata.annotations[{key}]: must stand in no hidden file" in ran.stderr
+    assert f"ConfigMap x metadata.annotations[{key}]: the file or a folder above it is hidden" in ran.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -96,7 +96,7 @@ def test_a_name_without_an_annotation_leads_nowhere_either(name: str, call: Call
 
     ran = call("render", "-", "-o", "out", stdin=HEAD + text)
 
-    assert "metadata.name: must stand in " in ran.stderr
+    assert "metadata.name: the file " in ran.stderr
     assert (ran.code, list(tmp_path.iterdir())) == (1, [])
 
 
@@ -129,9 +129,7 @@ def test_names_that_a_system_may_take_for_one_are_refused(paths: tuple[str, str]
     ran = call("render", "-", "-o", "out", stdin=HEAD + item("x", paths[0]) + item("y", paths[1]))
 
     first, second = sorted(paths)
-    reason = (
-        f'must not be written to "{second}", which some systems take for "{first}" too; rename either [output-path]'
-    )
+    reason = f'some systems do not distinguish "{second}" from "{first}"; rename one of them [output-path]'
     assert (ran.code, list(tmp_path.iterdir())) == (1, [])
     assert f"error: {second}: {reason}" in ran.stderr.splitlines()
 
@@ -140,9 +138,7 @@ def test_a_file_of_the_input_is_such_a_name_too(call: Call, package: Path) -> No
     ran = call("render", "in", "-", "-o", "out", stdin=HEAD + item("x", "Web/Service.yaml"))
 
     assert (ran.code, (package.parent / "out").exists()) == (1, False)
-    assert ran.stderr.startswith(
-        'error: web/service.yaml: must not be written to "web/service.yaml", which some systems'
-    )
+    assert ran.stderr.startswith('error: web/service.yaml: some systems do not distinguish "web/service.yaml"')
 
 
 def test_files_that_stand_beside_each_other_already_do_so(call: Call, package: Path) -> None:
@@ -156,7 +152,9 @@ def test_no_file_stands_in_one_that_differs_in_case(call: Call, tmp_path: Path) 
     ran = call("render", "-", "-o", "out", stdin=HEAD + item("a", "A") + item("b", "a/b.yaml"))
 
     assert (ran.code, list(tmp_path.iterdir())) == (1, [])
-    assert 'error: a/b.yaml: must not stand in "A", which is a file too; rename either [output-path]\n' in ran.stderr
+    assert (
+        'error: a/b.yaml: "A" is a file and would also be a folder; rename one of them [output-path]\n'
+    ) in ran.stderr
 
 
 def test_a_file_of_two_folders_whose_names_differ_in_case_is_refused(call: Call, package: Path) -> None:
@@ -173,7 +171,7 @@ def test_the_list_of_files_is_no_output(call: Call, package: Path) -> None:
     ran = call("render", "in", f"x/{LIST}", "-o", "out")
 
     assert (ran.code, (package.parent / "out").exists()) == (1, False)
-    reason = f'must not be written to "{LIST}", where packwise keeps its list of files; rename this file [output-path]'
+    reason = f'packwise writes its list of files to "{LIST}"; rename this file [output-path]'
     assert ran.stderr.splitlines()[0] == f"error: {LIST}: {reason}"
 
 
@@ -198,8 +196,8 @@ def test_a_client_replaces_no_file_that_holds_something_else(text: str, call: Ca
 
     assert (ran.code, file.read_bytes()) == (1, text.encode("utf-8", "surrogateescape"))
     assert [line for line in ran.stderr.splitlines() if line.startswith("error")] == [
-        "error: out/Makefile: must not be replaced by an object of stdin or of a list, since it holds no Kubernetes "
-        "objects; rename this file, or write the object elsewhere [output-path]"
+        "error: out/Makefile: this file has no Kubernetes objects, and an object of stdin or of a list would replace "
+        "it; rename the file, or write the object to another folder [output-path]"
     ]
 
 
@@ -223,7 +221,9 @@ def test_no_link_leads_into_git(words: str, call: Call, package: Path) -> None:
     ran = call(*words.split(), stdin=stdin)
 
     assert (ran.code, listing(root)) == (1, before)
-    assert "error: out/web/service.yaml: must not stand in a repository's own folder; a link leads there" in ran.stderr
+    assert (
+        "error: out/web/service.yaml: a link leads into the folder of a git repository; remove the link"
+    ) in ran.stderr
 
 
 def test_nothing_is_removed_in_git(call: Call, package: Path) -> None:
@@ -250,4 +250,4 @@ def test_a_folder_whose_own_path_is_too_long_is_an_error(call: Call, package: Pa
 
     ran = call("render", "in", "-o", str(deep))
 
-    assert (ran.code, ran.stderr) == (2, f'error: "{deep}" must be readable; got "File name too long"\n')
+    assert (ran.code, ran.stderr) == (2, f'error: cannot read "{deep}": File name too long\n')

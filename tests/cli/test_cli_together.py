@@ -129,7 +129,7 @@ def test_an_object_stands_twice_where_one_client_applies_both(name: str, call: C
 
     said = [each for each in findings if each["rule"] == "object-once"]
     assert [
-        f"{each['file']} at {each['message'].partition('stands at ')[2].partition(':')[0]}" for each in said
+        f"{each['file']} at {each['message'].partition('the other one is ')[2].partition(':')[0]}" for each in said
     ] == expected
 
 
@@ -173,8 +173,8 @@ def variants(text: str) -> dict[str, str]:
 
 PLAIN = WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "")
 ONE_LINE = (
-    "error: in/recipes/a/gcp.yaml:5:9: PodCliqueSet shop/web metadata.name: must stand in the input once; 3 objects "
-    "are variants of others, which no client applies together: name the file or folder of one, as "
+    "error: in/recipes/a/gcp.yaml:5:9: PodCliqueSet shop/web metadata.name: the input has this object twice, because "
+    "3 objects are variants of others, and clients apply only one of them. Pass the file or folder of one, such as "
     "in/recipes/a/aws.yaml or in/recipes/a/gcp.yaml [object-once]"
 )
 """What is said of variants where all of them are asked about at once."""
@@ -201,7 +201,7 @@ def test_variants_that_are_asked_about_at_once_are_one_error_that_names_one(
 
     answer = call(*arguments)
 
-    said = [line for line in (answer.stdout + answer.stderr).splitlines() if "must stand in the input once" in line]
+    said = [line for line in (answer.stdout + answer.stderr).splitlines() if "the input has this object twice" in line]
     assert (answer.code, [line.strip() for line in said]) == (1, [ONE_LINE] * arguments.count("in"))
 
 
@@ -219,7 +219,7 @@ def test_what_one_client_applies_twice_stays_an_error_beside_variants(call: Call
 
     ran = call("render", "in")
 
-    said = [line for line in ran.stderr.splitlines() if "must stand in the input once" in line]
+    said = [line for line in ran.stderr.splitlines() if "the input has this object twice" in line]
     assert [line.partition(":")[2].partition(":")[0].strip() for line in said] == [
         "in/c/two.yaml",
         "in/recipes/a/aws.yaml",

@@ -112,7 +112,7 @@ def run(cluster: ApiServer, packwise: Path, tmp_path: Path) -> Callable[..., Ran
 
 
 LACKING = "note: the cluster has no clustertopologybindings.grove.io, topologies.kueue.x-k8s.io, "
-HIDDEN = "note: packwise cannot see these, since you may not list them: "
+HIDDEN = "note: you may not list these kinds, and packwise does not see them: "
 
 
 def test_gangs_are_placed_on_the_nodes_of_the_cluster_as_on_those_of_a_file(run: Callable[..., Ran]) -> None:

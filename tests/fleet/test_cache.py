@@ -174,7 +174,7 @@ def test_a_folder_in_the_place_of_an_entry_is_a_warning(folder: Path) -> None:
     assert cache.get("key") is None
     cache.put("key", b"value")
 
-    assert warned == [f"warning: the cache {folder} cannot be written: Is a directory; nothing more is kept"]
+    assert warned == [f"warning: cannot write the cache {folder}: Is a directory; reading it only"]
 
 
 # --- Size ---
@@ -263,8 +263,8 @@ def test_a_place_that_cannot_be_written_is_one_warning(tmp_path: Path) -> None:
 
     name = (tmp_path / "file" / "cache").as_posix()
     assert warned == [
-        f"warning: the cache {name} cannot be read: Not a directory; going on without it",
-        f"warning: the cache {name} cannot be written: Not a directory; nothing more is kept",
+        f"warning: cannot read the cache {name}: Not a directory; continuing without it",
+        f"warning: cannot write the cache {name}: Not a directory; reading it only",
     ]
 
 
@@ -283,8 +283,8 @@ def test_an_object_store_that_fails_is_one_warning(monkeypatch: pytest.MonkeyPat
             cache.put(key, b"value")
 
     assert warned == [
-        "warning: the cache memory://bucket/cache cannot be read: no credentials; going on without it",
-        "warning: the cache memory://bucket/cache cannot be written: no credentials; nothing more is kept",
+        "warning: cannot read the cache memory://bucket/cache: no credentials; continuing without it",
+        "warning: cannot write the cache memory://bucket/cache: no credentials; reading it only",
     ]
 
 
@@ -296,7 +296,7 @@ def test_a_url_without_its_library_is_refused(place: str, reason: str) -> None:
     with pytest.raises(CacheError) as raised:
         open_store(place)
 
-    assert str(raised.value) == f"--cache {place} must be a folder, or a URL that fsspec can open: {reason}"
+    assert str(raised.value) == f"cannot open --cache {place}: {reason}. Pass a folder, or a URL that fsspec can open"
 
 
 def test_without_fsspec_the_error_names_the_extra() -> None:
@@ -306,8 +306,8 @@ def test_without_fsspec_the_error_names_the_extra() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (
         2,
         "",
-        "error: --cache s3://bucket/packwise must have its library: fsspec is not installed; add the extra "
-        '"fsspec": pip install "packwise[fsspec] @ git+https://git.example.com/platform/packwise@COMMIT"\n',
+        'error: cannot use --cache s3://bucket/packwise: fsspec is not installed; add the extra "fsspec": pip install '
+        '"packwise[fsspec] @ git+https://git.example.com/platform/packwise@COMMIT"\n',
     )
 
 

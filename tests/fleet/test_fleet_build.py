@@ -141,7 +141,7 @@ def test_an_unchanged_build_comes_from_the_cache_and_changed_values_do_not(
     assert first.code == 0
     assert again == first
     assert changed.stdout.splitlines()[0] == "2 packages: 1 failing, 1 passing"
-    assert "apps/east.yaml:11:5: Application argocd/east spec.source: cannot be built: " in changed.stdout
+    assert "apps/east.yaml:11:5: Application argocd/east spec.source: packwise cannot build it: " in changed.stdout
 
 
 def test_a_changed_values_file_reaches_the_applications_that_use_it(
@@ -211,8 +211,8 @@ def test_a_source_that_is_not_built_is_counted_and_an_error_if_builds_are_requir
     assert "  0 sources built, 1 not built: 1 remote chart" in counted.stdout.splitlines()
     assert (required.code, required.stdout.splitlines()[-1]) == (
         1,
-        f"  error: apps/remote.yaml:1:1: Application argocd/remote: is not built (remote chart): {reason} "
-        "[source-not-built]",
+        "  error: apps/remote.yaml:1:1: Application argocd/remote: packwise did not build it (remote chart): "
+        f"{reason} [source-not-built]",
     )
 
 

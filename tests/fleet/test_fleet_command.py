@@ -118,7 +118,7 @@ def test_a_package_that_cannot_be_written_fails_alone(call: Call, tmp_path: Path
 
     assert ran.code == 1
     assert ran.stdout.splitlines()[0] == "2 packages: 2 failing"
-    assert 'out/east: must be a folder that can be written; got "Not a directory" [fleet-output]' in ran.stdout
+    assert "out/east: cannot write the folder: Not a directory [fleet-output]" in ran.stdout
     assert "out/north/packwise/" in ran.stdout
     assert (tmp_path / "out/north/workload.yaml").read_text(encoding="utf-8") == ""
 
@@ -153,14 +153,14 @@ def failing(folder: str, finding: str, judged: str = "") -> str:
     [
         pytest.param(
             {"out/deep/a/.packwise.sha256": "mine\n"},
-            "out/deep/a/.packwise.sha256:1:1: must be the list of files that packwise wrote; delete it, and what "
-            "it named by hand, then render again [readable]",
+            "out/deep/a/.packwise.sha256:1:1: this is not a list of packwise's files; delete it and the files that it "
+            "names, then render again [readable]",
             "  1 workload judged\n",
             id="a list of files that packwise did not write",
         ),
         pytest.param(
             {"out/deep": "a file"},
-            'out/deep: must be a folder that can be written; got "File exists" [fleet-output]',
+            "out/deep: cannot write the folder: File exists [fleet-output]",
             "  1 workload judged\n",
             id="a file in the place of a folder above",
         ),
@@ -182,7 +182,7 @@ def test_a_file_that_is_too_large(call: Call, tmp_path: Path, monkeypatch: pytes
 
     ran = call("fleet", "check", "clusters", "--no-cache")
 
-    finding = 'clusters/deep/a/large.yaml: must be readable; got "more than 1 MiB" [fleet-package]'
+    finding = "clusters/deep/a/large.yaml: cannot read the file: more than 1 MiB [fleet-package]"
     assert (ran.code, ran.stdout, ran.stderr) == (1, failing("clusters/deep/a", finding), "")
 
 
@@ -361,10 +361,13 @@ def test_what_no_longer_fits_is_reported(call: Call, tmp_path: Path, verb: str) 
     [
         ("check gone", '"gone" must be a folder with packages'),
         ("check none", '"none" must hold packages: folders with a TopologyRender, or a'),
-        ("render clusters -o clusters/north/Kptfile", '-o must name a folder; got "clusters/north/Kptfile"'),
+        ("render clusters -o clusters/north/Kptfile", '-o needs a folder; got "clusters/north/Kptfile"'),
         ("diff clusters", "fleet diff must be given --baseline or --changed-since, as in --changed-since main"),
         ("diff clusters --baseline gone", '--baseline "gone" must be a folder, or a commit as in git:main'),
-        ("check clusters --changed-since main", '"clusters" must be in a git repository to be read from a commit'),
+        (
+            "check clusters --changed-since main",
+            'cannot read "clusters" from a commit, because it is not in a git repository',
+        ),
         (
             "check clusters --changed-since git:a --baseline git:b",
             "--changed-since and --baseline must name the same commit where both are given",
@@ -373,7 +376,7 @@ def test_what_no_longer_fits_is_reported(call: Call, tmp_path: Path, verb: str) 
             "place clusters --nodes gone",
             '--nodes "gone" must be a file, or a folder with one for each package; it does',
         ),
-        ("check clusters --cache odd://x", "--cache odd://x must"),
+        ("check clusters --cache odd://x", "cannot open --cache odd://x: "),
         ("check clusters -o xml", "invalid choice: 'xml' (choose from 'text', 'json', 'markdown')"),
         ("render clusters -o json", "-o must name a folder; use --report json, or -o ./json for a folder"),
         ("check clusters --report json", "--report goes with render; use -o json"),

@@ -63,7 +63,7 @@ def test_what_they_refuse_is_not_written(call: Call, fleet: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "code", "message"),
     [
-        ({}, 2, 'error: --crds "crds" must hold the CRD of a kind that packwise reads or writes; got none\n'),
+        ({}, 2, 'error: --crds "crds" has no CRD of a kind that packwise reads or writes\n'),
         (
             {"crds/pcs.json": "{kind: [\n"},
             1,

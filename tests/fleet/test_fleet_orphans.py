@@ -68,7 +68,7 @@ def test_what_others_wrote_or_changed_stays(call: Call, tmp_path: Path, out: Pat
 
     ran = call(*RENDER, "--prune")
 
-    message = "is no longer rendered, and was changed since packwise wrote it; it stays: remove it by hand"
+    message = "packwise no longer renders this file and keeps it, because it was changed; delete it by hand"
     assert (ran.code, ran.stderr) == (0, f"warning: out/west/workload.yaml: {message} [output-edited]\n")
     assert sorted(path.name for path in (out / "west").iterdir()) == [LIST, "notes.md", "workload.yaml"]
     (out / "west" / "workload.yaml").unlink()
@@ -103,7 +103,7 @@ def test_a_folder_that_cannot_be_changed_stays(
     monkeypatch.setattr("packwise.fleet.output.apply", refused)
     ran = call(*RENDER, "--prune")
 
-    message = 'must be a folder that can be written; got "Permission denied"'
+    message = "cannot write the folder: Permission denied"
     assert (ran.code, ran.stderr) == (1, f"error: out/west: {message} [fleet-output]\n")
     assert "pruned" not in ran.stdout
     assert listing(out) == before
@@ -117,7 +117,7 @@ def test_a_list_that_is_not_packwises_is_an_error(call: Call, tmp_path: Path, ou
     ran = call(*RENDER, "--prune")
 
     assert ran.code == 1
-    assert "must be the list of files that packwise wrote" in ran.stderr
+    assert "this is not a list of packwise's files" in ran.stderr
     assert "pruned" not in ran.stdout
     assert listing(out) == before
 

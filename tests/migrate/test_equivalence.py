@@ -26,31 +26,31 @@ def package(*texts: str) -> Package:
         (
             package(CONFIG, WORKLOAD.replace("packDomain: rack", "packDomain: zone")),
             [
-                "PodGang shop/web-0 would be told otherwise: spec.topologyConstraint.packConstraint.required is "
-                '"example.com/rack", and would be "topology.kubernetes.io/zone"'
+                "PodGang shop/web-0 would change for the scheduler: spec.topologyConstraint.packConstraint.required "
+                'would change from "example.com/rack" to "topology.kubernetes.io/zone"'
             ],
         ),
         (
             package(CONFIG, WORKLOAD.replace("minAvailable: 2", "minAvailable: 1")),
             [
-                "PodGang shop/web-0 would be told otherwise: spec.podgroups[web-0-router].minReplicas is 2, and would "
-                "be 1"
+                "PodGang shop/web-0 would change for the scheduler: spec.podgroups[web-0-router].minReplicas would "
+                "change from 2 to 1"
             ],
         ),
         (
             package(CONFIG.replace("example.com/rack", "example.com/shelf"), WORKLOAD),
             [
-                "Topology grove-topology would be told otherwise: spec.levels[1].nodeLabel is "
-                '"example.com/rack", and would be "example.com/shelf"',
-                "PodGang shop/web-0 would be told otherwise: spec.topologyConstraint.packConstraint.required is "
-                '"example.com/rack", and would be "example.com/shelf"',
+                "Topology grove-topology would change for the scheduler: spec.levels[1].nodeLabel would change from "
+                '"example.com/rack" to "example.com/shelf"',
+                "PodGang shop/web-0 would change for the scheduler: spec.topologyConstraint.packConstraint.required "
+                'would change from "example.com/rack" to "example.com/shelf"',
             ],
         ),
-        (package(CONFIG), ["PodGang shop/web-0 would no longer be rendered"]),
+        (package(CONFIG), ["packwise would no longer render PodGang shop/web-0"]),
         (
             package(CONFIG, WORKLOAD.replace("replicas: 2", "replicas: two")),
             [
-                'as revision "upstream": must be an integer; got "two"',
+                'with revision "upstream": must be an integer; got "two"',
             ],
         ),
     ],
@@ -71,7 +71,7 @@ def test_a_comment_that_would_go_is_reported(monkeypatch: pytest.MonkeyPatch) ->
 
     assert migrated.items == commented.items
     assert [(result.tags["rule"], result.message) for result in migrated.results] == [
-        ("migrate-comment", f'would lose the comment "{text}"; move it to a line of its own above the object')
+        ("migrate-comment", f'migrate would lose the comment "{text}"; move it to a separate line above the object')
         for text in ("# A router.", "# short")
     ]
 

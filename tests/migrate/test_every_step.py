@@ -83,7 +83,7 @@ def test_what_a_later_revision_refuses_is_not_migrated(
 
     assert main(["migrate", str(folder), "--to", target]) == 1
 
-    assert f'as revision "{target}": {REFUSED[example.name]}' in capsys.readouterr().err
+    assert f'with revision "{target}": {REFUSED[example.name]}' in capsys.readouterr().err
     assert listing(folder) == before
 
 

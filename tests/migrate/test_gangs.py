@@ -69,15 +69,15 @@ def test_what_a_gang_gains(old: Any, new: Any, added: Any) -> None:
         (
             gang(PREFERRED, RACK),
             [
-                "migrate-gained: PodGang shop/web-0-pair-0 would also be within the PodCliqueSet's own constraint, "
-                '{"preferred": "host-key"}: revision "v0.1.0-alpha.12" puts it on every PodGang'
+                "migrate-gained: PodGang shop/web-0-pair-0 would also have the PodCliqueSet's own constraint, "
+                '{"preferred": "host-key"}: revision "v0.1.0-alpha.12" adds it to every PodGang'
             ],
         ),
         (
             gang(ZONE),
             [
-                "migrate-meaning: PodGang shop/web-0-pair-0 would be told otherwise: "
-                'spec.topologyConstraint.packConstraint.required is "rack-key", and would be "zone-key"'
+                "migrate-meaning: PodGang shop/web-0-pair-0 would change for the scheduler: "
+                'spec.topologyConstraint.packConstraint.required would change from "rack-key" to "zone-key"'
             ],
         ),
     ],

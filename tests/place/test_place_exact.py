@@ -67,7 +67,7 @@ def verdict(scenario: dict[str, Any]) -> tuple[str, str, str, str]:
             (
                 "pending",
                 "fits",
-                "KAI counts every pod of the gang as large as the largest of them in each resource",
+                "KAI counts every pod of the gang with the largest request of each resource",
                 "3 pods instead of 5 of the gang",
             ),
         ),
@@ -76,8 +76,9 @@ def verdict(scenario: dict[str, Any]) -> tuple[str, str, str, str]:
             (
                 "pending",
                 "fits",
-                "KAI counts what is free only within the finest domain that all nodes in question share",
-                "prefer zone too",
+                "KAI counts free capacity only within the narrowest domain that all candidate nodes share, and the "
+                "required level is broader: it counts as empty",
+                "also prefer zone",
             ),
         ),
         (
@@ -85,7 +86,7 @@ def verdict(scenario: dict[str, Any]) -> tuple[str, str, str, str]:
             (
                 "pending",
                 "fits",
-                "KAI places pod sets in the order of their names, and never moves one that has its place",
+                "KAI places pod sets in the order of their names, and does not move a placed pod set",
                 "2 pods instead of 3 of the gang",
             ),
         ),

@@ -197,7 +197,7 @@ class Builder:
     def _directory(self, delivery: Delivery) -> Built:
         source = delivery.source
         if not isinstance(source, DirectorySource):
-            raise TypeError(f"a directory is delivered as it is; got {type(source).__name__}")
+            raise TypeError(f"packwise does not build a directory source; got {type(source).__name__}")
         objects: list[BuiltObject] = []
         for path in source.files:
             content = self._trees.view(delivery.owner).read(path).decode("utf-8", "replace")

@@ -332,7 +332,7 @@ class Cache:
             entry = self._store.read(name)
         except OSError as error:
             self._reads = False
-            self._warn(f"warning: the cache {self._store.place} cannot be read: {_reason(error)}; going on without it")
+            self._warn(f"warning: cannot read the cache {self._store.place}: {_reason(error)}; continuing without it")
             return None
         if entry is None:
             return None
@@ -367,9 +367,7 @@ class Cache:
             change()
         except OSError as error:
             self._writes = False
-            self._warn(
-                f"warning: the cache {self._store.place} cannot be written: {_reason(error)}; nothing more is kept"
-            )
+            self._warn(f"warning: cannot write the cache {self._store.place}: {_reason(error)}; reading it only")
 
 
 def _reason(error: OSError) -> str:
@@ -394,13 +392,15 @@ def open_store(place: str) -> Store:
     if scheme == "file":
         return Folder(Path(rest))
     if not FSSPEC.is_installed:
-        raise CacheError(f"--cache {place} must have its library: {FSSPEC.advice}")
+        raise CacheError(f"cannot use --cache {place}: {FSSPEC.advice}")
 
     try:
         return ObjectStore(place)
     except (ImportError, OSError, TypeError, ValueError) as error:
         reason = str(error).partition("\n")[0]
-        raise CacheError(f"--cache {place} must be a folder, or a URL that fsspec can open: {reason}") from None
+        raise CacheError(
+            f"cannot open --cache {place}: {reason}. Pass a folder, or a URL that fsspec can open"
+        ) from None
 
 
 # A cache in an object store, through fsspec: S3, Google Cloud Storage, Azure and many others, each with its own

@@ -109,8 +109,8 @@ def _collect(tree: FileTree, folder: str, into: str, collected: _Collected, dept
             _collect(tree, target, inside, collected, depth + 1)
         elif source:
             message = (
-                f"chart {name} of {source} is remote, and packwise fetches nothing; "
-                f"`helm dependency build {folder or '.'}` puts it into charts/"
+                f"chart {name} of {source} is remote, and packwise fetches nothing; run `helm dependency build "
+                f"{folder or '.'}` to add it to charts/"
             )
             raise SourceError(Obstacle.REMOTE_CHART, message)
 
@@ -157,7 +157,7 @@ def chart_contents(tree: FileTree, source: ChartSource) -> dict[str, bytes]:
         try:
             content = tree.read(path)
         except OSError as error:
-            raise SourceError(Obstacle.FAILED, f"{path} cannot be read: {error.strerror}") from None
+            raise SourceError(Obstacle.FAILED, f"cannot read {path}: {error.strerror}") from None
         size += len(content)
         if size > _MOST_BYTES:
             raise SourceError(Obstacle.FAILED, f"the chart has more than {_MOST_BYTES >> 20} MiB")
@@ -179,7 +179,7 @@ def _content(tree: FileTree, layer: Values) -> bytes:
     try:
         return tree.read(layer.name)
     except OSError as error:
-        message = f"values file {layer.name} cannot be read: {error.strerror}"
+        message = f"cannot read the values file {layer.name}: {error.strerror}"
         raise SourceError(Obstacle.MISSING_VALUES, message, is_wrong=True) from None
 
 

@@ -261,7 +261,7 @@ def _communicate(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[byte
             left = until - time.monotonic()
             ready = selector.select(left) if left > 0 else []
             if not ready:
-                return b"", b"", f"takes more than {bounds.seconds} seconds"
+                return b"", b"", f"runs longer than {bounds.seconds} seconds"
             for key, _ in ready:
                 number, kept, most = key.data
                 piece = os.read(number, 1 << 16)
@@ -274,7 +274,7 @@ def _communicate(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[byte
     try:
         process.wait(max(until - time.monotonic(), 1))
     except subprocess.TimeoutExpired:
-        return b"", b"", f"takes more than {bounds.seconds} seconds"
+        return b"", b"", f"runs longer than {bounds.seconds} seconds"
     return bytes(output), bytes(complaint), ""
 
 

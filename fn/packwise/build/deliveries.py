@@ -415,7 +415,7 @@ def _settings_sources(value: Mapping[str, Value], owner: Owner, repository: Repo
         own = owner.replace(name=f"{owner.name or owner.file}: {name}")
         try:
             if chart is None or not has_chart(repository.tree, chart):
-                message = f'"{text(each.get("chart"))}" is no chart of the repository'
+                message = f'the repository has no chart "{text(each.get("chart"))}"'
                 raise SourceError(Obstacle.FAILED, message, is_wrong=True, path=(*path, "chart"))
             values: list[Values] = []
             for position, entry in enumerate(entries(each.get("values"))):

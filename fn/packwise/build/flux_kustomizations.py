@@ -113,7 +113,7 @@ def _substitution(spec: Mapping[str, Value], owner: Owner, repository: Repositor
         elif each.get("optional") is True:
             continue
         else:
-            message = f"{kind} {name} of substituteFrom is not in the repository"
+            message = f"the repository has no {kind} {name} for substituteFrom"
             raise SourceError(Obstacle.MISSING_VALUES, message, path=("spec", "postBuild", "substituteFrom", at))
     inline = mapping(build.get("substitute"))
     variables |= {key: _without_newlines(_as_text(each)) for key, each in inline.items()}

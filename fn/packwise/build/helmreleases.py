@@ -124,8 +124,8 @@ def flux_path(repository: Repository, owner: Owner, reference: Mapping[str, Valu
     if not hits:
         inside = path_from_top(path)
         if inside is None or not repository.has(inside):
-            raise SourceError(Obstacle.REMOTE_SOURCE, f"no GitRepository {name} in the repository tells its URL")
-        notes.append(f"assumed that GitRepository {name}, which the repository does not have, is this repository")
+            raise SourceError(Obstacle.REMOTE_SOURCE, f"the repository has no GitRepository {name} with a URL")
+        notes.append(f"assumed that the missing GitRepository {name} is this repository")
         return inside
     source = mapping(hits[0].value.get("spec"))
     if source.get("suspend") is True:
@@ -171,7 +171,7 @@ def _values(spec: Mapping[str, Value], owner: Owner, repository: Repository, not
             continue
         after = [mapping(_read(layer.text)) for layer, at in layers[position + 1 :] if at is None]
         if any(_has(each, target) for each in (*after, inline)) or target in later:
-            raise unsupported_error("valuesFrom with a targetPath that other values set too")
+            raise unsupported_error("valuesFrom with a targetPath that other values also set")
         later.append(target)
     yield from [layer for layer, _ in layers]
     if inline:
@@ -188,9 +188,9 @@ def _reference(
     if not hits:
         if kind == "Secret" or is_optional:
             if kind == "Secret":
-                notes.append(f"built without the values of Secret {name}, which is not in the repository")
+                notes.append(f"built without the values of Secret {name}, which the repository does not have")
             return None
-        message = f"{kind} {name} of valuesFrom is not in the repository"
+        message = f"the repository has no {kind} {name} for valuesFrom"
         raise SourceError(Obstacle.MISSING_VALUES, message, path=("spec", "valuesFrom", at))
     content = data_of(hits[0]).get(key)
     if content is None:

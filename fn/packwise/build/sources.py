@@ -235,7 +235,7 @@ def local_path(repository: Repository, url: str, path: str, notes: list[str]) ->
     if here is None:
         if not repository.has(inside):
             raise SourceError(Obstacle.REMOTE_SOURCE, f"{url} is another repository, and packwise fetches nothing")
-        notes.append(f"assumed that {url} is this repository, which has no remote")
+        notes.append(f"assumed that {url} is this repository, because the repository has no remote")
     elif not repository.has(inside):
         raise SourceError(Obstacle.FAILED, f'path "{path}" does not exist in the repository', is_wrong=True)
     return inside
@@ -253,7 +253,7 @@ def revision_note(repository: Repository, revision: str) -> list[str]:
     """Return the note on a revision that is not checked out."""
     if repository.is_checked_out(revision):
         return []
-    return [f'built the checkout, not the revision "{revision}"']
+    return [f'built the files of the checkout instead of the revision "{revision}"']
 
 
 def as_text(value: Value) -> str:

@@ -39,9 +39,9 @@ def results_of(delivered: Delivered, shown: Callable[[str], str], *, requires: b
     results: list[Result] = []
     for each in delivered.unbuilt:
         if each.is_wrong:
-            results.append(_result(FAILED, each.owner, each.path, f"cannot be built: {each.reason}", shown))
+            results.append(_result(FAILED, each.owner, each.path, f"packwise cannot build it: {each.reason}", shown))
         elif requires and each.obstacle is not Obstacle.SUSPENDED:
-            message = f"is not built ({each.obstacle.value[0]}): {each.reason}"
+            message = f"packwise did not build it ({each.obstacle.value[0]}): {each.reason}"
             results.append(_result(NOT_BUILT, each.owner, each.path, message, shown))
     for each in delivered.built:
         for note in dict.fromkeys(each.delivery.notes):

@@ -127,7 +127,7 @@ def _failure(error: Exception) -> tuple[int, str]:
     if isinstance(error, UsageError):
         return _WRONG_USAGE, f"error: {error}"
     if isinstance(error, OSError):
-        return 1, f'error: {error.filename}: must be a file or folder that can be used; got "{error.strerror}"'
+        return 1, f"error: {error.filename}: cannot use the file or folder: {error.strerror}"
     if isinstance(error, FieldError):
         return 1, error.to_result().line_of_text()
     from krmfn.run import INTERNAL_ERROR, internal_error

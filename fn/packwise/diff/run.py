@@ -174,7 +174,7 @@ def _objects(shown: Sequence[_Shown], *, coloured: bool) -> Iterator[list[str]]:
         if others:
             names = [_name(entry.change.subject) for entry in others]
             more = f"{', '.join(names[:_NAMED])}{', …' if len(names) > _NAMED else ''}"
-            lines.append(f"      {tint(f'and {len(names)} more alike: {visible(more)}', FAINT, coloured=coloured)}")
+            lines.append(f"      {tint(f'and {len(names)} similar: {visible(more)}', FAINT, coloured=coloured)}")
         yield lines
 
 

@@ -326,7 +326,7 @@ def _gang_nodes(gangs: Iterable[GangTree]) -> Iterator[_Node]:
         yield _gang(first)
         if others:
             names = ", ".join([tree.gang.name for tree in others[:_NAMED]])
-            yield _Node(f"and {len(others)} more alike: {names}{', …' if len(others) > _NAMED else ''}", colour=FAINT)
+            yield _Node(f"and {len(others)} similar: {names}{', …' if len(others) > _NAMED else ''}", colour=FAINT)
 
 
 def _likeness(tree: GangTree) -> tuple[object, ...]:

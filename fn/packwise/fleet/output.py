@@ -113,7 +113,7 @@ def _written_paths(changes: Changes) -> set[str]:
 
 def unwritable(path: str, reason: str) -> Result:
     """The error about a folder that the disk refuses to change."""
-    message = f'must be a folder that can be written; got "{reason}"'
+    message = f"cannot write the folder: {reason}"
     return Result(message, file=ResultFile(path), tags={"rule": WRITTEN.name})
 
 

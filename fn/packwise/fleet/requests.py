@@ -442,7 +442,7 @@ def _package(rooted: Rooted, below: str) -> FleetPackage | None:
 
 
 def _unreadable(path: str, error: OSError) -> ClientProblem:
-    return ClientProblem(path, f'must be readable; got "{error.strerror}"')
+    return ClientProblem(path, f"cannot read the file: {error.strerror}")
 
 
 @lru_cache(1)

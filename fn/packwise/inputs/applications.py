@@ -134,8 +134,9 @@ def unnamed_plugins(application: KubeObject, folders: Folders) -> Iterator[Findi
             named = config is not None and posixpath.normpath(posixpath.join(folder, config)) in folders.renders
             if (named or folders.is_found(folder)) and folders.is_here(str(source.get("repoURL"))):
                 message = (
-                    f'must name the plugin, as in plugin: {{name: {_PLUGIN}}}, since packwise renders "{folder}": a '
-                    "search of Argo CD's that is cut off finds no plugin, and applies the files as they stand"
+                    f"the Application must name the plugin, as in plugin: {{name: {_PLUGIN}}}. Without it, a search "
+                    f'of Argo CD that times out finds no plugin, and Argo CD applies the files of "{folder}" without '
+                    "rendering"
                 )
                 yield Finding.of(UNNAMED, application, path, message, at_key=True)
                 break

@@ -65,18 +65,18 @@ class Coverage(Record):
         """Return `2 workloads judged with Grove v0.1.0-alpha.13 (topology.yaml); left out: 1 patch`."""
         parts = self._group_words()
         if len(parts) > _MOST_GROUPS:
-            parts = [f"{self.number} workloads {self.verb} by {len(parts)} configurations (-v lists them)"]
+            parts = [f"{self.number} workloads {self.verb} with {len(parts)} configurations (-v lists them)"]
         left_out = summary(reason.reason for _, reason in self.left_out)
         over = count_unjudged(self.reasons, self.verb)
         built = [] if self.sources is None else [self.sources.line]
-        return "; ".join([*parts, *built, *over, *([f"left out: {left_out}"] if left_out else [])])
+        return "; ".join([*parts, *built, *over, *([f"skipped: {left_out}"] if left_out else [])])
 
     @property
     def detail_lines(self) -> tuple[str, ...]:
         """The counts of the line, in a line each: `left out: web/values.yaml: values file (web/Chart.yaml)`."""
         groups = self._group_words() if len(self.groups) > _MOST_GROUPS else []
         unbuilt = () if self.sources is None else self.sources.detail_lines
-        left_out = [f"left out: {name}: {reason.description}" for name, reason in sorted(self.left_out)]
+        left_out = [f"skipped: {name}: {reason.description}" for name, reason in sorted(self.left_out)]
         return (*groups, *unbuilt, *left_out)
 
     @property

@@ -81,7 +81,7 @@ class Commit:
             self._reader = _start(self.top, "cat-file", "--batch")
         names, contents = self._reader.stdin, self._reader.stdout
         if names is None or contents is None:
-            raise UsageError("git must have a stdin and a stdout")
+            raise UsageError("git has no stdin or stdout")
         with suppress(BrokenPipeError):
             names.write(f"{blob}\n".encode())
             names.flush()
@@ -150,8 +150,8 @@ def merge_bases(commit: str, path: str) -> list[str]:
         return _git(top, "merge-base", "--all", revision, head).decode().split()
     except _GitError:
         raise UsageError(
-            f'"{commit}" must have a commit in common with what is checked out, and git knows none here: in CI, fetch '
-            f"the whole history ({_WHOLE})"
+            f'"{commit}" and the checked-out commit have no common ancestor here; in CI, fetch the whole history '
+            f"({_WHOLE})"
         ) from None
 
 
@@ -194,9 +194,8 @@ def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list
 
 def _lacking(commit: str, path: str) -> str:
     return (
-        f'"git:{commit}" must be here with every file of "{path}"; git lacks one, as in a partial clone, and '
-        f"packwise fetches nothing; where you trust the repository, this fetches them: "
-        f"git archive {commit} {path} > {os.devnull}"
+        f'git does not have all files of "{path}" in "git:{commit}", as in a partial clone, and packwise fetches '
+        f"nothing. If you trust the repository, fetch them: git archive {commit} {path} > {os.devnull}"
     )
 
 
@@ -260,10 +259,12 @@ def _top(folder: Path, path: str) -> Path:
     try:
         repository = os.fsdecode(_git(top, "rev-parse", "--absolute-git-dir")).rstrip("\n")
     except _GitError as error:
-        raise UsageError(f'"{path}" must be in a git repository to be read from a commit; {error}') from None
+        raise UsageError(
+            f'cannot read "{path}" from a commit, because it is not in a git repository; {error}'
+        ) from None
     if contains(real(repository), str(top)):
         # A git older than 2.38 knows no safe.bareRepository.
-        raise UsageError(f'"{path}" must be in the work tree of a git repository to be read from a commit')
+        raise UsageError(f'cannot read "{path}" from a commit, because it is not in the work tree of a git repository')
     return top
 
 
@@ -271,7 +272,7 @@ def _commit(folder: Path, commit: str) -> str:
     """Return the full name of a commit. Raise UsageError if git does not know it."""
     # Git reads ^NAME as everything that NAME does not reach. That is not a commit.
     if not commit or commit.startswith(("-", "^")):
-        raise UsageError(f'"git:{commit}" must name a commit: a branch, a tag, a hash')
+        raise UsageError(f'"git:{commit}" does not name a commit; use a branch, a tag or a hash')
     try:
         return (
             _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
@@ -280,8 +281,8 @@ def _commit(folder: Path, commit: str) -> str:
         )
     except _GitError:
         raise UsageError(
-            f'"git:{commit}" must be a commit that git knows here: in CI, fetch it first ({_WHOLE}), since a shallow '
-            "clone has the newest commit only"
+            f'git does not have the commit "git:{commit}" here; in CI, fetch it first ({_WHOLE}), because a shallow '
+            "clone has only the newest commit"
         ) from None
 
 
@@ -368,7 +369,7 @@ def _refuse_odd(path: Path) -> None:
         return
     is_endless = not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode)
     if is_endless or (path.name == "alternates" and status.st_size > _LARGEST):
-        raise UsageError(f'"{path.as_posix()}" must be a file that git can read to its end')
+        raise UsageError(f'git cannot read the whole file "{path.as_posix()}"')
 
 
 def _nearest_folder(path: Path) -> Path:
@@ -383,7 +384,7 @@ def _path_within(at: Path, top: Path, path: str) -> str:
     try:
         return at.resolve().relative_to(top.resolve()).as_posix()
     except ValueError:
-        raise UsageError(f'"{path}" must be inside the git repository "{top.as_posix()}"') from None
+        raise UsageError(f'"{path}" is outside the git repository "{top.as_posix()}"') from None
 
 
 def _git(folder: Path, *words: str, stdin: bytes | None = None) -> bytes:
@@ -397,7 +398,7 @@ def _git(folder: Path, *words: str, stdin: bytes | None = None) -> bytes:
     )
     if done.returncode != 0:
         message = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-        raise _GitError(f"git {words[0]} says: {message or 'nothing'}")
+        raise _GitError(f"git {words[0]} reports: {message or 'nothing'}")
     return done.stdout
 
 
@@ -418,7 +419,7 @@ def _start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
 def _program() -> str:
     program = program_on_path("git")
     if program is None:
-        raise UsageError("reading a commit needs git, which is not on PATH")
+        raise UsageError("cannot read a commit: git is not on PATH")
     return program
 
 

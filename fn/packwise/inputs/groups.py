@@ -276,10 +276,10 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
         if not colon:
             path = "." if other.startswith(COMMIT) else other
         if path == STDIN or (colon and not path):
-            raise UsageError(f'"{name}" must name a path too, as in git:main:clusters/west')
+            raise UsageError(f'"{name}" needs a path too, as in git:main:clusters/west')
         files = reader.read_commit(commit, [path])
         if colon and not files:
-            raise UsageError(f'"{path}" holds no YAML files in the commit "{commit}"')
+            raise UsageError(f'"{path}" has no YAML files in the commit "{commit}"')
         own = len(reader.left_out)
         read = partial(reader.read_commit, commit)
         chosen = Configured() if config is None else _config(config, reader, lambda: read([config]))
@@ -307,7 +307,7 @@ def baseline_files(baseline: str, paths: tuple[str, ...], reader: Reader) -> lis
     if not baseline.startswith(COMMIT):
         return reader.read([baseline])
     if STDIN in paths:
-        raise UsageError(f'--baseline "{baseline}" must go with files or folders: git does not know what stdin held')
+        raise UsageError(f'--baseline "{baseline}" needs files or folders, because git has no earlier version of stdin')
     return reader.read_commit(baseline.removeprefix(COMMIT), paths)
 
 
@@ -345,7 +345,7 @@ def definitions_in(paths: tuple[str, ...], reader: Reader) -> tuple[KubeObject, 
     definitions = tuple(item for item in items if is_definition(item))
     if not definitions:
         listed_paths = ", ".join([f'"{path}"' for path in paths])
-        raise UsageError(f"--crds {listed_paths} must hold the CRD of a kind that packwise reads or writes; got none")
+        raise UsageError(f"--crds {listed_paths} has no CRD of a kind that packwise reads or writes")
     return definitions
 
 
@@ -377,7 +377,7 @@ def _sent_configuration(files: Iterable[InputFile]) -> KubeObject | None:
     carried = [file.function_config for file in files if file.function_config is not None]
     if len(carried) > 1:
         places = " and ".join([str(config.location()) for config in carried[:2]])
-        raise UsageError(f"there must be one functionConfig; got {len(carried)} ({places}): choose with --config")
+        raise UsageError(f"found {len(carried)} configurations ({places}). Pass --config FILE, or name one folder")
     return carried[0] if carried else None
 
 
@@ -392,7 +392,7 @@ def _config(path: str, reader: Reader, read: Callable[[], list[InputFile]]) -> C
     chosen = own or [item for item in items if is_operator(item)] or items
     if len(chosen) != 1:
         noun = f"{len(chosen)} objects" if chosen else "no object"
-        raise UsageError(f'--config "{path}" must hold one {KIND} or {OPERATOR_KIND}; got {noun}')
+        raise UsageError(f'--config "{path}" must contain one {KIND} or {OPERATOR_KIND}; got {noun}')
     return Configured(chosen[0]) if own else Configured.of(chosen[0])
 
 

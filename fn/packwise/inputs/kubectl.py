@@ -36,7 +36,7 @@ _TIMEOUT = 60
 _ABSENT = ("the server doesn't have a resource type", "could not find the requested resource", "no matches for kind")
 _FORBIDDEN = ("Forbidden", "is forbidden")
 _LACKING = "the cluster has no"
-_HIDDEN = "packwise cannot see these, since you may not list them:"
+_HIDDEN = "you may not list these kinds, and packwise does not see them:"
 _LONGEST = 500
 
 
@@ -65,7 +65,7 @@ def list_cluster(context: str, resources: Iterable[Resource]) -> Listing:
     """Return the objects of a cluster. Raise UsageError if kubectl fails."""
     program = program_on_path("kubectl")
     if program is None:
-        raise UsageError("--cluster needs kubectl, which is not on PATH")
+        raise UsageError("cannot use --cluster: kubectl is not on PATH")
     with ThreadPoolExecutor(max_workers=4) as pool:
         asked = tuple(resources)
         futures = [pool.submit(_list_resource, program, context, each) for each in asked]
@@ -85,20 +85,20 @@ def _list_resource(program: str, context: str, resource: Resource) -> _Listed:
             words, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=2 * _TIMEOUT
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageError(f"--cluster: kubectl does not answer: {error}") from None
+        raise UsageError(f"--cluster: kubectl fails: {error}") from None
     complaint = " ".join(done.stderr.decode("utf-8", "replace").split())[:_LONGEST]
     if done.returncode != 0:
         if any(each in complaint for each in _ABSENT):
             return _Listed(absence=_LACKING)
         if any(each in complaint for each in _FORBIDDEN):
             return _Listed(absence=_HIDDEN)
-        raise UsageError(f"--cluster: kubectl get {resource.full_name} says: {complaint or 'nothing'}")
+        raise UsageError(f"--cluster: kubectl get {resource.full_name} reports: {complaint or 'nothing'}")
     if len(done.stdout) > MAX_INPUT:
         raise UsageError(f"--cluster: {resource.full_name} are more than {MAX_INPUT >> 20} MiB")
     try:
         items: object = json.loads(done.stdout)["items"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise UsageError(f"--cluster: kubectl get {resource.full_name} prints no list") from None
+        raise UsageError(f"--cluster: kubectl get {resource.full_name} does not print a list") from None
     return _Listed(cast("list[object]", items) if isinstance(items, list) else ())
 
 

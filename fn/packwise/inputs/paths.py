@@ -106,7 +106,9 @@ def find_files(
         return [_as_listed(named, str(start), _exclusions(exclude)) if force_exclude else named], []
     walk = _Walk(Path(path), str(start), None if output is None else real(output), _exclusions(exclude))
     if not walk.files and not exit_code(walk.results):
-        raise UsageError(f'no YAML files in "{path}"; it must hold a *.yaml, *.yml or *.json that is not hidden')
+        raise UsageError(
+            f'"{path}" has no YAML files; packwise reads *.yaml, *.yml and *.json files that are not hidden'
+        )
     by_target = {target: (at, walk.skip_reason_of(at)) for at, target in walk.files.items()} | walk.pruned
     return [
         InputPath(walk.name_of(target), target, left_out, is_named=False, at=at)
@@ -156,11 +158,11 @@ def _advice(path: str) -> str:
     if link.is_symlink():
         return f'; it is a link to "{link.readlink()}"'
     if re.match(_URL, path):
-        return f"; packwise opens no URL: pass the file on stdin, curl -fsSL {path} | packwise COMMAND -"
+        return f"; packwise does not open URLs: pass the file on stdin, curl -fsSL {path} | packwise COMMAND -"
     if folder is not None and Path(folder).is_dir():
-        return f'; no file matches this glob: name the folder, "{folder}"'
+        return f'; no file matches this glob: pass the folder, "{folder}"'
     if path.startswith("git:"):
-        return f'; did you mean "--baseline {path}", beside the path that is checked?'
+        return f'; did you mean "--baseline {path}", together with the path to check?'
     return _nearest(path)
 
 
@@ -230,7 +232,7 @@ def landmark_text(file: Path) -> str | None:
     except OSError:
         return None
     if len(data) > _MAX_LANDMARK:
-        raise UsageError(f'"{file}" must be at most {_MAX_LANDMARK >> 20} MiB; it says which files are judged')
+        raise UsageError(f'"{file}" must be at most {_MAX_LANDMARK >> 20} MiB; it selects the files to read')
     return data.decode("utf-8", "replace")
 
 
@@ -273,7 +275,7 @@ def exists(path: str) -> bool:
     try:
         return Path(path).exists()
     except OSError as error:
-        raise UsageError(f'"{path}" must be readable; got "{error.strerror}"') from None
+        raise UsageError(f'cannot read "{path}": {error.strerror}') from None
 
 
 class _Walk:
@@ -328,7 +330,7 @@ class _Walk:
             try:
                 folders += self._folders_in(folder, at, rules)
             except OSError as error:
-                message = f'must be readable; got "{error.strerror}"'
+                message = f"cannot read the file: {error.strerror}"
                 file = ResultFile(self.name_of(folder))
                 self.results.append(Result(message, file=file, tags={"rule": READABLE.name}))
 
@@ -399,7 +401,8 @@ class _Walk:
             )
         elif not contains(self._root, target):
             self._warn_of_link(
-                path, "is a link that leads out of the folder; it is not read: name its target, or copy it"
+                path,
+                "packwise does not follow this link, because it leads out of the folder; pass its target, or copy it",
             )
         elif is_folder:
             self._walk(path, target, Ignored())

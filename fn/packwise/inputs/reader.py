@@ -171,7 +171,9 @@ def edited_text(file: InputFile, edited: Mapping[int, KubeObject], option: str) 
     if file.is_list or any(document.entries for document in file.documents):
         name = "stdin" if file.path.name is None else f'"{file.path.name}"'
         if file.is_list:
-            raise UsageError(f"{name} is a ResourceList, which {option} does not write; mend the files it is made of")
+            raise UsageError(
+                f"{name} is a ResourceList, which {option} does not write; pass the files that it was made from"
+            )
         raise UsageError(f"{name} holds a List, which {option} does not write; split it into documents")
     texts = [
         (document, None if document.item is None else edited.get(id(document.item), document.item))
@@ -232,7 +234,7 @@ def content_of(path: InputPath) -> bytes:
             with open(path.at or path.name, "rb", buffering=0) as file:  # noqa: PTH123 (a fourth of what pathlib takes)
                 data = read_input(file)
     except OSError as error:
-        _refuse(path, f'must be readable; got "{error.strerror}"')
+        _refuse(path, f"cannot read the file: {error.strerror}")
     if len(data) > MAX_INPUT:
         _refuse(path, f"must be at most {MAX_INPUT >> 20} MiB; split it into smaller files")
     return data
@@ -543,7 +545,7 @@ def _advise(path: InputPath, error: FieldError, text: str) -> FieldError:
 
 
 _JOINED = r'duplicate key "apiVersion"'
-_SEPARATE = '; if a second object starts here, separate the two with a line "---": cat joins files without one'
+_SEPARATE = '; if a second object begins here, separate the objects with a line "---": cat joins files without one'
 """Advice for files that were joined without a separator, so that two objects are one mapping."""
 
 _ADVICE = "; if the file belongs to another tool, pass --exclude GLOB"
@@ -564,7 +566,7 @@ def _has_content(file: InputFile) -> bool:
     return file.is_list or any(document.item is not None or document.foreign is not None for document in file.documents)
 
 
-_EMPTY = "stdin holds no Kubernetes object; run the command before packwise in the pipe alone to see whether it failed"
+_EMPTY = "stdin has no Kubernetes object; run the previous command of the pipe alone to see if it failed"
 
 
 def has_own_errors(results: Iterable[Result]) -> bool:

@@ -64,4 +64,4 @@ class UsageError(Exception):
 def refuse_stdin_twice(readers: Sequence[bool]) -> None:
     """Raise UsageError if more than one of the `readers` reads stdin."""
     if sum(readers) > 1:
-        raise UsageError('"-" must stand once: stdin can be read for one purpose only')
+        raise UsageError('"-" is given twice, but packwise can read stdin only once')

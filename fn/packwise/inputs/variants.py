@@ -62,8 +62,8 @@ def variants_as_one(results: Iterable[Result], group: Group) -> tuple[Result, ..
     number = len(of_variants)
     are = "1 object is a variant of another" if number == 1 else f"{number} objects are variants of others"
     message = (
-        f"must stand in the input once; {are}, which no client applies together: name the file or folder of "
-        f"one, as {' or '.join(_places_of(first.subject, group.package.items))}"
+        f"the input has this object twice, because {are}, and clients apply only one of them. Pass the file or folder "
+        f"of one, such as {' or '.join(_places_of(first.subject, group.package.items))}"
     )
     others = [result for result in results if str(result) not in texts]
     return (*others, first.replace(message=message).to_result())

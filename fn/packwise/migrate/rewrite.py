@@ -137,7 +137,7 @@ def changed_meanings(before: Package, after: Package, step: Step) -> list[Result
         at = key if key in now or key[0] != TOPOLOGY.name else (*key[:2], renamed.get(key[2], key[2]))
         _, spec_after = now.get(at, ("", None))
         if spec_after is None:
-            findings.append(Finding.of(MEANING, None, (), f"{name} would no longer be rendered"))
+            findings.append(Finding.of(MEANING, None, (), f"packwise would no longer render {name}"))
         elif not same(spec, spec_after):
             findings += _compare(name, spec, spec_after, step)
     return [finding.to_result() for finding in findings]
@@ -151,8 +151,8 @@ def _compare(name: str, old: Value, new: Value, step: Step) -> list[Finding]:
             return []
         if added is not None:
             message = (
-                f"{name} would also be within the PodCliqueSet's own constraint, {_text_of(added)}: revision "
-                f'"{step.target.name}" puts it on every PodGang'
+                f"{name} would also have the PodCliqueSet's own constraint, {_text_of(added)}: revision "
+                f'"{step.target.name}" adds it to every PodGang'
             )
             return [Finding.of(GAINED, None, (), message)]
     return [_difference_finding(name, old, new)]
@@ -164,8 +164,8 @@ def _difference_finding(name: str, old: Value, new: Value) -> Finding:
     """
     whole = FieldChange(("spec",), old, new)
     change = next(field_changes(old, new, whole.path), whole)
-    text = f"{format_steps(change.path)} is {_text_of(change.before)}, and would be {_text_of(change.after)}"
-    return Finding.of(MEANING, None, (), f"{name} would be told otherwise: {text}")
+    text = f"{format_steps(change.path)} would change from {_text_of(change.before)} to {_text_of(change.after)}"
+    return Finding.of(MEANING, None, (), f"{name} would change for the scheduler: {text}")
 
 
 _Key = tuple[str, ...]
@@ -176,7 +176,7 @@ def scheduled_specs(package: Package, name: str, *, drops: bool) -> tuple[dict[_
     rendered = render(as_admitted(package, "Existing", name))
     if exit_code(rendered.results):
         return {}, [
-            result.replace(message=f'as revision "{name}": {result.message}')
+            result.replace(message=f'with revision "{name}": {result.message}')
             for result in rendered.results
             if result.severity is Severity.ERROR
         ]
@@ -469,7 +469,10 @@ def _is_later(target: Revision, source: Revision) -> bool:
 
 
 def _unknown_source() -> Finding:
-    message = "no topology configuration tells which revision this is of; name its file too, or say --from REVISION"
+    message = (
+        "packwise cannot infer the revision of these objects from a topology configuration; pass its file too, or "
+        "pass --from REVISION"
+    )
     return Finding.of(UNKNOWN, None, (), message)
 
 
@@ -478,7 +481,7 @@ def _beside_input(package: Package, selection: Selection) -> list[Finding]:
     configuration, settings = selection.configuration, selection.settings.item
     places = [] if configuration is None else [configuration.place.item]
     items = [*places, *([] if settings is None else [settings])]
-    message = "must be among what is migrated, for it is rewritten with what it configures; name its file too"
+    message = "the topology configuration must be migrated together with its workloads; pass its file too"
     own = {id(item) for item in package.items}
     return [Finding.of(UNKNOWN, item, (), message) for item in dict.fromkeys(items) if id(item) not in own]
 
@@ -488,7 +491,7 @@ def _not_later(selection: Selection, source: Revision, target: Revision) -> list
     message = f'is of revision "{source.name}", which is later than "{target.name}": what it says has no words there'
     configuration = selection.configuration
     if configuration is None:
-        return [Finding.of(UNKNOWN, None, (), f"what is given {message}")]
+        return [Finding.of(UNKNOWN, None, (), f"the given objects: {message}")]
     return [configuration.place.finding(UNKNOWN, message, at_key=True)]
 
 
@@ -544,9 +547,9 @@ class _Rewriting:
         known = sort_levels(configuration.levels)
         if source.listed_order and not target.listed_order and known != configuration.levels:
             message = (
-                f"must be listed broadest first ({list_known([level.domain for level in known])}): revision "
-                f'"{source.name}" takes the listed order for the hierarchy, "{target.name}" always that one, and '
-                "constraints would mean something else"
+                "the levels must be listed from the broadest to the narrowest "
+                f'({list_known([level.domain for level in known])}): revision "{source.name}" uses the listed order, '
+                f'but "{target.name}" always uses this order, and constraints would change'
             )
             self.findings.append(configuration.place.below("levels").finding(ORDER, message))
 
@@ -558,7 +561,7 @@ class _Rewriting:
             place = _remove_key(place, "name")
             if configuration.name != self.step.topology:
                 message = (
-                    f'"{configuration.name}" cannot be kept: revision "{target.name}" calls its topology '
+                    f'revision "{target.name}" does not keep the name "{configuration.name}"; it names its topology '
                     f'"{target.default_topology}"'
                 )
                 self.findings.append(configuration.place.below("name").finding(LOST, message))
@@ -566,8 +569,8 @@ class _Rewriting:
             place = self._moved_levels(configuration, place)
         if source.always_preferred and not target.always_preferred and not target.deprecates_pack_domain:
             message = (
-                f'"{self.step.preferred}" is no longer preferred on everything that is rendered: revision '
-                f'"{target.name}" has no such wish'
+                f'revision "{target.name}" does not support the preference for "{self.step.preferred}" on all '
+                "objects, and migrate drops it"
             )
             self.findings.append(configuration.place.finding(LOST, message, at_key=True))
         self._now[id(original)] = place.item
@@ -624,8 +627,8 @@ class _Rewriting:
             chosen = target.chosen_by_key or (self.step.changes_topologies and target.chosen_by_topologies)
             if not chosen and not same_record(self.step.source, target):
                 message = (
-                    f'revision "{target.name}" is chosen by `revision: {target.name}` in a TopologyRender only; add it '
-                    "beside the configuration"
+                    f'revision "{target.name}" requires `revision: {target.name}` in a TopologyRender; add it next to '
+                    "the configuration"
                 )
                 self.findings.append(Finding.of(LOST, None, (), message))
             return
@@ -652,8 +655,8 @@ class _Rewriting:
                 item = self._mark_external(item.set(("kind",), target.topology_kind))
             if source.user_topologies != "Used" and original.name != source.default_topology:
                 message = (
-                    f'"{original.name}" was not used by revision "{source.name}"; "{target.name}" makes a KAI Topology '
-                    "of it"
+                    f'revision "{source.name}" did not use "{original.name}", but "{target.name}" makes a KAI '
+                    "Topology from it"
                 )
                 self.findings.append(Finding.of(GAINED, original, ("metadata", "name"), message))
         self._now[id(original)] = item
@@ -683,7 +686,7 @@ class _Rewriting:
                 if left[comment]:
                     left[comment] -= 1
                 else:
-                    message = f'would lose the comment "{comment}"; move it to a line of its own above the object'
+                    message = f'migrate would lose the comment "{comment}"; move it to a separate line above the object'
                     self.findings.append(Finding.of(COMMENT, original, (), message))
 
 

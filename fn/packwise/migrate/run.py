@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def migrate(command: Migrate, terminal: Terminal = PLAIN) -> Answer:
     """Rewrite the files, or return the changes with `--dry-run`. Raise UsageError if an option is wrong."""
     if STDIN in command.paths:
-        raise UsageError("migrate must be given files or folders: stdin cannot be written back")
+        raise UsageError("migrate needs files or folders, because it cannot write to stdin")
     source = None if command.source is None else REVISIONS[command.source]
     config = () if command.config is None else (command.config,)
     named = Named((*command.paths, *config), command.config, exclude=command.exclude)
@@ -85,8 +85,8 @@ def _with_own_configuration(package: Package) -> Package:
     own = next((item for item in package.items if identity(item.value) == identity(configuration.value)), None)
     if own is None:
         raise UsageError(
-            f'"{configuration.location().file}" is a ResourceList, which migrate does not write; '
-            "mend the files it is made of"
+            f'"{configuration.location().file}" is a ResourceList, which migrate does not write; migrate the files '
+            "that it was made from"
         )
     return package.replace(function_config=own)
 
@@ -99,7 +99,7 @@ def _texts(inputs: Inputs, migrated: Migrated) -> list[tuple[str, str, str]]:
     for file in migrated.new:
         path = Path(file.beside.location().file or ".").parent / file.name
         if path.exists():
-            raise UsageError(f'"{path}" must not exist: migrate writes the levels there; move it away')
+            raise UsageError(f'migrate writes the levels to "{path}", which exists already; move it')
         texts.append((str(path), "", file.item.text))
     return texts
 
@@ -109,10 +109,10 @@ def _running(migrated: Migrated, target: str | None) -> Iterator[str]:
     if migrated.refused is None:
         return
     if not migrated.refused:
-        yield f"the webhook of {target} takes the workloads also where they run"
+        yield f"the webhook of {target} accepts these changes also for running workloads"
         return
-    advice = "; --keep-pack-domain writes the first of two changes, which it takes" if migrated.steps else ""
-    yield f"where they run, the webhook of {target} refuses {', '.join(migrated.refused)}{advice}"
+    advice = "; --keep-pack-domain writes only a first change, which the webhook accepts" if migrated.steps else ""
+    yield f"the webhook of {target} refuses these changes for running workloads: {', '.join(migrated.refused)}{advice}"
 
 
 def _report(terminal: Terminal, inputs: Inputs, results: Sequence[Result], last: Iterable[str] = ()) -> Answer:

@@ -125,7 +125,7 @@ def repetitions(items: Iterable[KubeObject]) -> list[Finding]:
         before = first.setdefault(identity(item.value), item)
         if before is not item and not is_placeholder("".join(identity(item.value)[2:])):
             message = (
-                f"must stand in the input once; it also stands at {place_text(before)}; remove or rename one of them"
+                f"the input has this object twice; the other one is {place_text(before)}. Remove or rename one of them"
             )
             findings.append(Finding.of(ONCE, item, ("metadata", "name"), message))
     return findings

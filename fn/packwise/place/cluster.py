@@ -122,7 +122,7 @@ def _bytes(name: str | None, at: str | None = None) -> bytes:
             with Path(at or name).open("rb") as file:
                 data = read_input(file)
     except OSError as error:
-        raise UsageError(f'"{name}" must be readable; got "{error.strerror}"') from None
+        raise UsageError(f'cannot read "{name}": {error.strerror}') from None
     if len(data) > MAX_INPUT:
         raise UsageError(f'"{name or "<stdin>"}" must be at most {MAX_INPUT >> 20} MiB')
     return _unzip(data, name) if data.startswith(_ZIP) else data
@@ -145,7 +145,7 @@ def _unzip(data: bytes, name: str | None) -> bytes:
         content = None
     if content is None:
         raise UsageError(
-            f'"{name}" must be a dump of KAI\'s snapshot plugin: a whole zip that holds {_IN_ZIP}, stored or deflated'
+            f'"{name}" is not a dump of KAI\'s snapshot plugin: a complete zip with {_IN_ZIP}, stored or deflated'
         )
     if len(content) > MAX_INPUT:
         raise UsageError(f'"{name}" must contain at most {MAX_INPUT >> 20} MiB')
@@ -208,7 +208,7 @@ def join_nodes(objects: Objects, nodes: Objects) -> Objects:
     taken = {_name(value) for value in objects if value.get("kind") == "Node"}
     twice = next((name for value in nodes if (name := _name(value)) in taken), None)
     if twice is not None:
-        raise WhatIfError(f'--add-nodes must bring new nodes; got "{twice}", which the cluster has')
+        raise WhatIfError(f'--add-nodes names nodes that the cluster already has: "{twice}"')
     return [*objects, *nodes]
 
 
@@ -232,7 +232,7 @@ def _copies(text: str) -> tuple[int, dict[str, str]]:
         labels[key] = value
     if match is None or not 0 < int(match[1]) <= MAX_ADDED:
         raise WhatIfError(
-            f'--add-nodes must be a file, or as in 4xexample.com/rack=r9 (1 to {MAX_ADDED} nodes); got "{text}"'
+            f'--add-nodes needs a file or a text such as 4xexample.com/rack=r9 (1 to {MAX_ADDED} nodes); got "{text}"'
         )
     return int(match[1]), labels
 
@@ -255,9 +255,9 @@ def drain(objects: Objects, domain: str) -> Objects:
     nodes = {_name(value): _labels(value) for value in objects if value.get("kind") == "Node"}
     gone = {name for name, labels in nodes.items() if (labels.get(key) == text if equals else name == domain)}
     if not gone:
-        raise WhatIfError(f'--drain must name a node, or label=value of some; got "{domain}", which no node has')
+        raise WhatIfError(f'--drain needs a node or a label=value of nodes; no node has "{domain}"')
     if len(gone) == len(nodes):
-        raise WhatIfError(f'--drain "{domain}" must leave a node; it names all of them')
+        raise WhatIfError(f'--drain "{domain}" would remove all nodes')
     return [value for value in objects if not _is_gone(value, gone)]
 
 
@@ -300,18 +300,18 @@ def with_replicas(items: Sequence[KubeObject], text: str) -> tuple[KubeObject, .
     name, equals, number = text.rpartition("=")
     workload, slash, part = name.partition("/")
     if not equals or not workload or (slash and not part) or not (number.isascii() and number.isdigit()):
-        raise WhatIfError(f'--replicas must be as in llm=2 or llm/prefill=4; got "{text}"')
+        raise WhatIfError(f'--replicas needs a text such as llm=2 or llm/prefill=4; got "{text}"')
     scaled = [(index, item) for index, item in enumerate(items) if item.kind in _SCALED]
     matching = [(index, item) for index, item in scaled if item.get(("metadata", "name")) == workload]
     if len(matching) != 1:
         listed = ", ".join(sorted({str(item.get(("metadata", "name"))) for _, item in scaled})) or "none"
-        raise WhatIfError(f'--replicas must name one workload; got "{workload}", of {len(matching)}; known: {listed}')
+        raise WhatIfError(f'--replicas "{workload}" matches {len(matching)} workloads, not 1; known: {listed}')
     index, item = matching[0]
     try:
         for path in _replica_paths(item, part):
             item = item.set(path, int(number[:9]))
     except FieldError as error:
-        raise WhatIfError(f'--replicas "{text}" cannot be written: {error}') from None
+        raise WhatIfError(f'cannot write --replicas "{text}": {error}') from None
     return (*items[:index], item, *items[index + 1 :])
 
 
@@ -335,7 +335,7 @@ def _replica_paths(item: KubeObject, part: str) -> list[FieldPath]:
             }
     if part not in parts:
         known = ", ".join(sorted(parts)) or "none"
-        raise WhatIfError(f'--replicas must name a part that has replicas; got "{part}"; known: {known}')
+        raise WhatIfError(f'--replicas names no part with replicas: "{part}"; known: {known}')
     return [parts[part]]
 
 
@@ -426,7 +426,7 @@ def _check_names(what: str, names: list[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise ScenarioError(f'{what}: names must be unique; got "{name}" more than once')
+            raise ScenarioError(f'{what}: "{name}" is not unique')
         seen.add(name)
 
 
@@ -497,11 +497,11 @@ def _check_tree(job: Job, fields: Fields) -> None:
         while above is not None and steps <= len(parents):
             above, steps = parents[above], steps + 1
         if above is not None:
-            fields.refuse("subGroups", f'subgroups must be a tree; "{name}" is below itself')
+            fields.refuse("subGroups", f'subgroups must be a tree, but "{name}" is below itself')
     leaves = parents.keys() - set(parents.values())
     for pod in job.pods:
         if parents and pod.sub_group not in leaves:
-            message = f'"{pod.name}" must be in a subgroup of pods; got "{pod.sub_group}"; known: '
+            message = f'"{pod.name}" names no subgroup of pods: "{pod.sub_group}"; known: '
             fields.refuse("tasks", message + ", ".join(sorted(leaves)))
 
 

@@ -224,14 +224,14 @@ def hiding_rule(answer: JobAnswer) -> str:
     shortages = [error.shortage for error in answer.errors if error.shortage is not None]
     if any(not shortage.is_counted for shortage in shortages):
         return (
-            "KAI counts what is free only within the finest domain that all nodes in question share; the required "
-            "level is broader, and counts as empty"
+            "KAI counts free capacity only within the narrowest domain that all candidate nodes share, and the "
+            "required level is broader: it counts as empty"
         )
     if any(error.shortage is None and "requirement" not in error.detail for error in answer.errors):
-        return "KAI places pod sets in the order of their names, and never moves one that has its place"
+        return "KAI places pod sets in the order of their names, and does not move a placed pod set"
     if any(shortage.held is not None for shortage in shortages):
-        return "KAI counts every pod of the gang as large as the largest of them in each resource"
-    return "KAI compares sums over a domain, in whole CPU cores"
+        return "KAI counts every pod of the gang with the largest request of each resource"
+    return "KAI compares sums of a domain, in whole CPU cores"
 
 
 def cure(turn: Scene, words: Mapping[str, str]) -> Cure | None:
@@ -250,7 +250,7 @@ def _changes(turn: Scene, words: Mapping[str, str]) -> Iterator[Cure]:
     job = turn.jobs[0]
     for name, constraint in job.constraints:
         if constraint.required and not constraint.preferred:
-            change = f"prefer {level_word(words, constraint.required)}{_suffix_for(name)} too"
+            change = f"also prefer {level_word(words, constraint.required)}{_suffix_for(name)}"
             yield Cure(change, _set_constraint(job, name, constraint.replace(preferred=constraint.required)))
     for name, constraint in job.constraints:
         topology = turn.topology(constraint.topology)

@@ -108,7 +108,7 @@ _DIGITS = re.compile(r"\d+")
 
 _STATES = {
     "allocated": "fits",
-    "partial": "fits, but for pods beyond its minimum",
+    "partial": "fits, except pods beyond its minimum",
     "pending": "does not fit",
     "notready": "is not tried",
 }
@@ -131,7 +131,7 @@ def as_text(placed: Placed, *, coloured: bool) -> str:
         lines += [*entry, ""]
     lines += _summary(placed)
     if placed.further:
-        lines += ["", "further replicas that fit beside these:", *_further_lines(placed)]
+        lines += ["", "replicas that fit in addition:", *_further_lines(placed)]
     baseline = placed.baseline
     if baseline is not None:
         lines += ["", f"from {visible(baseline.name)}: {_moves_summary(baseline)}"]
@@ -146,7 +146,7 @@ def _summary(placed: Placed) -> tuple[str, str]:
     total, before, after = placing.gpus
     return (
         f"{fitting} of {count_text(len(placing.gangs), 'gang')} fit",
-        f"{count_text(placing.nodes, 'node')}, {count_text(total, 'GPU')}: {before} in use before, {after} then",
+        f"{count_text(placing.nodes, 'node')}; GPUs in use: {before} of {total} now, {after} of {total} afterwards",
     )
 
 
@@ -180,7 +180,7 @@ def _alike_lines(others: Sequence[GangAnswer]) -> Iterator[str]:
     if not others:
         return
     names = [visible(gang.gang.name) for gang in others[:_NAMED]]
-    yield f"  and {len(others)} more alike: {', '.join(names)}{', …' if len(others) > _NAMED else ''}"
+    yield f"  and {len(others)} similar: {', '.join(names)}{', …' if len(others) > _NAMED else ''}"
     places = Counter(gang.domain or _only_node(gang) for gang in others)
     del places[""]
     if places:
@@ -242,7 +242,7 @@ def _moves_summary(baseline: Baseline) -> str:
     """
     counts = Counter(move.fate for move in baseline.moves)
     words = [count_text(counts[fate], singular, plural) for fate, (singular, plural) in _FATES.items() if counts[fate]]
-    return ", ".join(words) or "every gang stays where it is"
+    return ", ".join(words) or "every gang keeps its nodes"
 
 
 def _move_line(move: Move) -> str:
@@ -271,13 +271,14 @@ def _second(second: Second | None) -> Iterator[str]:
         return
     match second.verdict:
         case PackingVerdict.FITS:
-            yield "  there is a packing that KAI does not find" + (f": {second.hidden_by}" if second.hidden_by else "")
+            why = f": {second.hidden_by}" if second.hidden_by else ""
+            yield f"  a packing exists, but KAI does not find it{why}"
         case PackingVerdict.DOES_NOT_FIT:
-            yield "  there is no packing at all beside what was placed before"
+            yield "  no packing exists, even for the earlier gangs"
         case PackingVerdict.OPEN:
-            yield "  whether there is a packing was not decided"
+            yield "  packwise did not decide if a packing exists"
     if second.change:
-        yield f"  KAI places it with one change: {visible(second.change)}"
+        yield f"  KAI places it after one change: {visible(second.change)}"
 
 
 def _message(scheduler: str, message: str) -> Iterator[str]:
@@ -286,7 +287,7 @@ def _message(scheduler: str, message: str) -> Iterator[str]:
     for index, line in enumerate(lines[:_SHOWN_NODES]):
         yield f"  {title if index == 0 else ' ' * len(title)}{visible(line.rstrip())}"
     if len(lines) > _SHOWN_NODES:
-        yield f"  {' ' * len(title)}  and {len(lines) - _SHOWN_NODES} more lines; -o json has all"
+        yield f"  {' ' * len(title)}  and {len(lines) - _SHOWN_NODES} more lines; use -o json for all"
 
 
 def _later_lines(gang: GangAnswer) -> Iterator[str]:
@@ -296,10 +297,10 @@ def _later_lines(gang: GangAnswer) -> Iterator[str]:
         return
     scheduler = gang.gang.scheduler_title
     if later.state in FITS:
-        yield f"  after everything that {scheduler} runs is gone: fits"
+        yield f"  on a cluster without other pods of {scheduler}: fits"
         yield from (f"  {line}" for line in _spread(later.spread))
     else:
-        yield f"  after everything that {scheduler} runs is gone: does not fit either"
+        yield f"  on a cluster without other pods of {scheduler}: does not fit either"
 
 
 def _further_lines(placed: Placed) -> Iterator[str]:
@@ -352,7 +353,7 @@ def _sections(placed: Placed, baseline: Baseline | None) -> Iterator[Section]:
         yield _section(title, [[_move_line(move)] for move in moves if move.fate is fate])
     fitting = [index for index, gang in enumerate(gangs) if gang.fits]
     yield _gang_section("Fits", placed, fitting)
-    yield _section("Further replicas that fit beside these", [[line] for line in _further_lines(placed)])
+    yield _section("Replicas that fit in addition", [[line] for line in _further_lines(placed)])
 
 
 def _loss_lines(placed: Placed, index: int, move: Move) -> list[str]:
@@ -485,8 +486,8 @@ def _scenario(command: PlaceGangs) -> Answer:
     value = read_json(paths[0]) if len(paths) == 1 else None
     if not is_scenario(value):
         raise UsageError(
-            "--nodes must name the cluster: what `kubectl get nodes,pods -A -o json` prints; "
-            "only a scenario, one JSON file with nodes and jobs, goes without"
+            "--nodes is not set: pass the output of `kubectl get nodes,pods -A -o json`. Only a scenario, a JSON file "
+            "with nodes and jobs, needs no --nodes"
         )
     if command.output == "markdown":
         raise UsageError("-o markdown must go with workloads and --nodes; of a scenario there is text or json")
@@ -547,7 +548,7 @@ def baseline_of(name: str, package: Package, placed: Placed, snapshot: Snapshot)
         return Baseline(name, is_placed=False)
     rendered = render(package.before)
     if exit_code(rendered.results):
-        note = f"note: {name} has errors, so that places are compared with none"
+        note = f"note: packwise does not compare the placement because {name} has errors"
         return Baseline(name, is_placed=False, notes=(note,))
     before = place_gangs(situation(rendered, snapshot))
     return Baseline(name, moves(before, placed.placing))
@@ -556,7 +557,7 @@ def baseline_of(name: str, package: Package, placed: Placed, snapshot: Snapshot)
 def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
     """Return the exact verdicts on the first gangs that KAI leaves pending. Raise UsageError."""
     if not SOLVER.is_installed:
-        raise UsageError(f"--exact must have its library: {SOLVER.advice}")
+        raise UsageError(f"cannot use --exact: {SOLVER.advice}")
     kai = next((each for each in there.simulations if isinstance(each, KaiSimulation)), None)
     if kai is None or kai.session is None:
         return {}
@@ -582,7 +583,7 @@ def _limit_note(there: Situation, placing: Placing) -> list[str]:
     number = 0 if kai is None else len(_pending_of_kai(placing, kai))
     if number <= MOST_EXACT:
         return []
-    return [f"note: --exact looks at the first {MOST_EXACT} of {number} gangs that do not fit"]
+    return [f"note: --exact examines only the first {MOST_EXACT} of {number} gangs that do not fit"]
 
 
 def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Snapshot:
@@ -613,8 +614,8 @@ def refuse_empty(nodes: Sequence[str], snapshot: Snapshot) -> None:
     if all(node.allocatable.keys() <= {PODS} for node in snapshot.nodes):
         listed = ", ".join([f'"{name}"' for name in nodes])
         raise UsageError(
-            f"--nodes {listed} must say what nodes have (status.allocatable); topograph's output does not: name what "
-            "`kubectl get nodes,pods -A -o json` prints beside it"
+            f"--nodes {listed} has no resources of nodes (status.allocatable), because it is topograph's output; add "
+            "the output of `kubectl get nodes,pods -A -o json`"
         )
 
 

@@ -289,7 +289,7 @@ def _unescape(escape: re.Match[str]) -> str:
 
 
 def _unreadable(file: Path) -> FieldError:
-    message = "must be the list of files that packwise wrote; delete it, and what it named by hand, then render again"
+    message = "this is not a list of packwise's files; delete it and the files that it names, then render again"
     return FieldError(None, (), message, Location(file.as_posix(), 1, 1))
 
 
@@ -315,21 +315,21 @@ def target_path(path: str) -> str:
     Raise TargetError if it leads out of the folder, is hidden, is unprintable, or is too long for some systems.
     """
     parts = [part for part in path.split("/") if part not in ("", ".")]
-    got = f"got the path {visible(describe(path))}"
+    got = f"the path is {visible(describe(path))}"
     if any(unicodedata.category(letter) in _CONTROLS for letter in path):
-        raise TargetError(f"must stand in a file whose name has no control characters; {got}; take them out")
+        raise TargetError(f"the file name has control characters: {got}. Rename the file")
     if path.startswith("/") or ".." in parts or "\\" in path or not parts:
-        raise TargetError(f"must stand in a file within the output folder; {got}")
+        raise TargetError(f"the file would be outside the output folder: {got}")
     if any(part.startswith(".") or _SHORT.fullmatch(part) for part in parts):
         raise TargetError(
-            f"must stand in no hidden file or folder, which other programs read as their own; {got}; choose names that "
-            "start with no dot"
+            f"the file or a folder above it is hidden, and other programs use such files: {got}. Choose names that do "
+            "not begin with a dot"
         )
     shortest = "/".join(parts)
     if _size(shortest) > MAX_PATH or any(_size(part) > _MAX_NAME for part in parts):
         raise TargetError(
-            f"must stand in a file whose path has at most {MAX_PATH} bytes, and each name in it {_MAX_NAME}; "
-            f"got {_size(path)} bytes, {describe(path)}; choose shorter names"
+            f"the path is too long: {_size(path)} bytes, {describe(path)}. A path must have at most {MAX_PATH} bytes, "
+            f"and each name at most {_MAX_NAME}. Choose shorter names"
         )
     return shortest
 
@@ -430,8 +430,8 @@ RULES = (OUTPUT,)
 _LAST = 1 << 31
 
 _BUILD = (
-    "must be built before it is rendered for `gitops`, which moves files: "
-    "kustomize build DIR | packwise render - --config FILE -o OUT"
+    "`gitops` moves files, so build the kustomization before you render it: kustomize build DIR | packwise render - "
+    "--config FILE -o OUT"
 )
 
 
@@ -541,7 +541,8 @@ class _Plan:
             if path is None:
                 continue
             if path in self._owners:
-                self._refuse(item, f'must have a file of its own; "{path}" is written already')
+                message = f'packwise already writes "{path}" for another object; each object needs its own file'
+                self._refuse(item, message)
             else:
                 groups.setdefault(path, []).append(item)
         for path, items in groups.items():
@@ -575,7 +576,7 @@ class _Plan:
             for parent in PurePosixPath(path).parents:
                 file = files.get(alike(str(parent)))
                 if file is not None:
-                    message = f'must not stand in "{file}", which is a file too; rename either'
+                    message = f'"{file}" is a file and would also be a folder; rename one of them'
                     self.results.append(Result(message, file=ResultFile(path), tags={"rule": OUTPUT.name}))
 
     def refuse_alike(self) -> None:
@@ -584,9 +585,9 @@ class _Plan:
         for path in sorted(self.texts):
             first = seen.setdefault(alike(path), path)
             if first == LIST:
-                message = f'must not be written to "{path}", where packwise keeps its list of files; rename this file'
+                message = f'packwise writes its list of files to "{path}"; rename this file'
             elif first != path and not self._are_files(first, path):
-                message = f'must not be written to "{path}", which some systems take for "{first}" too; rename either'
+                message = f'some systems do not distinguish "{path}" from "{first}"; rename one of them'
             else:
                 continue
             self.results.append(Result(message, file=ResultFile(path), tags={"rule": OUTPUT.name}))
@@ -605,7 +606,7 @@ class _Plan:
 
     def _refuse_owner(self, new: str, path: str, owner: KubeObject | InputFile) -> None:
         """Report that the path of a `new` object belongs to another file."""
-        message = f'must not be where packwise writes {new}, "{path}"; rename this file'
+        message = f'packwise writes {new} to "{path}"; rename this file'
         name = owner.path.name if isinstance(owner, InputFile) else owner.file
         file = ResultFile(name or path)
         self.results.append(Result(message, file=file, tags={"rule": OUTPUT.name}))
@@ -614,7 +615,9 @@ class _Plan:
         """Report content that is not an object and so has no file. Comments need none."""
         if document.is_blank:
             return
-        message = "must hold Kubernetes objects to be written to a folder; this document is none: name its file instead"
+        message = (
+            "this document is not a Kubernetes object, and packwise cannot write it to a folder; pass its file instead"
+        )
         tags = {"rule": OUTPUT.name, "line": str(document.line), "column": "1"}
         self.results.append(Result(message, tags=tags))
 

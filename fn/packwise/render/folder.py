@@ -41,8 +41,8 @@ RULES = (EDITED,)
 
 
 _NOT_REPLACED = (
-    "must not be replaced by an object of stdin or of a list, since it holds no Kubernetes objects; rename this file, "
-    "or write the object elsewhere"
+    "this file has no Kubernetes objects, and an object of stdin or of a list would replace it; rename the file, or "
+    "write the object to another folder"
 )
 
 
@@ -85,7 +85,7 @@ def survey(folder: Path, plan: FolderPlan, *, with_list: bool = False) -> Change
         if fault is None and not _holds(place, content):
             is_there = place.status is not None
             if name in plan.generated and is_there and not _is_generated(folder / name):
-                fault = "must not be where packwise writes a generated object; rename this file"
+                fault = "packwise writes a generated object to this path; rename this file"
             elif name in plan.loose and is_there and not _holds_objects(folder / name):
                 fault = _NOT_REPLACED
             contents[name] = content
@@ -136,9 +136,9 @@ class _Places:
         if place.fault is not None:
             return place
         if place.status is not None and stat.S_ISDIR(place.status.st_mode):
-            return place.replace(fault="must be a file; there is a folder of this name")
+            return place.replace(fault="a folder has the name of this file; rename one of them")
         if error is not None and not isinstance(error, FileNotFoundError):
-            return place.replace(fault=f'must be a file that can be written; got "{error.strerror}"')
+            return place.replace(fault=f"cannot write the file: {error.strerror}")
         return place
 
     def _folder(self, name: str) -> tuple[_Place, bool]:
@@ -171,7 +171,7 @@ class _Places:
         except OSError:
             status = None
         if not contains(self._root, at):
-            return _Place(at, status, "must stand within the output folder; a link leads out of it")
+            return _Place(at, status, "a link leads out of the output folder; remove the link")
         parts = Path(at[len(self._root) + 1 :]).parts
         return _Place(at, status, _OF_GIT if is_of_git(parts) else None, "/".join(parts))
 
@@ -187,7 +187,7 @@ def _may_be_there(path: str) -> bool:
     return True
 
 
-_OF_GIT = "must not stand in a repository's own folder; a link leads there"
+_OF_GIT = "a link leads into the folder of a git repository; remove the link"
 
 
 def _holds(place: _Place, content: bytes) -> bool:
@@ -217,7 +217,7 @@ def _no_longer_listed(folder: Path, plan: FolderPlan, kept: Set[str]) -> tuple[s
         if digest(content) == known:
             own.add(path)
         else:
-            message = "is no longer rendered, and was changed since packwise wrote it; it stays: remove it by hand"
+            message = "packwise no longer renders this file and keeps it, because it was changed; delete it by hand"
             file = ResultFile(path.as_posix())
             edited.append(Result(message, EDITED.severity, file=file, tags={"rule": EDITED.name}))
     return own, edited
@@ -297,10 +297,10 @@ def swap_folder(folder: Path) -> Generator[Path]:
     without a change if the system cannot exchange folders.
     """
     if sys.platform == "win32":
-        raise SwapError("this system lets no folders change places")
+        raise SwapError("this system cannot exchange folders")
     target = Path(real(folder))
     if contains(str(target), real(".")):
-        raise SwapError("the working directory is in it")
+        raise SwapError("it is the working directory")
     target.parent.mkdir(parents=True, exist_ok=True)
     copy = target.with_name(f".{target.name}{_MARK}{os.getpid()}")
     try:
@@ -400,7 +400,7 @@ def _system_call() -> Callable[[bytes, bytes], int]:
 def refuse_no_folder(output: str) -> None:
     """Raise UsageError if `output`, the value of -o, cannot be a folder."""
     if not output or (exists(output) and not Path(output).is_dir()):
-        raise UsageError(f'-o must name a folder; got "{output}"')
+        raise UsageError(f'-o needs a folder; got "{output}"')
 
 
 def refuse_lists_within(files: Iterable[InputFile], folder: str) -> None:

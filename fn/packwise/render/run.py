@@ -142,11 +142,11 @@ def _output_of(command: Render) -> str:
         paths = command.named.paths
         if len(paths) != 1 or not Path(paths[0]).is_dir():
             got = " ".join([f'"{path}"' for path in paths])
-            raise UsageError(f"--in-place must be given with one folder; got {got}")
+            raise UsageError(f"--in-place needs one folder; got {got}")
         return paths[0]
     output = command.output
     if output is None:
-        raise UsageError("--check must go with -o DIR or --in-place, the folder to look at")
+        raise UsageError("--check needs -o DIR or --in-place")
     refuse_no_folder(output)
     return output
 
@@ -194,10 +194,10 @@ def _stale_lines(changes: Changes, folder: Path) -> Iterator[str]:
         path = folder / name
         yield f"{path.as_posix()}: {'differs' if path.exists() else 'is missing'}"
     for path in changes.removed:
-        yield f"{path.as_posix()}: no longer belongs"
+        yield f"{path.as_posix()}: is no longer rendered"
     if not changes.contents and not changes.removed:
         yield f"{(folder / LIST).as_posix()}: {'differs' if (folder / LIST).exists() else 'is missing'}"
-    yield f"error: {folder.as_posix()} must be what a render of its sources gives; run the same command without --check"
+    yield f"error: {folder.as_posix()} is not up to date; run the same command without --check"
 
 
 def _summary(plan: FolderPlan, changes: Changes, folder: Path, one_by_one: str | None) -> str:
@@ -209,5 +209,5 @@ def _summary(plan: FolderPlan, changes: Changes, folder: Path, one_by_one: str |
     if changes.removed:
         parts.append(f"{count_text(len(changes.removed), 'file')} removed")
     more = f" ({', '.join(parts)})" if parts else ""
-    note = "" if one_by_one is None else f", one by one since the folder cannot be replaced at once: {one_by_one}"
+    note = "" if one_by_one is None else f", one by one because the folder cannot be replaced at once: {one_by_one}"
     return f"wrote {count_text(len(changes.contents), 'file')} to {folder.as_posix()}{more}{note}"
