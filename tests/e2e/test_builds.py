@@ -17,6 +17,7 @@ import yaml
 from packwise.build.builder import Builder
 from packwise.build.deliveries import deliver, repository_of
 from packwise.build.files import built_files
+from packwise.build.links import Trees
 from packwise.build.tree import DiskTree
 from packwise.inputs.reader import is_readable
 from tests.cli.calling import write
@@ -317,7 +318,7 @@ def builds(clone: Clone, helm: Path, kustomize: Path) -> dict[str, dict[str, dic
         delivered = deliver(repository_of(tree, [url], ["main"]), Builder(tree), lambda _: True)
     assert [(each.owner.title, each.reason) for each in delivered.unbuilt] == []
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    for file in built_files(delivered.built, tree, str(clone.folder), str):
+    for file in built_files(delivered.built, Trees.of(tree), str(clone.folder), str):
         assert file.built is not None
         objects = found.setdefault(file.built.owner, {})
         for item in file.items:

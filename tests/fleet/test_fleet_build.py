@@ -15,6 +15,7 @@ from packwise.build import charts, kustomizations
 from tests.builds.planning import URL, application
 from tests.builds.test_builds import CHART, KUSTOMIZATION, TOPOLOGY
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
+from tests.fleet.trees import KPTFILE
 
 HELM = """\
 #!/bin/sh
@@ -197,6 +198,20 @@ def test_definitions_of_one_delivery_count_for_others_of_the_same_cluster(call: 
     assert lacking() == []
     write(tmp_path, {"queues/queue.yaml": QUEUE.replace("research", "reserch")})
     assert lacking() == ["apps/here.yaml (Application argocd/here)"]
+
+
+def test_a_package_of_a_function_keeps_its_client_beside_sources(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provide(tmp_path, HELM, monkeypatch)
+    sources = "  sources:\n  - {chart: ../../charts/llm, values: [../../values/west.yaml]}\n"
+    files = {f"clusters/a/{name}": text for name, text in (("Kptfile", KPTFILE), ("web.yaml", WORKLOAD))}
+    write(tmp_path, LLM | files | {"clusters/a/topology.yaml": CONFIG + sources})
+
+    ran = call("fleet", "check", "clusters", "--build", "-o", "json")
+
+    (package,) = json.loads(ran.stdout)["packages"]
+    assert (package["package"], package["client"], package["workloads"]) == ("clusters/a", "kpt", 2)
 
 
 def test_a_source_that_is_not_built_is_counted_and_an_error_if_builds_are_required(call: Call, tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from krmfn.yamltext import YamlError
 from packwise.build.applications import applies_hook, is_test
 from packwise.build.charts import helm_hooks
 from packwise.build.lines import template_line
-from packwise.build.links import Trees
 from packwise.build.sources import ChartSource, KustomizationSource
 from packwise.build.tree import objects_at, text_at
 from packwise.inputs.paths import InputPath
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.build.builder import Built
+    from packwise.build.links import Trees
     from packwise.build.sources import Delivery
     from packwise.build.tree import FileTree
     from packwise.objects.identity import Identity
@@ -43,9 +43,8 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 _CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/")
 
 
-def built_files(built: Sequence[Built], tree: FileTree, top: str, shown: Callable[[str], str]) -> list[InputFile]:
+def built_files(built: Sequence[Built], trees: Trees, top: str, shown: Callable[[str], str]) -> list[InputFile]:
     """Return all built objects as files to judge. `shown` returns the user's name of a repository path."""
-    trees = Trees.of(tree)
     files: list[InputFile] = []
     later: dict[tuple[str, str, str, str], frozenset[Identity]] = {}
     for each, place in reversed(list(zip(built, _places(built), strict=True))):

@@ -10,6 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.build.builder import Builder
 from packwise.build.deliveries import Delivered, deliver, repository_of
 from packwise.build.files import built_files
+from packwise.build.links import Trees
 from packwise.build.summary import results_of
 from packwise.build.tree import CommitTree, DiskTree
 from packwise.discovery import LeftOut, Reason
@@ -50,7 +51,7 @@ def build_named(
         with _open_tree(top, commit) as tree:
             delivered = _deliver(tree, top, named)
             show = _path_shower(top, commit)
-            built += built_files(delivered.built, tree, top, show)
+            built += built_files(delivered.built, Trees.of(tree), top, show)
         reads = {os.path.join(top, path) for path in delivered.reads}  # noqa: PTH118
         in_builds = {os.path.join(top, path) for each in delivered.built for path in each.reads}  # noqa: PTH118
         kept, passed = _without_reads(kept, reads, commit)

@@ -14,6 +14,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record, as_dict
 from packwise.build.deliveries import Delivered
 from packwise.build.files import built_files, configured_folder
+from packwise.build.links import Trees
 from packwise.build.named import deliveries_of
 from packwise.build.summary import results_of
 from packwise.build.tree import SAYING, folders_above
@@ -60,7 +61,8 @@ class BuiltPackages:
         self._reads = delivered.reads
         self._parts = _parts_of(delivered, tree)
         self._configuring = {name: packages.configuring_folder(part.place) for name, part in self._parts.items()}
-        self._built = {name: _build_of(part, tree, requires=requires) for name, part in self._parts.items()}
+        trees = Trees.of(tree)
+        self._built = {name: _build_of(part, trees, requires=requires) for name, part in self._parts.items()}
         self._definitions = self._definitions_by_folder()
         unbuilt = [(each.owner.title, each.obstacle.value, each.reason) for each in delivered.unbuilt]
         self.sources = Sources(len(delivered.built), tuple(unbuilt))
@@ -73,10 +75,11 @@ class BuiltPackages:
 
     def package(self, name: str) -> FleetPackage:
         """Return the package of this name, with everything that it reads."""
-        is_folder = self._packages.clients.get(name) is PackageClient.FOLDER
-        if name in self._packages.clients and (name not in self._parts or is_folder):
-            package = self._packages.package(name)
-            return self._with_build(package, name) if is_folder else package
+        client = self._packages.clients.get(name)
+        if client is PackageClient.FOLDER:
+            return self._with_build(self._packages.package(name), name)
+        if client is PackageClient.KPT or name in self._packages.functions:
+            return self._packages.package(name).replace(build=self._built.get(name))
         place = self._parts[name].place
         around = self._packages.around(place)
         package = FleetPackage(name, PackageClient.FOLDER, tuple(sorted(around)), (), tuple(around), None, place)
@@ -184,9 +187,9 @@ def _name_of(owner: Owner, parts: Mapping[str, _Part]) -> str:
     return name
 
 
-def _build_of(part: _Part, tree: FileTree, *, requires: bool) -> PackageBuild:
+def _build_of(part: _Part, trees: Trees, *, requires: bool) -> PackageBuild:
     """Return the built files and the results of a package. Names are paths in the repository."""
-    files = tuple(built_files(part.delivered.built, tree, "", str))
+    files = tuple(built_files(part.delivered.built, trees, "", str))
     results = tuple(results_of(part.delivered, str, requires=requires))
     findings = json.dumps([each.to_value() for each in results])
     digests = [_digest_of(file) for file in files]
