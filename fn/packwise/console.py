@@ -110,7 +110,7 @@ def cannot_write(error: OSError) -> str:
 
 
 @contextmanager
-def naming(path: Path) -> Generator[None]:
+def name_file(path: Path) -> Generator[None]:
     """Name `path` in errors of the disk, instead of a temporary file or no file."""
     try:
         yield

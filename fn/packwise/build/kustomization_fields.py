@@ -188,7 +188,7 @@ OF_PLUGINS = {kind: FieldsShape(_TYPE | fields) for kind, fields in _OWN.items()
 """Fields of the configuration of each of kustomize's own plugins except Helm's, by its kind."""
 
 
-def near(name: str, known: Collection[str]) -> str:
+def suggest_name(name: str, known: Collection[str]) -> str:
     """Return `; did you mean "x"?` for the known name that differs only in case, else for the nearest one, or ""."""
     same = same_name(name, known)
     return closest(name, known) if same is None else f'; did you mean "{same}"?'

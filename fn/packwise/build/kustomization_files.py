@@ -30,7 +30,7 @@ from packwise.build.kustomization_fields import (
     ListShape,
     NamedShape,
     Shape,
-    near,
+    suggest_name,
 )
 from packwise.build.problems import ClientProblem, is_settings_value, words_of
 from packwise.build.tree import documents_in, mapping_at, text_at
@@ -256,7 +256,7 @@ class _PluginFiles:
             if key not in known:
                 message = (
                     f"{key} must not stand in a kustomization of plugins: a fleet reads their configurations as the "
-                    f"files that its resources list{near(key, known)}"
+                    f"files that its resources list{suggest_name(key, known)}"
                 )
                 self.problems.append(_locate_problem(ClientProblem(file, message), text_at(self._tree, file), (key,)))
         for entry in words_of(value.get("resources")):
@@ -443,7 +443,7 @@ class _KustomizationWalk:
             at = (*path, key)
             if of is None:
                 known = shape.by_name if isinstance(shape, FieldsShape) else ()
-                message = f"must be a field of kustomize in kustomize's own spelling{near(key, known)}"
+                message = f"must be a field of kustomize in kustomize's own spelling{suggest_name(key, known)}"
                 self._refuse(at, message, key=True)
             elif len(as_json(key)) > _LONGEST_KEY:
                 self._refuse(path, f"must have keys of at most {_LONGEST_KEY} characters; got {describe(key)}")
@@ -579,7 +579,9 @@ class _KustomizationWalk:
         elif kind == HELM_PLUGIN:
             self._problem(f"{field}: {HELM_PLUGIN} {_HELM}")
         elif not isinstance(kind, str) or kind not in OF_PLUGINS:
-            self._problem(f"{field} must name plugins that kustomize has; got {kind}{near(str(kind), OF_PLUGINS)}")
+            self._problem(
+                f"{field} must name plugins that kustomize has; got {kind}{suggest_name(str(kind), OF_PLUGINS)}"
+            )
         else:
             return self._own_configuration(item, file, kind)
         return {}

@@ -22,13 +22,13 @@ from packwise.inputs.groups import (
     documents_of,
     judged_together,
     read_groups,
-    readable,
+    readable_objects,
 )
 from packwise.inputs.paths import SUFFIXES, InputPath, contains, find_files, names_files, real
 from packwise.inputs.reach import reach
 from packwise.inputs.reader import Reader, decode, is_readable
 from packwise.inputs.request import STDIN, UsageError
-from packwise.inputs.surroundings import defining, is_broken_configuration, path_of
+from packwise.inputs.surroundings import is_broken_configuration, keep_definitions, path_of
 from packwise.objects.index import READABLE
 from packwise.objects.workloads_in_text import workloads_in
 
@@ -247,7 +247,7 @@ def _inputs(
 def _keep(files: dict[str, InputFile], path: str, data: bytes) -> None:
     """Keep the definitions in the file. Skip files without any and files that are not text."""
     try:
-        file = defining(decode(data, InputPath(path, Path(path).name, is_named=False, at=path)))
+        file = keep_definitions(decode(data, InputPath(path, Path(path).name, is_named=False, at=path)))
     except FieldError:
         return
     if file.documents:
@@ -385,7 +385,7 @@ def _package(group: Group, files: Iterable[InputFile]) -> Package:
     """Return the package of the group reduced to `files`."""
     files, own = list(files), {id(document) for document in documents_of(group.files)}
     beside = [document for document in group.package.documents if id(document) not in own]
-    return group.package.replace(items=readable(files), documents=(*documents_of(files), *beside))
+    return group.package.replace(items=readable_objects(files), documents=(*documents_of(files), *beside))
 
 
 def _digests(
@@ -397,7 +397,7 @@ def _digests(
     own = {path: f"{'' if path in same else side} {file.left_out}" for path, file in files.items()}
     defined: dict[str | None, list[str]] = {}
     for path in sorted(files):
-        if files[path].function_config is not None or defining(files[path]).documents:
+        if files[path].function_config is not None or keep_definitions(files[path]).documents:
             defined.setdefault(folders[path], []).append(f"{path} {own[path]}")
     return {path: "\0".join([text, str(folders[path]), *defined.get(folders[path], ())]) for path, text in own.items()}
 

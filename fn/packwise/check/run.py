@@ -18,7 +18,7 @@ from packwise.findings.known import compare, content_of, fingerprints_in
 from packwise.inputs.groups import read_groups, read_inputs
 from packwise.inputs.reader import contents_of, edited_text
 from packwise.inputs.request import STDIN, Named, UsageError, Verbosity
-from packwise.output.findings_text import Checked, as_text, count_by_rule, ending, stderr_lines
+from packwise.output.findings_text import Checked, as_text, closing_lines, count_by_rule, stderr_lines
 from packwise.pipeline.registry import schedulers, workload_front_ends
 from packwise.pipeline.rules import prevents
 from packwise.pipeline.steps import read_package
@@ -114,7 +114,7 @@ def _report(command: CheckOptions, checked: Checked, terminal: Terminal) -> Answ
     code = max(exit_code(checked.results), int(bool(excess)), absence)
     counted = count_by_rule(checked.results)
     checked = checked.replace(hides_infos=all(output.format == "text" for output in command.outputs))
-    last = ending(checked.last_line, [counted] if counted else [], command.verbosity)
+    last = closing_lines(checked.last_line, [counted] if counted else [], command.verbosity)
     # A runner reads the lines of `github` as commands.
     texts = [
         Text((_printer(output.format)(checked),), output.file, is_data=output.format == "github")

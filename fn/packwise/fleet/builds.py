@@ -20,7 +20,7 @@ from packwise.build.summary import results_of
 from packwise.build.tree import SAYING, folders_above
 from packwise.fleet.packages import FleetPackage, PackageBuild, PackageClient, Packages
 from packwise.inputs.reader import Sources, readable_items
-from packwise.inputs.surroundings import defining
+from packwise.inputs.surroundings import keep_definitions
 from packwise.objects.identity import identity
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class BuiltPackages:
         """Return the definitions in builds by the folder of the configuration."""
         definitions: dict[str | None, list[_Definitions]] = {}
         for name, part in self._parts.items():
-            for file in map(defining, self._built[name].files):
+            for file in map(keep_definitions, self._built[name].files):
                 if file.documents:
                     each = _Definitions(name, part.cluster, file, _names_in(file), _digest_of(file))
                     definitions.setdefault(self._configuring[name], []).append(each)

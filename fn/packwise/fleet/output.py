@@ -61,7 +61,7 @@ class OutputFolder:
         folder = self._folder / self._below(result.folder)
         is_there = folder.exists()
         if is_there and not folder.is_dir():
-            return _failing(result, [unwritable(folder.as_posix(), "Not a directory")])
+            return _failing(result, [unwritable_folder(folder.as_posix(), "Not a directory")])
         try:
             if not is_there:
                 folder.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ class OutputFolder:
         except FieldError as error:
             return _failing(result, [error_result(error)])
         except OSError as error:
-            return _failing(result, [unwritable(str(error.filename), error.strerror or str(error))])
+            return _failing(result, [unwritable_folder(str(error.filename), error.strerror or str(error))])
 
     def _write(self, result: PackageResult, folder: Path, payload: bytes) -> PackageResult:
         is_new = not folder.exists()
@@ -111,7 +111,7 @@ def _written_paths(changes: Changes) -> set[str]:
     return {LIST, *[changes.targets.get(path, path) for path in changes.contents]}
 
 
-def unwritable(path: str, reason: str) -> Result:
+def unwritable_folder(path: str, reason: str) -> Result:
     """The error about a folder that the disk refuses to change."""
     message = f"cannot write the folder: {reason}"
     return Result(message, file=ResultFile(path), tags={"rule": WRITTEN.name})
@@ -171,7 +171,7 @@ def prune(output: Path, name: str) -> list[Result]:
     except FieldError as error:
         return [error_result(error)]
     except OSError as error:
-        return [unwritable(str(error.filename), error.strerror or str(error))]
+        return [unwritable_folder(str(error.filename), error.strerror or str(error))]
     return list(changes.results)
 
 

@@ -23,7 +23,7 @@ from packwise.inputs.reader import (
     stdin_results,
 )
 from packwise.inputs.request import STDIN, UsageError, refuse_stdin_twice
-from packwise.inputs.surroundings import defining, is_broken_configuration, path_of, surroundings_of, traits_of
+from packwise.inputs.surroundings import is_broken_configuration, keep_definitions, path_of, surroundings_of, traits_of
 from packwise.nearest import nearest_folder, nearest_folders
 from packwise.objects.identity import identity
 from packwise.select.selection import Configured, Package
@@ -181,13 +181,13 @@ def package_of(
     files, around = tuple(files), tuple(around)
     before = None if before is None else tuple(before)
     return Package(
-        items=readable(files),
+        items=readable_objects(files),
         function_config=chosen.function_config,
-        baseline=None if before is None else readable(before),
+        baseline=None if before is None else readable_objects(before),
         crds=crds,
         documents=(*documents_of(files), *documents_of(around)),
         documents_before=documents_of(before or ()),
-        context=(*chosen.context, *readable(around)),
+        context=(*chosen.context, *readable_objects(around)),
         folders={
             posixpath.dirname(file.path.name): folder_of(file.path.identity)
             for file in (*files, *around)
@@ -208,7 +208,7 @@ def kustomizations_among(files: Iterable[InputFile]) -> tuple[str, ...]:
     return tuple(name for name in names if posixpath.basename(name) in KUSTOMIZATIONS)
 
 
-def readable(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
+def readable_objects(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
     """The objects of files that can be read."""
     return tuple(item for file in files for item in readable_items(file))
 
@@ -568,7 +568,7 @@ def _defined_elsewhere(
         return []
     known = {identity(item.value) for file in mine[folder, cluster] for item in readable_items(file)}
     defined: list[InputFile] = []
-    for file in map(defining, others):
+    for file in map(keep_definitions, others):
         kept: list[Document] = []
         for document in file.documents:
             own = {identity(item.value) for item in document.items if is_readable(item)}

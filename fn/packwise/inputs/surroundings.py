@@ -198,10 +198,10 @@ def _relative(folder: str) -> str:
 
 def definitions_of(file: InputFile, wanted: re.Pattern[bytes] = _DEFINITION) -> tuple[InputFile, list[FieldError]]:
     """Return the part of a file that configures the package around it, and the errors of text that seems `wanted`."""
-    return defining(file), _errors_of(file, wanted)
+    return keep_definitions(file), _errors_of(file, wanted)
 
 
-def defining(file: InputFile) -> InputFile:
+def keep_definitions(file: InputFile) -> InputFile:
     """Return the file reduced to documents that define names used by workloads, or unchanged if its configuration is
     broken.
     """

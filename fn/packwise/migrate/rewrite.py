@@ -28,7 +28,7 @@ from packwise.objects.identity import format_identity, identity, is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, TOPOLOGY
 from packwise.pipeline import render
 from packwise.pipeline.registry import SCHEDULERS, schedulers, workload_front_ends
-from packwise.pipeline.steps import read_package, results_of, unreadable
+from packwise.pipeline.steps import read_package, results_of, unreadable_result
 from packwise.revisions.dynamo import goes_with, release_of, release_that_goes_with
 from packwise.revisions.grove import Step, precedes, same_record
 from packwise.select.selection import Configured
@@ -429,7 +429,7 @@ def migrate_objects(package: Package) -> Migrated:
         for scheduler in known:
             items = [item if is_generated(item.value) else scheduler.migrate(item) for item in items]
     except FieldError as error:
-        return Migrated(package.items, (), (unreadable(error),))
+        return Migrated(package.items, (), (unreadable_result(error),))
     return Migrated(tuple(items), (), ())
 
 
@@ -438,7 +438,7 @@ def _rewrite(rewriting: _Rewriting, package: Package, *, configured: bool) -> Mi
     try:
         rewriting.run()
     except FieldError as error:
-        return Migrated(package.items, (), (unreadable(error),))
+        return Migrated(package.items, (), (unreadable_result(error),))
     results = [finding.to_result() for finding in rewriting.findings]
     if configured and not exit_code(results):
         results += changed_meanings(package, rewriting.package, rewriting.step)
@@ -456,7 +456,7 @@ def _respelt(package: Package, selection: Selection, revision: Revision, *, conf
     try:
         items = tuple(item if is_generated(item.value) else migrate_workload(item, step) for item in package.items)
     except FieldError as error:
-        return Migrated(package.items, (), (unreadable(error),))
+        return Migrated(package.items, (), (unreadable_result(error),))
     after = package.replace(items=items)
     results = changed_meanings(package, after, step) if configured and items != package.items else []
     return Migrated(package.items if exit_code(results) else items, (), tuple(results))

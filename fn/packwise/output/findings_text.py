@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 
-def ending(last: str, listed: Iterable[str], verbosity: Verbosity) -> list[str]:
+def closing_lines(last: str, listed: Iterable[str], verbosity: Verbosity) -> list[str]:
     """Return the lines for stderr at the end of a run: the `last` line, below the `listed` details if verbose."""
     if verbosity is Verbosity.QUIET or not last:
         return []

@@ -17,7 +17,7 @@ from pathlib import Path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.terminal import inert
-from packwise.console import cannot_write, encode_text, naming, say
+from packwise.console import cannot_write, encode_text, name_file, say
 from packwise.inputs.paths import real
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _make(change: FileChange, staged: _Staged) -> None:
     if change.content is not None:
         staged.put(change.path)
         return
-    with naming(change.path):
+    with name_file(change.path):
         change.path.unlink(missing_ok=True)
 
 
@@ -131,7 +131,7 @@ class _Staged:
         """Write the future content of `path`. Raise OSError naming `path`."""
         # Keep a link, and write its target.
         target = Path(real(path))
-        with naming(path):
+        with name_file(path):
             self._make_folder(target.parent)
             temporary = target.parent / f".packwise-{os.getpid()}-{len(self._temporary)}.new"
             self._temporary[path] = temporary, target
@@ -144,7 +144,7 @@ class _Staged:
     def put(self, path: Path) -> None:
         """Move the content to its place. Raise OSError naming `path`."""
         temporary, target = self._temporary[path]
-        with naming(path):
+        with name_file(path):
             temporary.replace(target)
 
     def remove(self) -> None:
@@ -208,7 +208,7 @@ def write_text(name: str, text: str, *, is_data: bool = False) -> bool:
     """
     path, content = Path(name), encode_text(text if is_data else inert(text))
     try:
-        with naming(path):
+        with name_file(path):
             if path.exists() and not path.is_file():
                 # Nothing can replace a pipe or a terminal.
                 path.write_bytes(content)

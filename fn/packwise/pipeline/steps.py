@@ -94,7 +94,7 @@ def render(package: Package, *, writes: bool = False, is_listed: bool = True, pr
     try:
         return _render(package, writes=writes, is_listed=is_listed, previews=previews)
     except FieldError as error:
-        results = (unreadable(error),)
+        results = (unreadable_result(error),)
         return Rendered(package.items, (), results, obstacles=results)
 
 
@@ -366,7 +366,7 @@ def results_of(findings: Iterable[Finding], results: Iterable[Result] = ()) -> t
     return (*(finding.to_result() for finding in findings), *results)
 
 
-def unreadable(error: FieldError) -> Result:
+def unreadable_result(error: FieldError) -> Result:
     """Return the result about an unreadable part."""
     result = error.to_result()
     return result.replace(tags={**result.tags, "rule": READABLE.name})

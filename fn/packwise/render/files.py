@@ -341,7 +341,7 @@ def target_field(item: KubeObject) -> FieldPath:
     return ("metadata", "name") if key is None else ("metadata", "annotations", key)
 
 
-def alike(path: str) -> str:
+def fold_path(path: str) -> str:
     """Return one text for all paths that are equal without case or Unicode normalization."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
 
@@ -456,7 +456,7 @@ def refuse_same_target(files: Iterable[InputFile]) -> None:
     for path in [file.path for file in files if not file.is_list]:
         if path.target is None or path.name is None:
             continue
-        others = files_by_target.setdefault(alike(path.target), [])
+        others = files_by_target.setdefault(fold_path(path.target), [])
         for other in others:
             # Within one folder the system distinguishes names. Here, the names of two folders come together.
             if other.target == path.target or _root(other) != _root(path):
@@ -571,19 +571,19 @@ class _Plan:
 
     def refuse_files_in_files(self) -> None:
         """Report paths that lead through a file."""
-        files = {alike(path): path for path in self.texts}
+        files = {fold_path(path): path for path in self.texts}
         for path in sorted(self.texts):
             for parent in PurePosixPath(path).parents:
-                file = files.get(alike(str(parent)))
+                file = files.get(fold_path(str(parent)))
                 if file is not None:
                     message = f'"{file}" is a file and would also be a folder; rename one of them'
                     self.results.append(Result(message, file=ResultFile(path), tags={"rule": OUTPUT.name}))
 
     def refuse_alike(self) -> None:
         """Report paths that are equal on some systems. Files of one folder coexist already and are skipped."""
-        seen: dict[str, str] = {alike(LIST): LIST}
+        seen: dict[str, str] = {fold_path(LIST): LIST}
         for path in sorted(self.texts):
-            first = seen.setdefault(alike(path), path)
+            first = seen.setdefault(fold_path(path), path)
             if first == LIST:
                 message = f'packwise writes its list of files to "{path}"; rename this file'
             elif first != path and not self._are_files(first, path):

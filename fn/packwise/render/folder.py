@@ -17,7 +17,7 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Result, ResultFile, Severity
-from packwise.console import naming
+from packwise.console import name_file
 from packwise.findings.finding import Rule
 from packwise.inputs.paths import SUFFIXES, InputPath, contains, exists, real
 from packwise.inputs.reader import read_file
@@ -458,7 +458,7 @@ def _apply(folder: Path, copy: Path, changes: Changes) -> None:
         unseen.write(target, content, root)
     for path in changes.removed:
         gone = copy / Path(real(path.parent)).relative_to(root) / path.name
-        with naming(path):
+        with name_file(path):
             gone.unlink()
             remove_empty(gone.parent, copy)
     if changes.listing is not None:

@@ -16,7 +16,7 @@ from packwise.inputs.groups import read_inputs
 from packwise.inputs.paths import real
 from packwise.inputs.reader import contents_of, error_result
 from packwise.inputs.request import UsageError, Verbosity
-from packwise.output.findings_text import count_of_causes, ending, hidden_infos, stderr_lines
+from packwise.output.findings_text import closing_lines, count_of_causes, hidden_infos, stderr_lines
 from packwise.output.write import lock_folder
 from packwise.render.files import (
     LIST,
@@ -63,7 +63,7 @@ class RenderReport(Record):
         """Return the last line: the actions `done`, the number of hidden `results`, and the coverage."""
         hidden = hidden_infos(results) if self.verbosity is Verbosity.NORMAL else ""
         last = "; ".join([part for part in (done, hidden, self.coverage.line) if part])
-        return ending(last, self.coverage.detail_lines, self.verbosity)
+        return closing_lines(last, self.coverage.detail_lines, self.verbosity)
 
     def refuse(self, results: Iterable[Result], error: FieldError | None = None) -> Answer:
         """Return the answer if nothing was written: the results and an `error` as the reason."""

@@ -21,7 +21,7 @@ from packwise.objects.kinds import KINDS
 from packwise.output.findings_text import as_lines
 from packwise.pipeline import render
 from packwise.pipeline.registry import brings_topologies, front_ends, node_pools, queued_sources
-from packwise.pipeline.steps import read_package, results_of, unreadable
+from packwise.pipeline.steps import read_package, results_of, unreadable_result
 from packwise.select.selection import has_grove_workloads, topologies_of
 from packwise.topology.known import ListedTopology, Use
 from packwise.wording import list_first
@@ -293,7 +293,7 @@ def overview(package: Package, queued: Iterable[KubeObject] = (), placements: It
             for topology in front_end.topologies(inventory, settings, revision, known)
         )  # fmt: skip
     except FieldError as error:
-        return Overview(results=(*results, unreadable(error)), is_known=False)
+        return Overview(results=(*results, unreadable_result(error)), is_known=False)
     # Only users create these. Rendered ones belong to the topologies above.
     for kind in [kind for kind in KINDS if kind.is_listed]:
         own = sorted(inventory.items.of_kind(*kind.key), key=lambda item: item.name)

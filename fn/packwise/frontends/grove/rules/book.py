@@ -219,6 +219,6 @@ def required_value(path: FieldPath, detail: str, message: str, *, field: str | N
     return refusal(path, message, OperatorError(field or format_path(path), ErrorType.REQUIRED, None, detail))
 
 
-def forbidden(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Problem:
+def forbidden_problem(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Problem:
     """A `Forbidden` of the operator."""
     return refusal(path, message, OperatorError(field or format_path(path), ErrorType.FORBIDDEN, None, detail))

@@ -18,7 +18,7 @@ from packwise.frontends.grove.rules.book import (
     GroupAt,
     Scope,
     Update,
-    forbidden,
+    forbidden_problem,
     invalid,
     required_value,
 )
@@ -337,7 +337,7 @@ def _conflict(part: _Annotated, _context: Context) -> Iterator[Problem]:
             "MNNVL and assign a group simultaneously"
         )
         message = f'"{group}" conflicts with {_AUTO}: "{auto}"; remove one of the two annotations'
-        yield forbidden((*part.path, _GROUP), text, message, field=format_path(part.path))
+        yield forbidden_problem((*part.path, _GROUP), text, message, field=format_path(part.path))
 
 
 def _not_enabled(annotation: str) -> str:
@@ -372,7 +372,7 @@ def _change(part: _Annotated, annotation: str, old: str | None, new: str | None,
         verb = "added" if old is None else "removed"
         text = f"annotation {annotation} cannot be {verb} after {creation}"
         message = f"must not be {verb} once the PodCliqueSet exists; delete it and create it again"
-        yield forbidden(path, text, message, field=field)
+        yield forbidden_problem(path, text, message, field=field)
         return
     text = f"annotation {annotation} is immutable and cannot be changed from {go_quote(old)} to {go_quote(new)}"
     yield invalid(path, new, text, f'must stay "{old}" once the PodCliqueSet exists; got "{new}"', field=field)

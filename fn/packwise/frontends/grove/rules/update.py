@@ -19,7 +19,7 @@ from packwise.frontends.grove.rules.book import (
     GroupAt,
     Scope,
     Update,
-    forbidden,
+    forbidden_problem,
     groups_of,
     invalid,
 )
@@ -64,7 +64,7 @@ def _clique_count(update: Update, _context: Context) -> Iterator[Problem]:
     if old != new:
         message = f"the number of cliques must stay {old} once the PodCliqueSet exists; got {new}; {RECREATE}"
         text = "not allowed to change clique composition"
-        yield forbidden((*TEMPLATE, "cliques"), text, message)
+        yield forbidden_problem((*TEMPLATE, "cliques"), text, message)
 
 
 class CliqueChange(Record):
@@ -90,7 +90,7 @@ def _clique_known(change: CliqueChange, _context: Context) -> Iterator[Problem]:
         name = change.at.clique.name
         text = f"not allowed to change clique composition, new clique name '{name}' is not allowed"
         message = f'clique "{name}" is new, and cliques are immutable; {RECREATE}'
-        yield forbidden(change.at.path("name"), text, message, field=f"{_CLIQUES}.name")
+        yield forbidden_problem(change.at.path("name"), text, message, field=f"{_CLIQUES}.name")
 
 
 def _clique_order(change: CliqueChange, _context: Context) -> Iterator[Problem]:
@@ -142,7 +142,7 @@ def _group_count(update: Update, _context: Context) -> Iterator[Problem]:
     if old != new:
         message = f"the number of scaling groups must stay {old} once the PodCliqueSet exists; got {new}; {RECREATE}"
         text = "not allowed to add or remove PodCliqueScalingGroupConfigs"
-        yield forbidden((*TEMPLATE, "podCliqueScalingGroups"), text, message)
+        yield forbidden_problem((*TEMPLATE, "podCliqueScalingGroups"), text, message)
 
 
 class GroupChange(Record):
@@ -165,7 +165,7 @@ def _group_known(change: GroupChange, _context: Context) -> Iterator[Problem]:
         name = change.at.group.name
         text = f"not allowed to change scaling group composition, new scaling group name '{name}' is not allowed"
         message = f'scaling group "{name}" is new, and scaling groups are immutable; {RECREATE}'
-        yield forbidden(change.at.path("name"), text, message, field=f"{_GROUPS}.name")
+        yield forbidden_problem(change.at.path("name"), text, message, field=f"{_GROUPS}.name")
 
 
 def _group_members(change: GroupChange, _context: Context) -> Iterator[Problem]:
@@ -541,7 +541,7 @@ def _member(at: CliqueAt, _context: Context) -> Iterator[Problem]:
             "rollingUpdate must not be set on a PodClique that is a member of a PodCliqueScalingGroup. Set it on the "
             "PodCliqueScalingGroup instead"
         )
-        yield forbidden(
+        yield forbidden_problem(
             at.path(ROLLING), text, "must not be set on a member of a scaling group; set it on the scaling group"
         )
 
@@ -549,7 +549,7 @@ def _member(at: CliqueAt, _context: Context) -> Iterator[Problem]:
 def _on_delete(at: Rolled, _context: Context) -> Iterator[Problem]:
     if at.strategy == ON_DELETE:
         text = "rollingUpdate must not be set when the update strategy is OnDelete"
-        yield forbidden(at.path, text, f'must not be set if updateStrategy.type is "{ON_DELETE}"; remove it')
+        yield forbidden_problem(at.path, text, f'must not be set if updateStrategy.type is "{ON_DELETE}"; remove it')
 
 
 def _max_unavailable(at: Rolled, _context: Context) -> Iterator[Problem]:
