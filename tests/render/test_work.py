@@ -199,7 +199,7 @@ def test_workloads_that_are_too_much_together_are_refused_before_any_is_built(pa
     """1.5 KB that would become 260 MB, and take 1.8 GB."""
     many = "".join(replicated(f"w{number}", 100_000) for number in range(5))
 
-    got, stderr = limited(packwise, ["fn"], HEAD + many + CONFIG, seconds=5, mib=256)
+    got, stderr = limited(packwise, ["fn"], f"{HEAD}{many}{CONFIG}    revision: grep-244-multi\n", seconds=5, mib=256)
 
     assert got == 1
     assert stderr.splitlines()[1:] == [
