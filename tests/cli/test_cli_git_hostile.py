@@ -181,7 +181,7 @@ def test_asking_what_changed_runs_nothing(settings: str, call: Call, repository:
     assert not marker.exists()
     # What stands on disk as it was is not asked for.
     assert (unchanged.code, "reaches nothing" in unchanged.stderr) == (0, True)
-    assert (changed.code, "git lacks one, as in a partial clone" in changed.stderr) == (2, True)
+    assert (changed.code, "as in a partial clone" in changed.stderr) == (2, True)
 
 
 @pytest.mark.usefixtures("age")
@@ -210,7 +210,7 @@ def test_without_a_repository_around_it_it_is_none_either(call: Call, repository
 
     assert not marker.exists()
     assert {ran.code for ran in runs} == {2}
-    assert runs[0].stderr.startswith('error: "in" must be in ')
+    assert runs[0].stderr.startswith('error: cannot read "in" from a commit, because it is not in ')
 
 
 @pytest.mark.usefixtures("age")
@@ -315,7 +315,7 @@ def test_what_git_would_read_without_end_is_refused(
 
     for ran in reads_and_asks(call):
         assert (ran.code, ran.stdout) == (2, "")
-        assert ran.stderr.endswith(f'.git/{name}" must be a file that git can read to its end\n')
+        assert ran.stderr.endswith(f'.git/{name}"\n')
 
 
 def test_what_an_alternate_names_is_looked_at_too(call: Call, repository: Path, tmp_path: Path) -> None:
@@ -400,7 +400,7 @@ def test_settings_that_git_refuses(settings: str, call: Call, repository: Path) 
 
     for ran in reads_and_asks(call):
         assert (ran.code, ran.stdout) == (2, "")
-        assert "git rev-parse says: " in ran.stderr
+        assert "git rev-parse reports: " in ran.stderr
 
 
 def test_a_commit_is_what_its_hash_says(call: Call, repository: Path) -> None:
