@@ -218,8 +218,9 @@ def test_the_type_of_a_source() -> None:
         return type(delivery.source).__name__
 
     both = {"x/Chart.yaml": "name: x\n", "x/kustomization.yaml": "resources: []\n"}
-    assert kind(both) == "ChartSource"
-    assert kind(both, kustomize={}) == "KustomizationSource"
+    assert kind(both) == "KustomizationSource"
+    assert kind(both, helm={"releaseName": "x"}) == "ChartSource"
+    assert kind({"x/Chart.yaml": "name: x\n"}) == "ChartSource"
     assert kind({"x/kustomization.yaml": "resources: []\n"}) == "KustomizationSource"
     assert kind({"x/a.yaml": "kind: A\n"}) == "DirectorySource"
     assert kind(both, directory={}) == "DirectorySource"

@@ -82,6 +82,12 @@ KUSTOMIZATION = {
     "kust/east/kustomization.yaml": "resources: [../base]\nnameSuffix: -east\npatches:\n"
     '- {target: {kind: ConfigMap, name: settings}, patch: "- {op: remove, path: /data/b}"}\n',
 }
+BOTH = {
+    "both/Chart.yaml": "apiVersion: v2\nname: both\nversion: 0.1.0\n",
+    "both/templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-the-chart}\n",
+    "both/kustomization.yaml": "resources: [b.yaml]\n",
+    "both/b.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-the-kustomization}\n",
+}
 PLAIN = {
     "plain/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain-a}\ndata: {a: b}\n",
     "plain/left.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: left}\n",
@@ -128,6 +134,7 @@ APPLICATIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "folder": {"path": "plain", "directory": {"recurse": True, "exclude": "left*"}},
     "train": {"path": "charts/train"},
+    "both": {"path": "both"},
 }
 
 
@@ -289,7 +296,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Generator[Clone]:
         "owners/sets.yaml": yaml.safe_dump(APPLICATION_SET).replace("SOURCE", url),
         "owners/flux.yaml": yaml.safe_dump_all([VALUES, SETTINGS, SECRET, source, *KUSTOMIZATIONS, *RELEASES]),
     }
-    write(made.folder, CHART | TRAINING | KUSTOMIZATION | PLAIN | VARIABLES | CLUSTERS | owners)
+    write(made.folder, CHART | TRAINING | KUSTOMIZATION | PLAIN | VARIABLES | CLUSTERS | BOTH | owners)
     made.push("Deliver")
     made.git("switch", "--quiet", "--create", "my-branch")
     write(made.folder, {"charts/train/values.yaml": "queue: serving\n"})
@@ -380,7 +387,7 @@ def test_argocd_applies_what_packwise_builds(
     }
 
     assert applied == {owner: builds[owner] for owner in applied}
-    assert sum(map(len, applied.values())) == 7
+    assert sum(map(len, applied.values())) == 8
 
 
 def test_argocd_applies_what_packwise_builds_of_an_applicationset(

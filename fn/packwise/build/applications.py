@@ -163,10 +163,10 @@ class _SourceReading:
 
     def _discover(self, folder: str) -> str:
         tree = self._repository.tree
-        if tree.is_file(posixpath.join(folder, "Chart.yaml")):
-            return "helm"
-        is_kustomization = any(tree.is_file(posixpath.join(folder, name)) for name in KUSTOMIZATIONS)
-        return "kustomize" if is_kustomization else "directory"
+        # Argo CD walks the files by name, and the last one counts: util/app/discovery, Discover.
+        if any(tree.is_file(posixpath.join(folder, name)) for name in KUSTOMIZATIONS):
+            return "kustomize"
+        return "helm" if tree.is_file(posixpath.join(folder, "Chart.yaml")) else "directory"
 
     def _chart(self, folder: str, helm: Mapping[str, Value]) -> ChartSource:
         ignores_missing = helm.get("ignoreMissingValueFiles") is True
