@@ -159,8 +159,8 @@ def _lines(diagnosis: _Diagnosis, coverage: Coverage) -> Iterator[str]:
         yield from (f"  {line}" for line in _view_lines(view))
     left_out = summary(each.reason for _, each in coverage.left_out)
     if left_out:
-        yield from ("", f"left out: {left_out}")
-        yield from (f"  {line.removeprefix('left out: ')}" for line in coverage.detail_lines)
+        yield from ("", f"skipped: {left_out}")
+        yield from (f"  {line.removeprefix('skipped: ')}" for line in coverage.detail_lines)
     if diagnosis.clusters or left_out:
         yield ""
     for client in diagnosis.clients:

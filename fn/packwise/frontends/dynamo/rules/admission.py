@@ -302,14 +302,14 @@ def _off_grove(at: Subject) -> Iterator[Problem]:
         text = f'requires the Grove pathway; remove or unset annotation "nvidia.com/enable-grove" (currently "{shown}")'
     if at.graph.priority_class:
         path = ("spec", "priorityClassName")
-        yield field_error(path, ErrorType.FORBIDDEN, None, text, "must be left out: the graph goes without Grove")
+        yield field_error(path, ErrorType.FORBIDDEN, None, text, "must not be set: the graph does not use Grove")
     for component in at.graph.components:
         if component.inter_pod:
             path = component.path("experimental", "gpuMemoryService")
-            yield field_error(path, ErrorType.FORBIDDEN, None, text, "must be left out: the graph goes without Grove")
+            yield field_error(path, ErrorType.FORBIDDEN, None, text, "must not be set: the graph does not use Grove")
         if component.min_available is not None and at.release.min_available is not Known.NO:
             detail = "is currently supported only for Grove-backed DynamoGraphDeployment components"
-            message = "must be left out: the graph goes without Grove"
+            message = "must not be set: the graph does not use Grove"
             yield field_error(component.path("minAvailable"), ErrorType.FORBIDDEN, None, detail, message)
 
 
