@@ -321,7 +321,7 @@ def test_an_output_that_cannot_be_written_is_an_error_and_the_others_are_written
     ran = call("check", "in", "-o", "json=in", "-o", "junit=in/topology.yaml/a.xml", "-o", "sarif=c.sarif")
 
     assert ran.code == 1
-    assert [line.partition(": must")[0] for line in ran.messages.splitlines()] == [
+    assert [line.partition(": cannot")[0] for line in ran.messages.splitlines()] == [
         "error: in",
         "error: in/topology.yaml/a.xml",
     ]
