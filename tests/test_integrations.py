@@ -181,7 +181,7 @@ def test_the_action_takes_several_paths_a_configuration_and_a_baseline(runner: P
 
 def test_the_action_takes_definitions(runner: Path) -> None:
     assert (
-        'error: --crds "clusters", "clusters/my west" must hold the CRD'
+        'error: --crds "clusters", "clusters/my west" has no CRD'
         in check(runner, CRDS="clusters\nclusters/my west\n").stderr
     )
 

@@ -287,7 +287,7 @@ def _write(stdout: IO[bytes], stderr: IO[str], pieces: Iterable[bytes]) -> bool:
         stdout.flush()
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
-            _say(stderr, [f'error: <stdout>: must be a stream that can be written; got "{error.strerror}"'])
+            _say(stderr, [f"error: <stdout>: cannot write the output: {error.strerror}"])
         if stdout is getattr(sys.stdout, "buffer", None):
             # The interpreter flushes stdout again when it exits, and would report an error.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

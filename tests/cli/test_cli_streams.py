@@ -90,7 +90,7 @@ def test_a_reader_that_goes_early_ends_it(words: str, packwise: Path, package: P
         ),
         (
             "check -",
-            "error: stdin holds no Kubernetes object; run the command before packwise in the pipe alone to see",
+            "error: stdin has no Kubernetes object; run the previous command of the pipe alone to see",
         ),
     ],
 )

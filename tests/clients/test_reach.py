@@ -240,7 +240,7 @@ def test_another_user_changes_nothing_and_is_told(words: str, packwise: Path, tm
     assert done.returncode == 1
     assert "Permission denied" in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
-    assert done.stderr.count("warning: cannot read the cache") == (1 if "fleet" in words else 0)
+    assert done.stderr.count("warning: cannot write the cache") == (1 if "fleet" in words else 0)
     assert listing(tmp_path) == before
 
 

@@ -30,10 +30,8 @@ TYPES: Mapping[str, str] = {
 `
 
 const tail = `}
-"""Each Go type of the kind struct with its fields: their JSON names, sorted, and after a colon their Go types.
-
-A named type that is no key here is a string, but for the few that read themselves from JSON. A pointer is as what it
-points to.
+"""Fields of each Go struct: their JSON names, sorted, each with its Go type after a colon. A named type without a key
+here is a string, except for a few with their own JSON decoder. A pointer has the type of its target.
 """
 `
 
