@@ -51,7 +51,9 @@ def _check_spread(at: Subject) -> Iterator[Problem]:
             continue
         gpus, room = container_requests(component.pod_spec).get(_GPU, 0), _most_gpus(at, component)
         if gpus * 2 <= room:
-            asked = f"requests {gpus} of the {room} GPUs of a node" if gpus else "requests no GPU"
+            known = f"requests {gpus} of the {room} GPUs of a node"
+            assumed = f"requests {gpus} GPU{'s' if gpus > 1 else ''}, and a node may have {room}"
+            asked = (known if at.nodes else assumed) if gpus else "requests no GPU"
             message = (
                 f"the {component.nodes} pods of a replica can share a node: each {asked}. Request all GPUs of a node, "
                 "or add a podAntiAffinity"
