@@ -90,33 +90,30 @@ class ArgoCd:
 
 def serve(servers: Servers, tool: ArgoCd) -> list[str | Path]:
     """Starts the server that the command line asks, without logins; the command that asks it."""
-    folder = tool.plugins.parent
-    environment = {
-        "KUBECONFIG": str(tool.cluster.kubeconfig),
-        "ARGOCD_BINARY_NAME": "argocd-server",
-        "ARGOCD_FAKE_IN_CLUSTER": "true",
-        "ARGOCD_TLS_DATA_PATH": str(folder / "tls"),
-        "ARGOCD_SSH_DATA_PATH": str(folder / "ssh"),
-    }
     words = ("--insecure", "--disable-auth", f"--redis={_REDIS}", "--repo-server=127.0.0.1:8081")
     local = ("--address=127.0.0.1", "--metrics-address=127.0.0.1", "--repo-server-plaintext")
-    servers.start("argocd-server", [built("argocd"), f"--namespace={NAMESPACE}", *words, *local], environment)
+    _start_beside(servers, tool, "argocd-server", *words, *local)
     return [built("argocd"), "--server=127.0.0.1:8080", "--plaintext"]
 
 
 def generate(servers: Servers, tool: ArgoCd) -> None:
     """Starts the controller that makes Applications of ApplicationSets."""
+    words = ("--argocd-repo-server=127.0.0.1:8081", "--repo-server-plaintext")
+    local = ("--metrics-addr=127.0.0.1:8883", "--probe-addr=127.0.0.1:8884", "--webhook-addr=127.0.0.1:7000")
+    _start_beside(servers, tool, "argocd-applicationset-controller", *words, *local)
+
+
+def _start_beside(servers: Servers, tool: ArgoCd, name: str, *words: str) -> None:
+    """Starts one more component of a running Argo CD."""
     folder = tool.plugins.parent
     environment = {
         "KUBECONFIG": str(tool.cluster.kubeconfig),
-        "ARGOCD_BINARY_NAME": "argocd-applicationset-controller",
+        "ARGOCD_BINARY_NAME": name,
         "ARGOCD_FAKE_IN_CLUSTER": "true",
         "ARGOCD_TLS_DATA_PATH": str(folder / "tls"),
         "ARGOCD_SSH_DATA_PATH": str(folder / "ssh"),
     }
-    local = ("--metrics-addr=127.0.0.1:8883", "--probe-addr=127.0.0.1:8884", "--webhook-addr=127.0.0.1:7000")
-    words = (f"--namespace={NAMESPACE}", "--argocd-repo-server=127.0.0.1:8081", "--repo-server-plaintext")
-    servers.start("argocd-applicationset-controller", [built("argocd"), *words, *local], environment)
+    servers.start(name, [built("argocd"), f"--namespace={NAMESPACE}", *words], environment)
 
 
 def start(servers: Servers, cluster: ApiServer, folder: Path, plugin: Path, path: str) -> ArgoCd:

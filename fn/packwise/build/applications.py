@@ -203,12 +203,12 @@ class _SourceReading:
         )
 
     def _value_files(self, folder: str, listed: Value, *, ignores_missing: bool) -> Iterator[Values]:
-        entries = [self._file_entry(each) for each in texts_of(listed if isinstance(listed, list) else ())]
-        resolved = [self._resolve(folder, each) for each in entries]
+        named_files = [self._file_entry(each) for each in texts_of(entries(listed))]
+        resolved = [self._resolve(folder, each) for each in named_files]
         named = {path for path in resolved if not _is_glob(path)}
         seen: set[str] = set()
         outside = links_outside(self._repository.tree)
-        for at, (entry, path) in enumerate(zip(entries, resolved, strict=True)):
+        for at, (entry, path) in enumerate(zip(named_files, resolved, strict=True)):
             if _is_glob(path):
                 hits = [each for each in self._glob(path) if each not in named]
                 if any(matches(path, each) for each in outside):

@@ -170,9 +170,11 @@ class Builder:
         if source.patches:
             by_id = {_identity(each.text): each.file for each in objects}
             # Helm 3 gives no hook to a post-renderer, and lists the hooks last.
-            hooks = [each for each in objects if helm_hooks(_value(each.text))]
-            rest = "".join([f"---\n{each.text}" for each in objects if each not in hooks])
-            output = post_rendered(rest, source.patches)
+            parts: tuple[list[BuiltObject], list[BuiltObject]] = ([], [])
+            for each in objects:
+                parts[bool(helm_hooks(_value(each.text)))].append(each)
+            rest, hooks = parts
+            output = post_rendered("".join([f"---\n{each.text}" for each in rest]), source.patches)
             objects = [
                 *(BuiltObject(each.text, by_id.get(_identity(each.text))) for each in split_documents(output)),
                 *hooks,

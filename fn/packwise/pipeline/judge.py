@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.record import Record, as_dict
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
 from packwise.frontends.candidates import candidate_key_findings, candidate_metadata, may_be_workload
@@ -127,9 +127,10 @@ def _without_placeholders(findings: FindingsBySubject) -> FindingsBySubject:
             yield Finding.of(PLACEHOLDER, item, finding.path, message, location=finding.location)
 
     return FindingsBySubject(
-        of_input=tuple(each for finding in findings.of_input for each in replacement(finding)),
-        of_workloads=tuple(each for finding in findings.of_workloads for each in replacement(finding)),
-        of_objects=tuple(each for finding in findings.of_objects for each in replacement(finding)),
+        **{
+            part: tuple([each for finding in listed for each in replacement(finding)])
+            for part, listed in as_dict(findings).items()
+        }
     )
 
 

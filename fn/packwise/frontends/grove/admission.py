@@ -18,10 +18,10 @@ from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import (
     ON_DELETE,
     TEMPLATE,
-    Pack,
     PodCliqueSet,
     TopologyConstraint,
     grouped_clique,
+    read_constraint,
     scaling_group,
     standalone_clique,
 )
@@ -42,7 +42,7 @@ from packwise.frontends.grove.rules.book import (
 )
 from packwise.frontends.grove.schema import check_shape
 from packwise.kubernetes.validation import json_object, json_string
-from packwise.lenient import mapping, mapping_at, mappings, mappings_in_place, text_at, value_at
+from packwise.lenient import mapping, mapping_at, mappings, mappings_in_place, value_at
 from packwise.objects.identity import PART_OF, identity
 from packwise.objects.kinds import POD_CLIQUE_SET, PODGANG
 from packwise.placement import Bounds
@@ -528,16 +528,7 @@ def _as_json(constraint: TopologyConstraint) -> str:
 
 
 def _constraint(value: Value) -> TopologyConstraint | None:
-    if isinstance(value, str):
-        return TopologyConstraint(value)
-    if not isinstance(value, dict):
-        return None
-    pack = value.get("pack")
-    return TopologyConstraint(
-        text_at(value, "packDomain"),
-        Pack(text_at(pack, "required") or None, text_at(pack, "preferred") or None) if isinstance(pack, dict) else None,
-        text_at(value, "topologyName") or None,
-    )
+    return TopologyConstraint(value) if isinstance(value, str) else read_constraint(value)
 
 
 class History(Record):

@@ -191,7 +191,7 @@ class PodCliqueSet(Record):
             startup_type=text_at(template, "cliqueStartupType"),
             priority_class=text_at(template, "priorityClassName"),
             termination_delay=text_at(template, "terminationDelay"),
-            topology=_topology(template),
+            topology=read_constraint(template.get("topologyConstraint")),
             topology_name=text_at(template, "clusterTopologyName") or None,
             cliques=tuple(_clique(entry) for entry in mappings_in_place(template.get("cliques"))),
             groups=tuple(_group(entry) for entry in mappings_in_place(template.get("podCliqueScalingGroups"))),
@@ -231,7 +231,7 @@ def _clique(value: Mapping[str, Value]) -> Clique:
         annotations=_texts_by_key(value, "annotations"),
         starts_after=_texts(spec, "startsAfter") if isinstance(spec.get("startsAfter"), list) else None,
         auto_scaling=_auto_scaling(spec, "autoScalingConfig"),
-        topology=_topology(value),
+        topology=read_constraint(value.get("topologyConstraint")),
         pod_spec=mapping_at(spec, "podSpec"),
         resource_sharing=tuple(mappings_in_place(value.get("resourceSharing"))) if "resourceSharing" in value else (),
         rolling_update=_rolling_update(value),
@@ -245,7 +245,7 @@ def _group(value: Mapping[str, Value]) -> ScalingGroup:
         replicas=_number(value, "replicas", 1),
         min_available=_number(value, "minAvailable", 1),
         auto_scaling=_auto_scaling(value, "scaleConfig"),
-        topology=_topology(value),
+        topology=read_constraint(value.get("topologyConstraint")),
         lists_cliques=value.get("cliqueNames") is not None,
         annotations=_texts_by_key(value, "annotations"),
         resource_sharing=tuple(mappings_in_place(value.get("resourceSharing"))) if "resourceSharing" in value else (),
@@ -253,8 +253,8 @@ def _group(value: Mapping[str, Value]) -> ScalingGroup:
     )
 
 
-def _topology(value: Mapping[str, Value]) -> TopologyConstraint | None:
-    constraint = value.get("topologyConstraint")
+def read_constraint(constraint: Value) -> TopologyConstraint | None:
+    """Return a constraint, or None if it is no mapping."""
     if not isinstance(constraint, dict):
         return None
     pack = constraint.get("pack")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import TypeGuard
 
     from krmfn.kubeobject import KubeObject
-    from packwise.findings.finding import Rule
+    from packwise.findings.finding import Finding, Rule
     from packwise.objects.place import Generated
     from packwise.placement import Cluster, Node
     from packwise.settings.topologyrender import TopologyRender
@@ -56,36 +56,7 @@ class _Kai(Scheduler):
 
             submitted, problems = service_objects(asked, source)
             findings += problems
-        if items.of_kind(*KAI_CONFIG.key) or any(_asks_for_share(each.node) for each in placements):
-            from packwise.schedulers.kai.pod_admission import check_pods
-
-            findings += check_pods(source)
-        if any(items.of_kind(*kind.key) for kind in (QUEUE, *CONFIGURING)):
-            from packwise.schedulers.kai.object_schemas import check_objects
-
-            findings += check_objects(source)
-        if items.of_kind(*_PRIORITY_CLASS):
-            from packwise.schedulers.kai.object_schemas import check_priority_classes
-
-            findings += check_priority_classes(source)
-        if items.of_kind(*SCHEDULING_SHARD.key):
-            from packwise.schedulers.kai.queue_rules import check_pools
-            from packwise.schedulers.kai.shard_rules import check_shards
-
-            findings += check_pools(source)
-            findings += check_shards(source)
-        if items.of_kind(*KAI_CONFIG.key):
-            from packwise.schedulers.kai.shard_rules import check_config_names
-
-            findings += check_config_names(source)
-        if source.cluster.nodes:
-            from packwise.schedulers.kai.cluster_rules import check_nodes
-
-            findings += check_nodes(source)
-        if any(items.of_kind(*kind) for kind in (QUEUE.key, _PRIORITY_CLASS)):
-            from packwise.schedulers.kai.cluster_rules import check_queues
-
-            findings += check_queues(source)
+        findings += _object_findings(source)
         generated = (*topologies.generated, *submitted, *groups, *previews)
         return SchedulerObjects(generated, tuple(findings), topologies.refusals, topologies.conditions)
 
@@ -100,6 +71,43 @@ class _Kai(Scheduler):
 
 _SHARES = frozenset({"gpu-fraction", "gpu-memory", "gpu-fraction-num-devices", "mps"})
 """The annotations with which pods request shares of GPUs."""
+
+
+def _object_findings(source: SchedulerInput) -> list[Finding]:
+    """Return the findings about pods, queues, shards, nodes and other objects that KAI reads."""
+    items = source.inventory.items
+    findings: list[Finding] = []
+    if items.of_kind(*KAI_CONFIG.key) or any(_asks_for_share(each.node) for each in source.placements):
+        from packwise.schedulers.kai.pod_admission import check_pods
+
+        findings += check_pods(source)
+    if any(items.of_kind(*kind.key) for kind in (QUEUE, *CONFIGURING)):
+        from packwise.schedulers.kai.object_schemas import check_objects
+
+        findings += check_objects(source)
+    if items.of_kind(*_PRIORITY_CLASS):
+        from packwise.schedulers.kai.object_schemas import check_priority_classes
+
+        findings += check_priority_classes(source)
+    if items.of_kind(*SCHEDULING_SHARD.key):
+        from packwise.schedulers.kai.queue_rules import check_pools
+        from packwise.schedulers.kai.shard_rules import check_shards
+
+        findings += check_pools(source)
+        findings += check_shards(source)
+    if items.of_kind(*KAI_CONFIG.key):
+        from packwise.schedulers.kai.shard_rules import check_config_names
+
+        findings += check_config_names(source)
+    if source.cluster.nodes:
+        from packwise.schedulers.kai.cluster_rules import check_nodes
+
+        findings += check_nodes(source)
+    if any(items.of_kind(*kind) for kind in (QUEUE.key, _PRIORITY_CLASS)):
+        from packwise.schedulers.kai.cluster_rules import check_queues
+
+        findings += check_queues(source)
+    return findings
 
 
 def _asks_for_share(node: Node) -> bool:
