@@ -37,7 +37,12 @@ def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def children_of_this_process() -> set[str]:
     """Their numbers: a worker of xdist may have some of its own, as that which tracks shared memory."""
-    return {pid for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
+    children: set[str] = set()
+    for task in Path("/proc/self/task").iterdir():
+        # A thread of another test may end after it was listed.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            children.update((task / "children").read_text().split())
+    return children
 
 
 def text_of(function: Callable[[], object]) -> bytes | None:
