@@ -10,7 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 GROUP = "scheduling.k8s.io"
 """The API group of Workloads, PodGroups and CompositePodGroups."""
@@ -80,6 +80,10 @@ class KubernetesRelease(Record):
         """The release without its v, as messages name it."""
         return self.name.removeprefix("v")
 
+    def serves(self, kinds: Iterable[tuple[str, str]]) -> bool:
+        """Return True if it serves each of `kinds`, pairs of a kind and a version."""
+        return all(version in self.served.get(kind, ()) for kind, version in kinds)
+
     def effective(self, wanted: Iterable[str]) -> frozenset[str]:
         """Return the effective gates of `wanted`: gates of the release with all their own needs met."""
         has = {gate for gate in wanted if gate in self.gates} | self.always_on
@@ -126,6 +130,12 @@ NEWEST = _BY_NAME["v1.37"]
 """The release that packwise assumes if none is set: the newest one that was run."""
 
 
-def kubernetes_release(version: str | None) -> KubernetesRelease:
-    """Return the release in the settings, with any patch, or the newest tested one."""
-    return NEWEST if version is None else _BY_NAME[".".join(version.split(".")[:2])]
+def kubernetes_release(version: str | None, kinds: Collection[tuple[str, str]] = ()) -> KubernetesRelease:
+    """Return the release in the settings, with any patch.
+
+    If none is set, return the newest tested one, or else the newest one that serves each of `kinds`.
+    """
+    if version is not None:
+        return _BY_NAME[".".join(version.split(".")[:2])]
+    candidates = (NEWEST, *reversed(RELEASES))
+    return next((release for release in candidates if release.serves(kinds)), NEWEST)

@@ -21,7 +21,7 @@ from packwise.objects.identity import identity
 from packwise.objects.kinds import KUEUE_TOPOLOGY, TOPOLOGY
 from packwise.objects.scheduling_groups import FIELD, Group, link, pods_of, templates_of
 from packwise.placement import WorkloadPlan
-from packwise.revisions.kubernetes import GROUP, kubernetes_release
+from packwise.revisions.kubernetes import GROUP, NEWEST, kubernetes_release
 from packwise.settings.topologyrender import settings_place
 from packwise.topology.known import Level, ListedTopology, Use, node_labels
 from packwise.wording import list_known
@@ -70,7 +70,7 @@ class _Kubernetes(FrontEnd):
     ) -> Iterable[WorkloadPlan]:
         """Yield the plan of each object. It is written unchanged and makes no other object."""
         objects = read_objects(inventory)
-        release, gates = kubernetes_release(settings.kubernetes.version), gates_for(objects, settings)
+        release, gates = release_for(objects, settings), gates_for(objects, settings)
         unknown = Severity.ERROR if settings.unknown_fields == "Error" else Severity.WARNING
         server = Server(release, gates.on, unknown, is_assumed=settings.kubernetes.version is None)
         judged = judge_objects(objects, inventory, server)
@@ -82,7 +82,11 @@ class _Kubernetes(FrontEnd):
             if finding.subject is not None:
                 findings[finding.subject].append(finding)
         outlines = outlines_of(judged, scene)
-        about_run = [*_about_gates(settings, release), *_unnamed_gates(objects, gates)]
+        about_run = [
+            *_unnamed_release(objects, settings, release),
+            *_about_gates(settings, release),
+            *_unnamed_gates(objects, gates),
+        ]
         for item, about in findings.items():
             is_workload = identity(item.value)[0] == GROUP or item.get(SCHEDULING) is not None
             if about or about_run or is_workload:
@@ -121,7 +125,7 @@ class _Kubernetes(FrontEnd):
 def _keys_by_item(inventory: Inventory, settings: TopologyRender) -> dict[KubeObject, list[str]]:
     """Return the node labels of each object in its order. Fields dropped by a gate are ignored."""
     objects = read_objects(inventory)
-    release, gates = kubernetes_release(settings.kubernetes.version), gates_for(objects, settings)
+    release, gates = release_for(objects, settings), gates_for(objects, settings)
     keys: dict[KubeObject, list[str]] = {}
     for item in objects.groups if release.is_validated else ():
         value = prepare_group(item.kind, item.value, release, gates.on).value
@@ -160,9 +164,18 @@ def _is_grouped(item: KubeObject, inventory: Inventory) -> bool:
     return item.get(SCHEDULING) is not None or was is not None or is_odd_job_name(item.name)
 
 
+def release_for(objects: GangObjects, settings: TopologyRender) -> KubernetesRelease:
+    """Return the release of the settings, or a release that serves all objects if none is set."""
+    return kubernetes_release(settings.kubernetes.version, {_kind_and_version(item) for item in objects.groups})
+
+
+def _kind_and_version(item: KubeObject) -> tuple[str, str]:
+    return item.kind, item.api_version.rpartition("/")[2]
+
+
 def gates_for(objects: GangObjects, settings: TopologyRender) -> Gates:
     """Return the gates of the settings, or the gates that the objects need if none are set."""
-    release = kubernetes_release(settings.kubernetes.version)
+    release = release_for(objects, settings)
     needed: list[str] = []
     if settings.kubernetes.feature_gates is None:
         needed += [POD_GATE] if objects.pods or objects.freed else []
@@ -199,7 +212,7 @@ def _scene(  # noqa: PLR0917
         if pods.group:
             users.setdefault(pods.key, []).append(pods)
     return Scene(
-        release=kubernetes_release(settings.kubernetes.version),
+        release=release_for(objects, settings),
         gates=gates.on,
         templates={
             identity(item.value)[2:]: templates_of(item, mapping(value.get("spec")))
@@ -231,6 +244,18 @@ def _levels(index: Index, cluster: Cluster) -> list[tuple[str, ...]]:
     written = [tuple(node_labels(item.value)) for item in topologies]
     configured = [tuple([level.key for level in topology.levels]) for topology in cluster.topologies.values()]
     return [WELL_KNOWN_LEVELS, *written, *configured]
+
+
+def _unnamed_release(objects: GangObjects, settings: TopologyRender, release: KubernetesRelease) -> Iterator[Finding]:
+    """Yield one warning if the objects, and not the settings, chose a release other than the newest one."""
+    if settings.kubernetes.version is None and release is not NEWEST:
+        item = next(item for item in objects.groups if not NEWEST.serves([_kind_and_version(item)]))
+        message = (
+            f"the release of Kubernetes is not set; packwise assumes {release.name}, because {NEWEST.name} does not "
+            f"serve {item.kind} in {item.api_version}. Set spec.kubernetes.version of a TopologyRender to your "
+            "cluster's release"
+        )
+        yield Finding.of(rules.RELEASE_UNNAMED, item, ("apiVersion",), message)
 
 
 def _about_gates(settings: TopologyRender, release: KubernetesRelease) -> Iterator[Finding]:

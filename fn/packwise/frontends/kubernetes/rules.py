@@ -17,6 +17,13 @@ def _rule(name: str, summary: str, source: str, severity: Severity = Severity.ER
 
 
 VERSION = _rule("kubernetes-version", "The API server does not serve the kind in that version.", "2")
+RELEASE_UNNAMED = _rule(
+    "kubernetes-release-unnamed",
+    "The release of Kubernetes is not set, and the newest one does not serve the objects.",
+    "1",
+    _WARNING,
+    once=True,
+)
 DECODE = _rule("kubernetes-decode", "A field of group scheduling has the wrong type.", "4.1")
 UNKNOWN = _rule("kubernetes-unknown-field", "The API server does not know a field of group scheduling.", "4.1")
 OBJECT = _rule("kubernetes-object", "The API server refuses the object.", "4")
@@ -70,7 +77,7 @@ PRIORITY_CLASS = _rule(
 )
 
 RULES = (
-    VERSION, DECODE, UNKNOWN, OBJECT, UPDATE, GATES, GATES_UNNAMED, UNCHECKED, GATE_DROPPED, REPLACED,
+    VERSION, RELEASE_UNNAMED, DECODE, UNKNOWN, OBJECT, UPDATE, GATES, GATES_UNNAMED, UNCHECKED, GATE_DROPPED, REPLACED,
     MIN_GROUP_COUNT, TWO_ROOTS, BASIC_UNDER_GANG, DISRUPTION_MODE, NO_CONSTRAINT, COARSER_CHILD, DOMAIN_SPLIT,
     KEY_UNKNOWN, GROUP_MISSING, GROUP_UNUSED, PARENT_MISSING, WORKLOAD_MISSING, TEMPLATE_DIFFERS, MIN_COUNT_PODS,
     PODS_DIFFER, TWO_GANGS, JOB_IGNORED, JOB_NAME, PRIORITY_CLASS,
