@@ -629,3 +629,31 @@ def test_what_topograph_writes_does_not_say_what_nodes_have(folder: Path, call: 
             'error: --nodes "topology.conf" has no resources of nodes (status.allocatable), because it is '
             "topograph's output; add the output of `kubectl get nodes,pods -A -o json`\n"
         )
+
+
+def test_pods_of_a_podgroup_that_users_write_are_named_in_a_note(folder: Path, call: Call) -> None:
+    grouped = """\
+apiVersion: scheduling.run.ai/v2alpha2
+kind: PodGroup
+metadata: {name: ours}
+spec: {minMember: 2, queue: default-queue}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, annotations: {kai.scheduler/skip-podgrouper: "true"}}
+spec:
+  parallelism: 2
+  template:
+    metadata: {annotations: {pod-group-name: ours}}
+    spec: {schedulerName: kai-scheduler, containers: [{name: main, image: app:1}]}
+"""
+    write(folder, {"grouped/job.yaml": grouped})
+
+    ran = call("place", "grouped", "--nodes", "nodes.json")
+
+    assert (ran.code, ran.out.splitlines()[0], ran.err) == (
+        0,
+        "0 of 0 gangs fit",
+        "note: the pods of 1 PodGroup in the input are not placed: packwise places the gangs that it derives from "
+        "workloads\n1 workload judged\n",
+    )

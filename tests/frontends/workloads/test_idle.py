@@ -27,6 +27,11 @@ CASES = {
     "Kueue suspends it itself": (
         JOB % ("name: a", ", kueue.x-k8s.io/queue-name: lq", "suspend: true, "), "Job ml/a", "",
     ),
+    "its pods have a PodGroup of their own": (
+        JOB % ("annotations: {kai.scheduler/skip-podgrouper: 'true', pod-group-name: ours}, name: a", "", ""),
+        "Job ml/a",
+        "no gang: KAI's pod-grouper skips its pods",
+    ),
 }  # fmt: skip
 
 

@@ -214,7 +214,8 @@ def _plan(workload: Workload, most: int) -> WorkloadPlan | None:
         if number > most:
             message = excess(f"{number} gangs and sets of pods", 0, most)
             return WorkloadPlan(item, (Finding.of(LIMIT, item, ("spec",), message),))
-        groups = shapes(workload) if pods_in_order(workload) else []
+        has_pods = bool(pods_in_order(workload))
+        groups = shapes(workload) if has_pods else []
         findings = (*about_pods, *_as_sure(advice(workload), workload.release))
     except RefusedError as error:
         return WorkloadPlan(item, (*about_pods, *_as_sure((no_group(item, error),), workload.release)))
@@ -223,8 +224,10 @@ def _plan(workload: Workload, most: int) -> WorkloadPlan | None:
         groups = []
     source = format_object(item.value)
     placements = [Placement(gang, source, item) for gang in gangs(workload, groups)] if groups else []
-    return WorkloadPlan(item, findings, tuple(placements))
+    return WorkloadPlan(item, findings, tuple(placements), idle="" if has_pods else _SKIPPED)
 
+
+_SKIPPED = "no gang: KAI's pod-grouper skips its pods"
 
 WORKLOADS: FrontEnd = _Workloads()
 """The front end of workloads that KAI groups itself."""

@@ -172,8 +172,11 @@ def batch_scheduler_findings(index: Index, scheduler: str) -> Iterator[Finding]:
 
 def advice(workload: Workload) -> Iterator[Finding]:
     """Yield findings about a workload with groups of KAI."""
-    for check in (*_OF_ALL, *_OF_KINDS.get(workload.grouping, ())):
-        yield from check(workload)
+    yield from _skip_annotations(workload)
+    # A workload that the pod-grouper skips has a PodGroup of its users, which says what starts together.
+    if pods_in_order(workload):
+        for check in (*_OF_ALL, *_OF_KINDS.get(workload.grouping, ())):
+            yield from check(workload)
 
 
 def _never(rule: Rule, workload: Workload, path: FieldPath, message: str, text: str | None = None) -> Finding:
@@ -487,7 +490,6 @@ def _revision(workload: Workload) -> Iterator[Finding]:
 
 
 _OF_ALL: tuple[Callable[[Workload], Iterator[Finding]], ...] = (
-    _skip_annotations,
     _check_other_schedulers,
     _differences,
     _queue_of_another,

@@ -15,6 +15,7 @@ from packwise.schedulers.kai.allocate.session import Queues, allocate, usage_of
 from packwise.schedulers.kai.allocate.state import add_amounts
 from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
 from packwise.schedulers.kai.installation import installation_of
+from packwise.schedulers.kai.pod_places import written_podgroups
 from packwise.schedulers.kai.reasons import Surroundings, reasons_of
 from packwise.schedulers.kai.snapshot import add_notes, evictable, eviction_notes, with_use
 from packwise.schedulers.simulation import (
@@ -29,11 +30,13 @@ from packwise.schedulers.simulation import (
 )
 from packwise.schedulers.wording import level_word
 from packwise.settings.topologyrender import KAI_PROFILE
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.kubeobject import KubeObject
+    from packwise.objects.index import Index
     from packwise.objects.place import Origin
     from packwise.placement import Bounds, Gang
     from packwise.schedulers import SchedulerInput
@@ -56,7 +59,6 @@ class KaiSimulation:
     """
 
     scheduler = SCHEDULER
-    notes: tuple[str, ...] = ()
 
     def __init__(self, source: SchedulerInput, generated: Iterable[KubeObject], snapshot: Snapshot) -> None:
         jobs = gang_jobs(source, snapshot)
@@ -74,6 +76,7 @@ class KaiSimulation:
             names_taints=snapshot.kai is not None and snapshot.kai < NO_TAINT_NAMES,
             pool_label=installation_of(source.inventory.items).pool_label,
         )
+        self.notes = tuple(_about_podgroups(source.inventory.items))
         self._evictable = evictable(others, snapshot)
         self.jobs = add_notes(jobs, self.scene, snapshot)
         self.gangs = tuple(_outline(gang) for gang in self.jobs)
@@ -193,6 +196,16 @@ def level_words(source: SchedulerInput) -> dict[str, str]:
     return {
         level.key: level.domain for topology in source.topologies.by_name.values() for level in topology.topology.levels
     }
+
+
+def _about_podgroups(index: Index) -> Iterator[str]:
+    """Yield a note on the PodGroups that users write themselves: their pods have no gang of the pod-grouper."""
+    number = len(list(written_podgroups(index)))
+    if number:
+        yield (
+            f"the pods of {count_text(number, 'PodGroup')} in the input are not placed: packwise places the gangs that "
+            "it derives from workloads"
+        )
 
 
 def _outline(gang: GangJob) -> GangOutline:
