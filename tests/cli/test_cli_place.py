@@ -651,7 +651,7 @@ spec:
 
     ran = call("place", "grouped", "--nodes", "nodes.json")
 
-    assert (ran.code, ran.out.splitlines()[0], ran.err) == (
+    assert (ran.code, ran.stdout.splitlines()[0], ran.stderr) == (
         0,
         "0 of 0 gangs fit",
         "note: the pods of 1 PodGroup in the input are not placed: packwise places the gangs that it derives from "
