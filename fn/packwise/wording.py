@@ -104,6 +104,7 @@ def letters_apart(left: str, right: str) -> int:
     """Return the number of letters to insert, delete, replace or swap with the next. 3 means more than 2."""
     if len(left) > 100 or abs(len(left) - len(right)) > _MOST_APART:
         return _MOST_APART + 1
+    older: list[int] = []
     before: list[int] = []
     row = list(range(len(right) + 1))
     for at, letter in enumerate(left, 1):
@@ -113,7 +114,10 @@ def letters_apart(left: str, right: str) -> int:
             if at > 1 and to > 1 and letter == right[to - 2] and left[at - 2] == other:
                 cost = min(cost, older[to - 2] + 1)
             row.append(cost)
-    return row[-1]
+        if min(row) > _MOST_APART and min(before) >= _MOST_APART:
+            # No later row has a smaller number. Most names differ after a few letters.
+            return _MOST_APART + 1
+    return min(row[-1], _MOST_APART + 1)
 
 
 def _shorten_name(name: str) -> str:
