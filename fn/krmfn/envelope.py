@@ -17,7 +17,6 @@ from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.edit import set_value
 from krmfn.yamltext.error import line_and_column
 from krmfn.yamltext.reader import MOST_KEPT, YamlNode, after_gap, keep, read_tree, unify_breaks
-from krmfn.yamltext.scalars import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -401,6 +400,9 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _number(digits: str) -> Scalar:
     if len(digits) < 18:
         return float(digits) if any(mark in digits for mark in ".eE") else int(digits)
+    # Few numbers are that long.
+    from krmfn.yamltext.scalars import resolve
+
     return resolve(digits)
 
 

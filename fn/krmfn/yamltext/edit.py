@@ -19,14 +19,13 @@ from krmfn.yamltext.reader import (
     unify_breaks,
     with_last_break,
 )
-from krmfn.yamltext.scalars import scalar_value
 from krmfn.yamltext.writer import block_lines, double_quoted, flow, flow_key, literal_lines, write
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from krmfn.value import Value
+    from krmfn.value import Scalar, Value
     from krmfn.yamltext.reader import YamlNode
 
 # One anchor or tag, and the text after it.
@@ -370,7 +369,7 @@ def _insert(text: str, lined: str, nodes: Sequence[YamlNode], path: FieldPath, v
     if node.kind == "alias":
         whole = _value_at(read(text), path[:depth])
         return replace(lined, nodes, _set_in(whole, path[depth:], value))
-    if node.kind == "scalar" and scalar_value(node.value, node.tag, is_plain=not node.style) is None:
+    if node.kind == "scalar" and _scalar_value(node) is None:
         return replace(lined, nodes, _nest(path[depth:], value))
     raise error_at(text, node.start, _mismatch(path, depth, node))
 
@@ -393,13 +392,20 @@ def _without_in_alias(text: str, lined: str, nodes: Sequence[YamlNode], path: Fi
     return replace(lined, nodes, remove_from(_value_at(whole, path[:depth]), path[depth:]))
 
 
+def _scalar_value(node: YamlNode) -> Scalar:
+    # Few edits replace a scalar.
+    from krmfn.yamltext.scalars import scalar_value
+
+    return scalar_value(node.value, node.tag, is_plain=not node.style)
+
+
 def _is_already(text: str, node: YamlNode, path: FieldPath, value: Value) -> bool:
     is_collection = isinstance(value, (dict, list, tuple))
     if node.kind == "scalar":
         if is_collection:
             return False
         try:
-            return _is_same(scalar_value(node.value, node.tag, is_plain=not node.style), value)
+            return _is_same(_scalar_value(node), value)
         except ValueError:
             return False
     if node.kind != "alias" and not is_collection:

@@ -25,7 +25,7 @@ from packwise.frontends.grove.podcliqueset import (
     scaling_group,
     standalone_clique,
 )
-from packwise.frontends.grove.rules import cliques, metadata, schedulers, topology, update
+from packwise.frontends.grove.rules import cliques, metadata, rolling_update, schedulers, topology
 from packwise.frontends.grove.rules.book import (
     Check,
     CliqueAt,
@@ -37,6 +37,7 @@ from packwise.frontends.grove.rules.book import (
     cliques_of,
     groups_of,
     itself,
+    nodes_of,
     rules_of,
     run,
 )
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import Clique, ScalingGroup
+    from packwise.frontends.grove.rules.book import Node
     from packwise.objects.index import Index, Inventory
     from packwise.objects.place import Origin
     from packwise.placement import Gang, PodSet
@@ -70,7 +72,7 @@ def all_rules() -> tuple[Rule, ...]:
     rules: dict[str, Rule] = {}
     for revision in (GREP_244_MULTI, *REVISIONS.values()):
         book = rulebook(revision)
-        for rule in rules_of((*book.create, *book.mnnvl_update, *book.update)):
+        for rule in rules_of((*book.create, *book.mnnvl_update, *_updates(revision.webhook))):
             rules.setdefault(rule.name, rule)
     return tuple(rules.values())
 
@@ -81,7 +83,7 @@ def differing_rules(revisions: Iterable[Revision]) -> frozenset[str]:
     for revision in revisions:
         book = rulebook(revision)
         checks: dict[str, list[Check[Any]]] = {}
-        for check in checks_of((*book.create, *book.mnnvl_update, *book.update)):
+        for check in checks_of((*book.create, *book.mnnvl_update, *_updates(revision.webhook))):
             checks.setdefault(check.rule.name, []).append(check)
         books.append(checks)
     names = {name for checks in books for name in checks}
@@ -105,7 +107,7 @@ def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> l
     problems = run(book.whole, new, context) + run(book.mnnvl_update, change, context) + run(book.backend, new, context)
     if problems:
         return problems
-    problems = run(book.update, change, context)
+    problems = run(_updates(context.revision.webhook), change, context)
     if context.revision.mutable_constraints and _domains(old) != _domains(new):
         problems += run(book.constraints, new, context)
     return problems
@@ -146,7 +148,7 @@ RULES = Rulebook(
             *cliques.AUTOSCALING,
             *cliques.POD_SPEC,
             Scope(_each_clique, _NAME_CONSTRAINTS, until=ALPHA_12_RC1),
-            *update.CLIQUE_ROLLING,
+            *rolling_update.CLIQUE,
         )),
         Scope(itself, (
             *cliques.CLIQUES_UNIQUE,
@@ -158,15 +160,14 @@ RULES = Rulebook(
             *cliques.GROUP_NAMES,
             *metadata.GROUP_NAME_LENGTH,
             *cliques.GROUP_SIZE,
-            *update.GROUP_ROLLING,
+            *rolling_update.GROUP,
             *cliques.GROUP_SHARING,
         )),
         Scope(itself, (*cliques.GROUPS_TOGETHER, *cliques.TERMINATION)),
-        *update.UNDETERMINED,
+        *rolling_update.UNDETERMINED,
     ),
     mnnvl=metadata.MNNVL,
     mnnvl_update=metadata.MNNVL_UPDATE,
-    update=update.UPDATE,
     backend=schedulers.BACKEND,
 )  # fmt: skip
 
@@ -177,6 +178,17 @@ def rulebook(revision: Revision) -> Rulebook:
 
 
 _rulebook = cache(RULES.of)
+
+
+@cache
+def _updates(webhook: str) -> tuple[Node, ...]:
+    """The rules of an update in the webhook of the release with this tag. They run if the new object itself is
+    valid.
+    """
+    # Only an input with a baseline has updates.
+    from packwise.frontends.grove.rules.update import UPDATE
+
+    return nodes_of(UPDATE, webhook)
 
 
 # Rules about stored fields that the files do not have and an apply keeps: replicas, preferences, updates, pods. The
@@ -307,7 +319,7 @@ def _kept_updates(change: _Change, context: Context) -> Iterator[Problem]:
     merged = _merge(change.value, default(change.stored, change.before.release or context.revision, create=False))
     if merged is None:
         return
-    checks = (Scope(cliques_of, update.CLIQUE_ROLLING), Scope(groups_of, update.GROUP_ROLLING))
+    checks = (Scope(cliques_of, rolling_update.CLIQUE), Scope(groups_of, rolling_update.GROUP))
     known = {problem.path for _, problem in run(checks, change.pcs, context)}
     whole = PodCliqueSet.read(default(merged, context.revision, create=False))
     for _, problem in run(checks, whole, context):

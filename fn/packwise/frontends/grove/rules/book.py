@@ -118,14 +118,13 @@ class Update(Record):
 class Rulebook(Record):
     """The webhook's rules in its order: `constraints`, `whole`, `mnnvl` and `backend` for a new PodCliqueSet.
 
-    An update runs `whole`, `mnnvl_update` and `backend`. It runs `update` only if these find no problem.
+    An update runs `whole`, `mnnvl_update` and `backend`, and the rules about changes if these find no problem.
     """
 
     constraints: tuple[Node, ...]
     whole: tuple[Node, ...]
     mnnvl: tuple[Node, ...]
     mnnvl_update: tuple[Node, ...]
-    update: tuple[Node, ...]
     backend: tuple[Node, ...]
 
     @property
@@ -137,12 +136,13 @@ class Rulebook(Record):
         """Return the rules of the webhook of the release with this tag. An empty tag stands for a webhook before
         all.
         """
-        return Rulebook(**{part: _nodes_of(nodes, release) for part, nodes in as_dict(self).items()})
+        return Rulebook(**{part: nodes_of(nodes, release) for part, nodes in as_dict(self).items()})
 
 
-def _nodes_of(nodes: Iterable[Node], release: str) -> tuple[Node, ...]:
+def nodes_of(nodes: Iterable[Node], release: str) -> tuple[Node, ...]:
+    """Return the nodes of the release with this tag."""
     kept = [node.replace(since=None, until=None) for node in nodes if is_within(release, node.since, node.until)]
-    below = [node.replace(nodes=_nodes_of(node.nodes, release)) if isinstance(node, Scope) else node for node in kept]
+    below = [node.replace(nodes=nodes_of(node.nodes, release)) if isinstance(node, Scope) else node for node in kept]
     return (*below,)
 
 
