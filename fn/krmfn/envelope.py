@@ -15,8 +15,7 @@ from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.edit import set_value
-from krmfn.yamltext.error import line_and_column
-from krmfn.yamltext.reader import MOST_KEPT, YamlNode, after_gap, keep, read_tree, unify_breaks
+from krmfn.yamltext.reader import MOST_KEPT, YamlNode, after_gap, keep, line_and_column, read_tree, unify_breaks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -27,10 +27,15 @@ impl Plain {
             [b'0', b'x' | b'X' | b'b' | b'B' | b'o' | b'O', ..] => true,
             // `.inf`, `-.NaN`.
             [b'.', _, _, _] => true,
-            _ => digits.contains(&b'_'),
+            _ => digits.contains(&b'_') && digits.iter().all(is_numeric),
         };
         if may_be_number { Plain::Odd } else { Plain::Text }
     }
+}
+
+/// Whether a number in some base may have the byte, between underscores.
+fn is_numeric(byte: &u8) -> bool {
+    byte.is_ascii_hexdigit() || matches!(byte, b'_' | b'x' | b'X' | b'o' | b'O' | b'.' | b'+' | b'-')
 }
 
 /// A text of digits, signs, points and `e`.
@@ -50,8 +55,10 @@ fn decimal(text: &str) -> Plain {
         return Plain::Text;
     }
     if fraction.is_none() && exponent.is_none() {
-        let is_usual = whole.len() <= MOST_DIGITS && (!whole.starts_with('0') || whole == "0");
-        return if is_usual { text.parse().map_or(Plain::Odd, Plain::Integer) } else { Plain::Odd };
+        // Go reads `0755`, the mode of a file, in base 8.
+        let base = if whole.starts_with('0') { 8 } else { 10 };
+        let is_usual = whole.len() <= MOST_DIGITS;
+        return if is_usual { i64::from_str_radix(text, base).map_or(Plain::Odd, Plain::Integer) } else { Plain::Odd };
     }
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => Plain::Float(number),

@@ -375,7 +375,7 @@ pub fn read_error(py: Python<'_>, text: &Bound<'_, PyString>, at: Place, message
 
 fn raised<'py>(py: Python<'py>, name: &str, arguments: (&Bound<'py, PyString>, usize, &str)) -> PyErr {
     let error =
-        ensure(0).map_err(PyErr::from).and_then(|()| py.import("krmfn.yamltext.error")?.call_method1(name, arguments));
+        ensure(0).map_err(PyErr::from).and_then(|()| py.import("krmfn.yamltext.reader")?.call_method1(name, arguments));
     error.map_or_else(|error| error, PyErr::from_value)
 }
 

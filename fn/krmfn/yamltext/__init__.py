@@ -7,8 +7,7 @@ only if a text needs it, and each module at first use.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.yamltext.error import YamlError
-from krmfn.yamltext.reader import read
+from krmfn.yamltext.reader import YamlError, read
 from krmfn.yamltext.writer import write
 
 if TYPE_CHECKING:

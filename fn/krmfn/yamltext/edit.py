@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING, FieldPath, cast
-from krmfn.yamltext.error import YamlError, error_at
 from krmfn.yamltext.reader import (
     MAX_DEPTH,
+    YamlError,
     after_gap,
     ends_in_block_scalar,
+    error_at,
     find,
     most_nodes,
     read,

@@ -11,8 +11,7 @@ from itertools import accumulate
 
 from krmfn.hints import TYPE_CHECKING, FieldPath
 from krmfn.record import Record
-from krmfn.yamltext.error import YamlError, error_at, line_and_column
-from krmfn.yamltext.reader import find, read, tree_of, unify_breaks
+from krmfn.yamltext.reader import YamlError, error_at, find, line_and_column, read, tree_of, unify_breaks
 from krmfn.yamltext.writer import double_quoted, scalar
 
 if TYPE_CHECKING:

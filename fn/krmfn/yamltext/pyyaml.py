@@ -12,8 +12,7 @@ from yaml.reader import ReaderError
 
 from krmfn.hints import TYPE_CHECKING, FieldPath, Protocol, cast
 from krmfn.yamltext import reader
-from krmfn.yamltext.error import YamlError, error_at
-from krmfn.yamltext.reader import MAX_DEPTH, after_gap, unify_breaks
+from krmfn.yamltext.reader import MAX_DEPTH, YamlError, after_gap, error_at, unify_breaks
 from krmfn.yamltext.scalars import key_name, key_text, scalar_value
 
 if TYPE_CHECKING:

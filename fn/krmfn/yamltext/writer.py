@@ -7,7 +7,7 @@ from functools import cache, cached_property
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.yamltext import native
-from krmfn.yamltext.error import YamlError
+from krmfn.yamltext.reader import YamlError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

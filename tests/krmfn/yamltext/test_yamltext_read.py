@@ -47,7 +47,7 @@ def test_a_spelled_document_reads_as_its_value(document: tuple[str, dict[str, Va
         ("012", 10), ("0o14", 12), ("-0o14", -12), ("0x1F", 31), ("0b11", 3), ("1_000", 1000), ("08", 8.0), ("+12", 12),
         ("1e3", 1000.0), (".5", 0.5), ("5.", 5.0), ("1e400", "1e400"), ("18446744073709551615", 2**64 - 1),
         ("18446744073709551616", 2.0**64), ("-9223372036854775808", -(2**63)), ("0b+1", 1), (".5_0", 0.5),
-        ("._5", "._5"),
+        ("._5", "._5"), ("0755", 493), ("-0755", -493), ("0_x1F", 31), ("--a=$(B_C)", "--a=$(B_C)"),
         ("yes", "yes"), ("no", "no"), ("on", "on"), ("off", "off"), ("y", "y"), ("True", True), ("tRUE", "tRUE"),
         ("~", None), ("", None), ("Null", None), ("2001-01-01", "2001-01-01"), ("1:30", "1:30"), ("=", "="), ("-", "-"),
         ("0x10000000000000000", "0x10000000000000000"), ("٣", "٣"), ("1٣", "1٣"), ("+", "+"), ("_1", "_1"),
@@ -57,6 +57,11 @@ def test_a_spelled_document_reads_as_its_value(document: tuple[str, dict[str, Va
 def test_resolve_reads_a_plain_scalar_as_kyaml(plain: str, value: Scalar) -> None:
     found = resolve(plain)
     assert (type(found), found) == (type(value), value)
+
+
+@pytest.mark.parametrize("plain", ["0755", "-0755", "089", "0_x1F", "1_000", "--a=$(B_C)", "-0b_1", "+.5_0", "0o_7"])
+def test_a_reader_resolves_the_plain_scalars_of_a_text(plain: str) -> None:
+    assert read(f"a: {plain}\n") == {"a": resolve(plain)}
 
 
 def test_an_alias_bomb_is_refused_before_it_is_expanded() -> None:
