@@ -16,6 +16,7 @@ from krmfn.resourcelist import with_content
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
 from packwise.kubernetes.validation import json_list, json_object, json_string
+from packwise.lenient import integer
 from packwise.objects.identity import (
     RENDERED_FROM,
     format_identity,
@@ -324,7 +325,7 @@ def _texts(status: Status, before: KubeObject | None, generation: Value) -> Mapp
 
 
 def _conditions(conditions: Sequence[Condition], before: KubeObject | None, generation: Value) -> str:
-    observed = generation if type(generation) is int else None
+    observed = integer(generation, None)
     text = _text_of(tuple(conditions), observed)
     if before is None:
         return text

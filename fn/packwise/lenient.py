@@ -9,8 +9,11 @@ from krmfn.hints import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TypeVar
 
     from krmfn.value import Value
+
+    _Default = TypeVar("_Default")
 
 _EMPTY: Mapping[str, Value] = {}
 
@@ -67,6 +70,23 @@ def mappings_by_place(value: Value) -> list[tuple[int, Mapping[str, Value]]]:
 def text(value: Value) -> str:
     """Return `value` if it is a string, else ""."""
     return value if isinstance(value, str) else ""
+
+
+def strings(value: Value) -> list[str]:
+    """The strings in a list."""
+    return [entry for entry in entries(value) if isinstance(entry, str)]
+
+
+def integer(value: Value, default: _Default) -> int | _Default:
+    """Return `value` if it is an integer, else `default`."""
+    return value if type(value) is int else default
+
+
+def whole_number(value: Value, default: _Default) -> int | _Default:
+    """Return the integer that Kubernetes tools read from `value`, else `default`. They read 2.0 as 2."""
+    if type(value) is float and value.is_integer():
+        return int(value)
+    return integer(value, default)
 
 
 def texts(value: Value) -> Mapping[str, str]:

@@ -29,11 +29,10 @@ from packwise.build.sources import (
     merge_patch,
     path_from_top,
     revision_note,
-    texts_of,
     unsupported_error,
 )
 from packwise.discovery import KUSTOMIZATIONS
-from packwise.lenient import entries, mapping, mappings, mappings_by_place, text, text_at, texts
+from packwise.lenient import mapping, mappings, mappings_by_place, strings, text, text_at, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -187,7 +186,7 @@ class _SourceReading:
         ]
         options = [f"--kube-version={text_at(helm, 'kubeVersion')}"] if text_at(helm, "kubeVersion") else []
         versions = helm.get("apiVersions")
-        options += [f"--api-versions={each}" for each in texts_of(entries(versions))]
+        options += [f"--api-versions={each}" for each in strings(versions)]
         if helm.get("skipSchemaValidation") is True:
             options.append("--skip-schema-validation")
         return ChartSource(
@@ -203,7 +202,7 @@ class _SourceReading:
         )
 
     def _value_files(self, folder: str, listed: Value, *, ignores_missing: bool) -> Iterator[Values]:
-        named_files = [self._file_entry(each) for each in texts_of(entries(listed))]
+        named_files = [self._file_entry(each) for each in strings(listed)]
         resolved = [self._resolve(folder, each) for each in named_files]
         named = {path for path in resolved if not _is_glob(path)}
         seen: set[str] = set()
@@ -291,7 +290,7 @@ class _SourceReading:
             listed = kustomize.get("components")
             options["components"] = [
                 each
-                for each in texts_of(entries(listed))
+                for each in strings(listed)
                 if (path := path_from_top(posixpath.join(folder, each))) is not None and self._repository.has(path)
             ]
         is_changed = any(options.get(field) for field in options if field != "version")

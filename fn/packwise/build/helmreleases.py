@@ -24,10 +24,9 @@ from packwise.build.sources import (
     objects_named,
     path_from_top,
     revision_note,
-    texts_of,
     unsupported_error,
 )
-from packwise.lenient import entries, mapping, mappings_by_place, text, text_at
+from packwise.lenient import mapping, mappings_by_place, strings, text, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -141,7 +140,7 @@ def flux_path(repository: Repository, owner: Owner, reference: Mapping[str, Valu
 
 def _base(chart: Mapping[str, Value], folder: str, repository: Repository) -> tuple[Values, ...] | None:
     """Return the files that replace the chart's own values.yaml completely, or None if it is used."""
-    named = texts_of(entries(chart.get("valuesFiles")))
+    named = strings(chart.get("valuesFiles"))
     if not named:
         return None
     ignores = chart.get("ignoreMissingValuesFiles") is True

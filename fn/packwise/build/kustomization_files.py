@@ -32,10 +32,10 @@ from packwise.build.kustomization_fields import (
     Shape,
     suggest_name,
 )
-from packwise.build.problems import ClientProblem, is_settings_value, words_of
+from packwise.build.problems import ClientProblem, is_settings_value
 from packwise.build.tree import documents_in, mapping_at, text_at
 from packwise.discovery import KUSTOMIZATIONS
-from packwise.lenient import entries, value_at
+from packwise.lenient import entries, strings, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -173,7 +173,7 @@ def plugin_entries(tree: FileTree, folder: str, value: Mapping[str, Value]) -> l
     return [
         _plugin_entry(tree, folder, field, position, entry)
         for field in PLUGINS
-        for position, entry in enumerate(words_of(value.get(field)))
+        for position, entry in enumerate(strings(value.get(field)))
     ]
 
 
@@ -259,7 +259,7 @@ class _PluginFiles:
                     f"files that its resources list{suggest_name(key, known)}"
                 )
                 self.problems.append(_locate_problem(ClientProblem(file, message), text_at(self._tree, file), (key,)))
-        for entry in words_of(value.get("resources")):
+        for entry in strings(value.get("resources")):
             target, problem = _target(self._tree, file, entry)
             if problem is None:
                 self.add(file, entry, target)

@@ -7,8 +7,8 @@ generator.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.build.sources import Obstacle, SourceError, texts_of
-from packwise.lenient import entries, mapping, mappings, text, texts
+from packwise.build.sources import Obstacle, SourceError
+from packwise.lenient import entries, mapping, mappings, strings, text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ def with_argo_options(value: Mapping[str, Value], options: Mapping[str, Value]) 
         if text(options.get(field)):
             changed[field] = options[field]
     images = list(entries(changed.get("images")))
-    for each in texts_of(entries(options.get("images"))):
+    for each in strings(options.get("images")):
         images = _with_image(images, _image(each))
     if images:
         changed["images"] = images

@@ -29,8 +29,3 @@ class ClientProblem(Record):
 def is_settings_value(value: Mapping[str, Value]) -> bool:
     """True if the object is a TopologyRender."""
     return value.get("kind") == KIND and str(value.get("apiVersion")).partition("/")[0] == GROUP
-
-
-def words_of(value: Value) -> list[str]:
-    """Return the strings of a list, or none for another value."""
-    return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []

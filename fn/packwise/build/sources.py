@@ -418,8 +418,3 @@ def _accepts(tokens: Sequence[re.Pattern[str] | str], path: str) -> bool:
 
 
 _LONGEST_PATH = 4096
-
-
-def texts_of(values: Iterable[Value]) -> list[str]:
-    """Return the texts among values."""
-    return [each for each in values if isinstance(each, str)]

@@ -17,9 +17,9 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from krmfn.yamltext import YamlError, read
-from packwise.build.problems import KPTFILE, ClientProblem, is_settings_value, words_of
+from packwise.build.problems import KPTFILE, ClientProblem, is_settings_value
 from packwise.discovery import KUSTOMIZATIONS
-from packwise.lenient import mapping, mapping_at, mappings, text_at
+from packwise.lenient import mapping, mapping_at, mappings, strings, text_at
 from packwise.objects.identity import identity
 from packwise.pipeline.steps import read_package, results_of
 from packwise.select.evidence import KAI_RULES, kai_release
@@ -356,7 +356,7 @@ def listed_files(documents: Documents) -> list[str]:
     for path, values in documents.items():
         for value in values if _is_kustomization(path) else ():
             for field in ("resources", *_FIELDS):
-                for entry in words_of(value.get(field)):
+                for entry in strings(value.get(field)):
                     if "\n" not in entry and "://" not in entry:
                         target = _target(path, entry)
                         listed |= dict.fromkeys([target, *[posixpath.join(target, name) for name in KUSTOMIZATIONS]])
@@ -382,7 +382,7 @@ def _is_function_folder(entry: _Listed, documents: Documents) -> bool:
     Others name its folder under transformers.
     """
     kustomizations = documents[entry.kustomization]
-    names = [name for value in kustomizations for name in words_of(value.get("resources"))]
+    names = [name for value in kustomizations for name in strings(value.get("resources"))]
     files = [_target(entry.kustomization, name) for name in names]
     return all(documents.get(file) and all(map(is_settings_value, documents[file])) for file in files)
 
@@ -395,7 +395,7 @@ def _listed_renders(path: str, documents: Documents) -> Iterator[_Listed]:
     """The TopologyRenders that the kustomization at `path` lists, also through a folder."""
     for value in documents[path]:
         for field in ("resources", *_FIELDS):
-            for entry in words_of(value.get(field)):
+            for entry in strings(value.get(field)):
                 yield from _renders_at(path, field, entry, documents)
 
 
@@ -411,7 +411,7 @@ def _renders_at(path: str, field: str, entry: str, documents: Documents) -> Iter
     for name in KUSTOMIZATIONS:
         inner = posixpath.join(target, name)
         for value in documents.get(inner, ()):
-            for resource in words_of(value.get("resources")):
+            for resource in strings(value.get("resources")):
                 file = _target(inner, resource)
                 settings = [each for each in documents.get(file, ()) if is_settings_value(each)]
                 yield from (_Listed(path, field, file, each) for each in settings)
@@ -430,7 +430,7 @@ def _bases(documents: Documents) -> dict[str, str]:
     bases: dict[str, str] = {}
     for path, values in documents.items():
         for value in values if _is_kustomization(path) else ():
-            for entry in words_of(value.get("resources")):
+            for entry in strings(value.get("resources")):
                 bases.setdefault(_target(path, entry), path)
     return bases
 
@@ -474,7 +474,7 @@ def _wrong_function(entry: _Listed, function: str, is_executable: Callable[[str,
         if not isinstance(spec.get("container"), dict):
             yield f"the annotation {_ANNOTATION} must hold exec or container, as YAML"
         return
-    path, words = command.get("path"), words_of(command.get("args"))
+    path, words = command.get("path"), strings(command.get("args"))
     if "env" in command:
         yield "kustomize refuses env in exec; leave it out: the function has kustomize's own environment"
     if not isinstance(path, str) or not path:

@@ -15,14 +15,14 @@ from krmfn.record import Record
 from krmfn.yamltext import YamlError
 from packwise.build.kustomization_fields import PLUGINS, same_name
 from packwise.build.kustomization_files import Kustomizations, file_of, folders_named_by, plugin_entries
-from packwise.build.problems import KPTFILE, ClientProblem, is_settings_value, words_of
+from packwise.build.problems import KPTFILE, ClientProblem, is_settings_value
 from packwise.build.tree import SAYING, below, mapping_at, objects_at, unreadable_at
 from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, RENDERED_LIST
 from packwise.doctor.clients import kpt_clients, kustomize_clients
 from packwise.inputs.paths import InputPath
 from packwise.inputs.reader import decode
 from packwise.inputs.surroundings import traits_of
-from packwise.lenient import mapping, value_at
+from packwise.lenient import mapping, strings, value_at
 from packwise.nearest import UNREADABLE, Traits, configurations_by_folder, nearest_folder
 from packwise.objects.kinds import WORKLOADS
 from packwise.objects.lists import taken_apart
@@ -541,7 +541,7 @@ def _differences_after_build(tree: FileTree, folder: str) -> Iterator[ClientProb
         yield ClientProblem(file, "must run packwise once; its transformers name it more often")
     elif listed and listed[0] is not transformers[-1]:
         yield ClientProblem(file, "packwise must be the last of the transformers: what others change comes after it")
-    if _AFTER in words_of(value.get("buildMetadata")):
+    if _AFTER in strings(value.get("buildMetadata")):
         yield ClientProblem(file, f"buildMetadata must not have {_AFTER}: kustomize adds that label after packwise")
 
 

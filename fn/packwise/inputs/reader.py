@@ -33,6 +33,7 @@ from packwise.findings.finding import shorten
 from packwise.globs import Globs
 from packwise.inputs.paths import contains, find_files, real
 from packwise.inputs.request import UsageError
+from packwise.lenient import strings
 from packwise.objects.index import READABLE
 from packwise.objects.kinds import KINDS, POD, is_nearly_known
 from packwise.objects.lists import entries_of
@@ -581,9 +582,8 @@ def _exclusions(files: Iterable[InputFile]) -> list[tuple[str, str, Globs]]:
         for item in readable_items(file) if file.path.name is not None else ():
             patterns = item.get(("spec", "exclude")) if is_settings(item) else None
             if isinstance(patterns, list):
-                texts = [pattern for pattern in patterns if isinstance(pattern, str)]
                 name = str(file.path.name)
-                exclusions.append((Path(name).parent.as_posix(), name, Globs.read(texts)))
+                exclusions.append((Path(name).parent.as_posix(), name, Globs.read(strings(patterns))))
     return exclusions
 
 

@@ -7,7 +7,7 @@ pkg/controller/v1beta1/inferenceservice and pkg/controller/v1alpha2/llmisvc.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.lenient import mapping, mapping_at, text, texts, value_at
+from packwise.lenient import integer, mapping, mapping_at, text, texts, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -149,14 +149,10 @@ def _made_workload(value: Mapping[str, Value], part: Mapping[str, Value], path: 
 
 def _size(parallelism: Mapping[str, Value]) -> int:
     """Return the pods of a group: the data-parallel ranks divided by the ranks of one pod, else the pipeline stages."""
-    data, local, pipeline = [_positive(parallelism.get(field)) for field in ("data", "dataLocal", "pipeline")]
+    data, local, pipeline = [max(integer(parallelism.get(field), 0), 0) for field in ("data", "dataLocal", "pipeline")]
     if data or local:
         return max((data or 1) // (local or 1), 1)
     return pipeline or 1
-
-
-def _positive(value: Value) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def _metadata(value: Mapping[str, Value], suffix: str, written: Mapping[str, Mapping[str, str]]) -> dict[str, Value]:

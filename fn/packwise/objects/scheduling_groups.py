@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.lenient import mapping_at, mappings_by_place, text, text_at, value_at
+from packwise.lenient import integer, mapping_at, mappings_by_place, text, text_at, value_at
 from packwise.objects.identity import identity
 
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ class Group(Record):
     @property
     def minimum(self) -> int | None:
         """Return the number of pods or groups that the gang needs, or None for a basic group."""
-        count = None if self.gang is None else self.gang.get(self.count_field)
-        return count if type(count) is int else None
+        return None if self.gang is None else integer(self.gang.get(self.count_field), None)
 
     @property
     def key(self) -> str:

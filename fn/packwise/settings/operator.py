@@ -25,7 +25,7 @@ from packwise.kubernetes.validation import (
     go_quote,
     parse_duration,
 )
-from packwise.lenient import mapping_at, text, value_at
+from packwise.lenient import mapping_at, text, value_at, whole_number
 from packwise.settings.configuration import SHAPE
 from packwise.settings.topologyrender import DIALECTS
 from packwise.validate.decode import Decoder, ObjectTable
@@ -263,7 +263,7 @@ def _lock(election: Mapping[str, Value]) -> Iterator[Problem]:
 
 
 def _burst(value: Mapping[str, Value]) -> Iterator[Problem]:
-    burst = _integer(value_at(value, "runtimeClientConnection", "burst"))
+    burst = whole_number(value_at(value, "runtimeClientConnection", "burst"), None)
     if burst is not None and burst < 0:
         # The operator has another name for the section.
         error = OperatorError("clientConnection.burst", ErrorType.INVALID, burst, "must be non-negative")
@@ -274,7 +274,7 @@ def _syncs(value: Mapping[str, Value], api: API) -> Iterator[Problem]:
     controllers = mapping_at(value, "controllers")
     # alpha.7 checks two controllers, and its text names the first for both.
     for name in _CONTROLLERS if api.profiles else _CONTROLLERS[:2]:
-        count = _integer(value_at(controllers, name, "concurrentSyncs"))
+        count = whole_number(value_at(controllers, name, "concurrentSyncs"), None)
         if count is not None and count <= 0:
             field = f"controllers.{name if api.profiles else _CONTROLLERS[0]}.concurrentSyncs"
             error = OperatorError(field, ErrorType.INVALID, count, _POSITIVE)
@@ -286,7 +286,7 @@ def _server(server: Mapping[str, Value]) -> Iterator[Problem]:
         section = mapping_at(server, name)
         if name == "webhooks":
             yield from _certificates(section)
-        port = _integer(section.get("port"))
+        port = whole_number(section.get("port"), None)
         # Zero is the default port, and so is a negative port of the webhooks.
         if port is not None and (port > _LAST_PORT or (port < 0 and name != "webhooks")):
             text = f"listen tcp: address {port}: invalid port"
@@ -321,7 +321,3 @@ def _durations(election: Mapping[str, Value]) -> dict[str, int]:
     written = {name: election.get(name) for name in _DURATIONS}
     parsed = {name: parse_duration(text) if isinstance(text, str) else None for name, text in written.items()}
     return {name: parsed[name] or parse_duration(default) or 0 for name, default in _DURATIONS.items()}
-
-
-def _integer(value: Value) -> int | None:
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

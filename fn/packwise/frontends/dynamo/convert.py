@@ -68,13 +68,6 @@ IDENTITY = Trace({(): Written((), through=True)})
 """The trace of an unchanged value."""
 
 
-def whole(value: Value, default: int) -> int:
-    """Return the integer that Kubernetes reads from `value`, or `default`."""
-    if type(value) is float and value.is_integer():
-        return int(value)
-    return value if type(value) is int else default
-
-
 ALPHA, BETA = "nvidia.com/v1alpha1", "nvidia.com/v1beta1"
 
 SAVED = "nvidia.com/dgd-spec"

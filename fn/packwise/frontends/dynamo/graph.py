@@ -14,8 +14,18 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.fields import Array, ByName, Field, Flag, Number, Object, Open, Text, TextMap, field_problems
 from packwise.findings.finding import Effect, Problem, Stage
-from packwise.frontends.dynamo.convert import ALPHA, MAIN, as_v1beta1, whole
-from packwise.lenient import entries, mapping, mapping_at, mappings_by_place, mappings_in_place, text, texts
+from packwise.frontends.dynamo.convert import ALPHA, MAIN, as_v1beta1
+from packwise.lenient import (
+    entries,
+    mapping,
+    mapping_at,
+    mappings_by_place,
+    mappings_in_place,
+    strings,
+    text,
+    texts,
+    whole_number,
+)
 from packwise.wording import known_names
 
 if TYPE_CHECKING:
@@ -327,7 +337,7 @@ def read_graph(item: KubeObject) -> tuple[Graph, Trace]:
 
 def _component(place: int, value: Mapping[str, Value]) -> Component:
     multinode, experimental = value.get("multinode"), mapping(value.get("experimental"))
-    nodes = whole(mapping(multinode).get("nodeCount"), 2) if isinstance(multinode, dict) else 1
+    nodes = whole_number(mapping(multinode).get("nodeCount"), 2) if isinstance(multinode, dict) else 1
     memory, failover = experimental.get("gpuMemoryService"), experimental.get("failover")
     inter_pod = isinstance(memory, dict) and memory.get("mode") == INTER_POD
     fails_over = inter_pod and isinstance(failover, dict) and failover.get("mode") == INTER_POD
@@ -338,13 +348,13 @@ def _component(place: int, value: Mapping[str, Value]) -> Component:
         place=place,
         name=text(value.get("name")),
         type=text(value.get("type")),
-        replicas=whole(value.get("replicas"), 1),
+        replicas=whole_number(value.get("replicas"), 1),
         replicas_written=value.get("replicas") is not None,
-        min_available=None if least is None else whole(least, 1),
+        min_available=None if least is None else whole_number(least, 1),
         nodes=nodes,
         constraint=_constraint(value.get("topologyConstraint")),
         inter_pod=inter_pod,
-        shadows=whole(mapping(failover).get("numShadows"), 1) if fails_over else 0,
+        shadows=whole_number(mapping(failover).get("numShadows"), 1) if fails_over else 0,
         forced_group=mapping(experimental.get("grove")).get("forceScalingGroup") is True,
         scaling_adapter=value.get("scalingAdapter") is not None,
         waits_for_checkpoint=checkpoint.get("enabled") is True
@@ -375,8 +385,7 @@ def _backends(template: Mapping[str, Value]) -> tuple[str, ...]:
     """The backends that the command of the container `main` runs, each once."""
     for container in mappings_in_place(mapping(template.get("spec")).get("containers")):
         if container.get("name") == MAIN:
-            parts = [*entries(container.get("command")), *entries(container.get("args"))]
-            words = [word for word in parts if isinstance(word, str)]
+            words = [*strings(container.get("command")), *strings(container.get("args"))]
             commands = _COMMAND_ENDS.split(" ".join(words))
             return tuple(dict.fromkeys([backend for command in commands for backend in _backends_of(command)]))
     return ()

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.frontends.dynamo.convert import MAIN, Trace, Written, whole
+from packwise.frontends.dynamo.convert import MAIN, Trace, Written
 from packwise.frontends.dynamo.graph import WORKERS
 from packwise.keys import KAI_QUEUE
 from packwise.kubernetes.validation import natural
-from packwise.lenient import mapping, mappings_in_place, text, texts
+from packwise.lenient import mapping, mappings_in_place, text, texts, whole_number
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.revisions.dynamo import Known
 from packwise.settings.topologyrender import KAI_PROFILE
@@ -244,7 +244,7 @@ class _SetBuilder:
         if override is None or self._release.provider_override is Known.NO:
             return 1
         value = mapping(override.value)
-        return whole((value if component.uses_group else mapping(value.get("spec"))).get("minAvailable"), 1)
+        return whole_number((value if component.uses_group else mapping(value.get("spec"))).get("minAvailable"), 1)
 
     def _least_path(self, component: Component) -> FieldPath:
         if component.min_available is None:

@@ -16,7 +16,7 @@ from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule
 from packwise.frontends.grove.admission import live_replicas
 from packwise.frontends.grove.podcliqueset import scaling_group, standalone_clique
-from packwise.lenient import mapping, value_at
+from packwise.lenient import mapping, strings, value_at
 from packwise.objects.identity import EPOCH, GENERATION, PART_OF, PLACEHOLDER, REPLICA, ROLE, identity
 from packwise.objects.kinds import PODGANG, PODGANG_MAP
 from packwise.objects.place import Origin, Place
@@ -354,7 +354,6 @@ class _EntryReader:
             self._refuse((*path, "role"), f"must be one of {list_known(list(roles))}")
             role = EntryRole.ANCHOR.value
         generation = fields.get("podCliqueSetGenerationHash")
-        depends = fields.get("dependsOn")
         return MapEntry(
             epoch=epoch,
             role=roles[role],
@@ -362,7 +361,7 @@ class _EntryReader:
             cliques=dict(self._numbers(path, fields, "podCliques")),
             groups={name: tuple(sorted(indices)) for name, indices in self._indices(path, fields) if indices},
             generation=generation if isinstance(generation, str) else "",
-            depends_on=tuple(text for text in depends if isinstance(text, str)) if isinstance(depends, list) else (),
+            depends_on=tuple(strings(fields.get("dependsOn"))),
         )
 
     def _numbers(self, path: FieldPath, fields: Mapping[str, Value], key: str) -> Iterator[tuple[str, int]]:

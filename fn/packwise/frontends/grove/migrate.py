@@ -13,7 +13,7 @@ from packwise.frontends.grove.advice import pod_specs, tool_dependent_words, unq
 from packwise.frontends.grove.podcliqueset import TEMPLATE, PodCliqueSet
 from packwise.frontends.grove.rules.topology import constraint_places
 from packwise.frontends.grove.schema import check_shape, replacement
-from packwise.lenient import entries, value_at
+from packwise.lenient import entries, strings, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,7 @@ def _naming(workload: KubeObject) -> list[FieldPath]:
     inheriting: set[Value] = set()
     for path in groups:
         names = workload.get((*path[:-1], "cliqueNames"))
-        inheriting.update(name for name in entries(names) if isinstance(name, str))
+        inheriting.update(strings(names))
     cliques = [path for path in constrained if path[2] == "cliques"]
     return groups + [path for path in cliques if workload.get((*path[:-1], "name")) not in inheriting]
 

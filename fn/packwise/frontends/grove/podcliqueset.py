@@ -9,7 +9,7 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from packwise.keys import KAI_QUEUE
 from packwise.kubernetes.validation import read_nanos
-from packwise.lenient import entries, mapping_at, mappings_in_place, text, text_at, value_at
+from packwise.lenient import entries, integer, mapping_at, mappings_in_place, text, text_at, value_at, whole_number
 from packwise.placement import MNNVL_CLAIM
 from packwise.settings.topologyrender import KAI_PROFILE
 
@@ -187,7 +187,7 @@ class PodCliqueSet(Record):
             metadata=metadata,
             labels=_texts_by_key(metadata, "labels"),
             annotations=_texts_by_key(metadata, "annotations"),
-            replicas=_number(spec, "replicas", 0),
+            replicas=whole_number(spec.get("replicas"), 0),
             startup_type=text_at(template, "cliqueStartupType"),
             priority_class=text_at(template, "priorityClassName"),
             termination_delay=text_at(template, "terminationDelay"),
@@ -225,8 +225,8 @@ def _clique(value: Mapping[str, Value]) -> Clique:
     return Clique(
         name=text_at(value, "name"),
         role=text_at(spec, "roleName"),
-        replicas=_number(spec, "replicas", 0),
-        min_available=_number(spec, "minAvailable", 0),
+        replicas=whole_number(spec.get("replicas"), 0),
+        min_available=whole_number(spec.get("minAvailable"), 0),
         labels=_texts_by_key(value, "labels"),
         annotations=_texts_by_key(value, "annotations"),
         starts_after=_texts(spec, "startsAfter") if isinstance(spec.get("startsAfter"), list) else None,
@@ -242,8 +242,8 @@ def _group(value: Mapping[str, Value]) -> ScalingGroup:
     return ScalingGroup(
         name=text_at(value, "name"),
         clique_names=_texts(value, "cliqueNames"),
-        replicas=_number(value, "replicas", 1),
-        min_available=_number(value, "minAvailable", 1),
+        replicas=whole_number(value.get("replicas"), 1),
+        min_available=whole_number(value.get("minAvailable"), 1),
         auto_scaling=_auto_scaling(value, "scaleConfig"),
         topology=read_constraint(value.get("topologyConstraint")),
         lists_cliques=value.get("cliqueNames") is not None,
@@ -269,30 +269,15 @@ def _auto_scaling(value: Mapping[str, Value], key: str) -> AutoScaling | None:
     scaling = value.get(key)
     if not isinstance(scaling, dict):
         return None
-    least = _integer(scaling.get("minReplicas"))
-    return AutoScaling(least, _number(scaling, "maxReplicas", 0))
+    least = whole_number(scaling.get("minReplicas"), None)
+    return AutoScaling(least, whole_number(scaling.get("maxReplicas"), 0))
 
 
 def _rolling_update(value: Mapping[str, Value]) -> RollingUpdate | None:
     rolling = value.get("rollingUpdate")
     if not isinstance(rolling, dict):
         return None
-    most = rolling.get("maxUnavailable")
-    return RollingUpdate(most if type(most) is int else None, text_at(rolling, "progressDeadline"))
-
-
-def _number(value: Mapping[str, Value], key: str, default: int) -> int:
-    number = value.get(key)
-    if type(number) is not int:
-        number = _integer(number)
-    return default if number is None else number
-
-
-def _integer(value: Value) -> int | None:
-    """Return `value` as an integer, or None. Kubernetes tools read 2.0 as 2."""
-    if type(value) is float and value.is_integer():
-        return int(value)
-    return value if type(value) is int else None
+    return RollingUpdate(integer(rolling.get("maxUnavailable"), None), text_at(rolling, "progressDeadline"))
 
 
 def _texts(value: Mapping[str, Value], key: str) -> tuple[str, ...]:

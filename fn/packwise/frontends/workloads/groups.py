@@ -29,7 +29,6 @@ from packwise.frontends.workloads.workload import (
     RefusedError,
     annotation_path,
     bounds_of,
-    count,
     delay,
     pod_set,
     preemptibility,
@@ -37,7 +36,7 @@ from packwise.frontends.workloads.workload import (
     queue,
 )
 from packwise.kubernetes.validation import atoi, parse_int
-from packwise.lenient import mapping_at, mappings_by_place, mappings_in_place, texts, value_at
+from packwise.lenient import integer, mapping_at, mappings_by_place, mappings_in_place, texts, value_at
 from packwise.lenient import text as text_of
 from packwise.objects.place import Origin
 from packwise.objects.workload_kinds import Grouping
@@ -91,19 +90,18 @@ def pods_of(workload: Workload) -> int:
     """Return the number of pods that the workload has at the same time."""
     match workload.grouping:
         case Grouping.JOB:
-            return pods_at_once(count(workload.body, "parallelism", 1), completions_of(workload.body))
+            return pods_at_once(integer(workload.body.get("parallelism"), 1), completions_of(workload.body))
         case Grouping.POD:
             return 1
         case Grouping.REVISION:
             return max(_min_scale(workload), 1)
         case _:
-            return count(workload.spec, "replicas", 1)
+            return integer(workload.spec.get("replicas"), 1)
 
 
 def completions_of(spec: Mapping[str, Value]) -> int | None:
     """Return the completions of a Job's spec, or None if it has none."""
-    completions = spec.get("completions")
-    return completions if isinstance(completions, int) and not isinstance(completions, bool) else None
+    return integer(spec.get("completions"), None)
 
 
 def pods_at_once(parallelism: int, completions: int | None) -> int:
@@ -192,8 +190,8 @@ def replicated_jobs(workload: Workload) -> list[ReplicatedJob]:
             ReplicatedJob(
                 name=text_of(written.get("name")),
                 path=path,
-                replicas=count(written, "replicas", 1),
-                parallelism=count(spec, "parallelism", 1),
+                replicas=integer(written.get("replicas"), 1),
+                parallelism=integer(spec.get("parallelism"), 1),
                 completions=completions_of(spec),
                 annotations=texts(value_at(written, "template", "metadata", "annotations")),
                 template=template,
@@ -339,7 +337,7 @@ def weight(workload: Workload) -> int:
         case Grouping.JOB_SET:
             return sum([max(job.replicas, 0) for job in replicated_jobs(workload)])
         case Grouping.LEADER_WORKER_SET:
-            return count(workload.spec, "replicas", 1) * (size_of(workload) // 2 if has_segments(workload) else 1)
+            return integer(workload.spec.get("replicas"), 1) * (size_of(workload) // 2 if has_segments(workload) else 1)
         case Grouping.REPLICA_TYPES:
             return sum(
                 [replicas_of(workload, each.part, 1) for each in workload.templates if SEGMENT_SIZE in each.annotations]

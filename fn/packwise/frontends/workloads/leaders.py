@@ -16,11 +16,10 @@ from packwise.frontends.workloads.workload import (
     RefusedError,
     annotation_path,
     bounds_of,
-    count,
     pod_set,
 )
 from packwise.kubernetes.validation import atoi
-from packwise.lenient import mapping, mapping_at, mappings_in_place, value_at
+from packwise.lenient import integer, mapping, mapping_at, mappings_in_place, value_at
 from packwise.lenient import text as text_of
 from packwise.objects.identity import identity
 from packwise.objects.place import Origin
@@ -64,7 +63,7 @@ def leader_template(workload: Workload) -> Template | None:
 
 def size_of(workload: Workload) -> int:
     """The number of pods of each replica."""
-    return count(mapping_at(workload.spec, "leaderWorkerTemplate"), "size", 1)
+    return integer(mapping_at(workload.spec, "leaderWorkerTemplate").get("size"), 1)
 
 
 def leader_waits(workload: Workload) -> bool:
@@ -90,7 +89,7 @@ def leader_worker_set(workload: Workload) -> list[GroupShape]:
     )
     fields: dict[str, FieldPath] = {"members": (*_BODY, "size"), "copies": ("spec", "replicas")}
     origin = Origin(workload.at(), _LWS_RULE, fields)
-    replicas = count(workload.spec, "replicas", 1)
+    replicas = integer(workload.spec.get("replicas"), 1)
     return [GroupShape(sets, origin, size, suffix=f"-group-{index}") for index in range(replicas)]
 
 
@@ -220,7 +219,7 @@ def without_types(value: Mapping[str, Value]) -> RefusedError | None:
 
 def replicas_of(workload: Workload, name: str, default: int = 0) -> int:
     """The number of replicas that is written for a type."""
-    return count(mapping(workload.body.get(name)), "replicas", default)
+    return integer(mapping(workload.body.get(name)).get("replicas"), default)
 
 
 def waits_for_workers(workload: Workload) -> bool:
@@ -232,7 +231,7 @@ def stated_members(workload: Workload) -> tuple[int, FieldPath] | None:
     """Return the number of pods that the job says its gang needs, and the path, or None if it says none."""
     is_pytorch = workload.kind is not None and workload.kind.name == "PyTorchJob"
     for path in (MIN_AVAILABLE, _ELASTIC) if is_pytorch else (MIN_AVAILABLE,):
-        if (number := _number(workload, path)) is not None:
+        if (number := integer(workload.item.get(path), None)) is not None:
             return number, path
     return None
 
@@ -255,11 +254,6 @@ def _members(workload: Workload) -> tuple[int, FieldPath]:
     if waits_for_workers(workload):
         members -= replicas_of(workload, _LAUNCHER)
     return members, path
-
-
-def _number(workload: Workload, path: FieldPath) -> int | None:
-    value = workload.item.get(path)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _total(workload: Workload) -> int:
@@ -379,9 +373,9 @@ def worker_groups(workload: Workload) -> list[WorkerGroup]:
                 name=text_of(written.get("groupName")) or f"worker-group-{position}",
                 path=path,
                 position=position,
-                replicas=count(written, "replicas", 0),
-                min_replicas=count(written, "minReplicas", 0),
-                hosts=count(written, "numOfHosts", 1),
+                replicas=integer(written.get("replicas"), 0),
+                min_replicas=integer(written.get("minReplicas"), 0),
+                hosts=integer(written.get("numOfHosts"), 1),
                 is_suspended=written.get("suspend") is True,
                 is_left_out=written.get("suspended") is True,
                 template=by_path.get((*path, "template")),

@@ -47,13 +47,12 @@ from packwise.frontends.workloads.workload import (
     SKIP,
     TOPOLOGY,
     annotation_path,
-    count,
     priority_class,
     queue,
     wrong_delays,
 )
 from packwise.kubernetes.validation import atoi, unmarshal_error
-from packwise.lenient import mapping
+from packwise.lenient import integer, mapping
 from packwise.objects.workload_kinds import ANYWHERE, QUEUE_NAME, Grouping
 from packwise.wording import count_text, list_known
 
@@ -367,7 +366,7 @@ def _last_pods(workload: Workload, spec: FieldPath, members: int, completions: i
 
     KAI does not count pods that have ended.
     """
-    parallelism = count(mapping(workload.item.get(spec)), "parallelism", 1)
+    parallelism = integer(mapping(workload.item.get(spec)).get("parallelism"), 1)
     if completions is None or completions <= parallelism or not parallelism:
         return
     rest = completions % parallelism

@@ -192,12 +192,6 @@ class Workload(Record):
         return {key: text for key, text in labels.items() if text}
 
 
-def count(holder: Mapping[str, Value], field: str, default: int) -> int:
-    """Return a number of pods or replicas, or `default`."""
-    number = holder.get(field)
-    return number if isinstance(number, int) and not isinstance(number, bool) else default
-
-
 def read_workloads(item: KubeObject, release: KaiRelease, scheduler: str, classes: Classes) -> tuple[Workload, ...]:
     """Return the workloads of `item`, or none for an object without known pods.
 

@@ -12,7 +12,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.findings.finding import Effect, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote, json_type, type_error
-from packwise.lenient import entries, mapping_at, mappings, mappings_by_place, text_at
+from packwise.lenient import entries, integer, mapping_at, mappings, mappings_by_place, text_at
 from packwise.objects.identity import identity, is_placeholder
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.revisions.kai import KNOWN, LEVEL_ALIASES, NAME, SUBGROUP_COUNTS, Versions, minor_of
@@ -231,8 +231,8 @@ def tree_problems(spec: Mapping[str, Value], tree: SubGroupTree, suits: Versions
 
 
 def _root(spec: Mapping[str, Value]) -> Iterator[Problem]:
-    members = _count(spec, "minMember")
-    if members is not None and _count(spec, "minSubGroup") is not None:
+    members = integer(spec.get("minMember"), None)
+    if members is not None and integer(spec.get("minSubGroup"), None) is not None:
         text = (
             f"minMember and minSubGroup are mutually exclusive: set minMember ({members}) to schedule a fixed number "
             "of pods, or set minSubGroup to require a minimum number of child SubGroups, but not both"
@@ -287,7 +287,7 @@ def _counts(spec: Mapping[str, Value], tree: SubGroupTree, *, update: bool) -> I
         if node.min_member is not None and node.min_sub_group is not None:
             continue
         yield from _leaf_problems(node) if tree.is_leaf(node) else _inner_problems(node, tree, update=update)
-    wanted, roots = _count(spec, "minSubGroup"), tree.children.get(None, 0)
+    wanted, roots = integer(spec.get("minSubGroup"), None), tree.children.get(None, 0)
     if wanted is not None and wanted > roots:
         yield _too_many(("spec", "minSubGroup"), wanted, roots)
 
@@ -335,15 +335,10 @@ def _node(path: FieldPath, entry: Mapping[str, Value]) -> SubGroupNode:
         path,
         text_at(entry, "name"),
         parent if isinstance(parent, str) else None,
-        _count(entry, "minMember"),
-        _count(entry, "minSubGroup"),
+        integer(entry.get("minMember"), None),
+        integer(entry.get("minSubGroup"), None),
         entry.get("topologyConstraint"),
     )
-
-
-def _count(holder: Mapping[str, Value], key: str) -> int | None:
-    number = holder.get(key)
-    return number if type(number) is int else None
 
 
 _REQUIRED, _PREFERRED = "requiredTopologyLevel", "preferredTopologyLevel"

@@ -13,7 +13,7 @@ from itertools import pairwise
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from packwise.keys import KAI_QUEUE
-from packwise.lenient import entries, mapping_at, mappings, text_at
+from packwise.lenient import entries, integer, mapping_at, mappings, text_at
 from packwise.schedulers.kai.allocate.scene import (
     GPU,
     NOT_PREEMPTIBLE,
@@ -329,7 +329,6 @@ def _time(value: Mapping[str, Value], key: str) -> str:
 def queue_share(value: Mapping[str, Value], pool_label: str = NODE_POOL) -> QueueShare:
     """Return a KAI Queue. Absent `resources` are 0, as in Go, and -1 is unbounded."""
     spec = mapping_at(value, "spec")
-    priority = spec.get("priority")
     return QueueShare(
         name=text_at(value, "metadata", "name"),
         gpu=_share(spec, "gpu", 1),
@@ -337,7 +336,7 @@ def queue_share(value: Mapping[str, Value], pool_label: str = NODE_POOL) -> Queu
         memory=_share(spec, "memory", QUEUE_MEMORY),
         parent=text_at(spec, "parentQueue"),
         title=text_at(spec, "displayName"),
-        priority=priority if isinstance(priority, int) else 100,
+        priority=integer(spec.get("priority"), 100),
         pool=texts_at(value, "metadata", "labels").get(pool_label, ""),
     )
 

@@ -17,9 +17,9 @@ from packwise.kubernetes.validation import (
     dns_subdomain,
     go_json,
 )
-from packwise.lenient import mapping, mapping_at, mappings_in_place, value_at
+from packwise.lenient import integer, mapping, mapping_at, mappings_in_place, value_at
 from packwise.objects.workload_kinds import QUEUE_NAME, Integration
-from packwise.schedulers.kueue.podsets import HEAD, integer
+from packwise.schedulers.kueue.podsets import HEAD
 from packwise.schedulers.kueue.request import (
     GROUP_NAME,
     PREFERRED,

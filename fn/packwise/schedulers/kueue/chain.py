@@ -11,7 +11,7 @@ from functools import cached_property
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.kubernetes.validation import amounts
-from packwise.lenient import entries, mapping_at, mappings_by_place, mappings_in_place, text, value_at
+from packwise.lenient import mapping_at, mappings_by_place, mappings_in_place, strings, text, value_at
 from packwise.objects.kinds import (
     CLUSTER_QUEUE,
     COHORT,
@@ -244,7 +244,7 @@ class Chain:
         )
 
     def _group(self, group: Mapping[str, Value], path: FieldPath) -> ResourceGroup:
-        covered = frozenset([each for each in entries(group.get("coveredResources")) if isinstance(each, str)])
+        covered = frozenset(strings(group.get("coveredResources")))
         flavors = [
             self._flavor(name, (*path, "flavors", place, "name"), flavor)
             for place, flavor in mappings_by_place(group.get("flavors"))

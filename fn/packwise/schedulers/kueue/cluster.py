@@ -9,7 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.keys import HOSTNAME
 from packwise.kubernetes.validation import amounts
-from packwise.lenient import entries, mapping_at, mappings, text_at, texts, value_at
+from packwise.lenient import entries, mapping_at, mappings, strings, text_at, texts, value_at
 from packwise.schedulers.kueue.allocate.scene import (
     ClusterQueue,
     Cohort,
@@ -194,8 +194,8 @@ def _cluster_queue(
 
 def _resource_groups(spec: Mapping[str, Value]) -> Iterator[ResourceGroup]:
     for group in mappings(spec.get("resourceGroups")):
-        covered = [name for name in entries(group.get("coveredResources")) if isinstance(name, str)]
-        yield ResourceGroup(tuple(covered), tuple(text_at(flavor, "name") for flavor in mappings(group.get("flavors"))))
+        covered = tuple(strings(group.get("coveredResources")))
+        yield ResourceGroup(covered, tuple(text_at(flavor, "name") for flavor in mappings(group.get("flavors"))))
 
 
 def _quotas(spec: Mapping[str, Value]) -> dict[FlavorResource, Quota]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
-from packwise.lenient import entries, mapping, mapping_at, mappings, mappings_by_place, text, text_at, value_at
+from packwise.lenient import mapping, mapping_at, mappings, mappings_by_place, strings, text, text_at, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -67,8 +67,8 @@ def device_classes(configurations: Iterable[Configuration]) -> frozenset[str] | 
     known = list(configurations)
     if not known or any(value_at(each.value, "featureGates", _GATE) is False for each in known):
         return None
-    names = [name for each in known for entry in each.mappings for name in entries(entry.get("deviceClassNames"))]
-    return frozenset([name for name in names if isinstance(name, str)])
+    names = [name for each in known for entry in each.mappings for name in strings(entry.get("deviceClassNames"))]
+    return frozenset(names)
 
 
 class UnmappedClass(Record):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.lenient import entries, mapping_at, mappings_by_place, text, text_at, value_at
+from packwise.lenient import entries, mapping_at, mappings_by_place, strings, text, text_at, value_at
 from packwise.objects.identity import is_placeholder
 from packwise.wording import closest, list_known
 
@@ -64,7 +64,7 @@ def named_checks(spec: Value) -> tuple[NamedCheck, ...]:
         NamedCheck(
             text(check.get("name")),
             (*path, place, "name"),
-            tuple([each for each in entries(check.get("onFlavors")) if isinstance(each, str)]),
+            tuple(strings(check.get("onFlavors"))),
         )
         for place, check in mappings_by_place(value_at(spec, *path[1:]))
     ]
@@ -177,7 +177,7 @@ def _inactive_reason(name: str, known: KnownChecks) -> str:
 
 def _unusable_clusters(config: Mapping[str, Value], known: KnownChecks) -> str:
     """Return why MultiKueue has no cluster to use, or ""."""
-    names = [each for each in entries(value_at(config, "spec", "clusters")) if isinstance(each, str)]
+    names = strings(value_at(config, "spec", "clusters"))
     clusters = known.configs[_CLUSTER]
     if not clusters or any(name in clusters or is_placeholder(name) for name in names):
         return ""

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.lenient import mappings, text, text_at, value_at
+from packwise.lenient import integer, mappings, text, text_at, value_at
 from packwise.objects.identity import is_placeholder
 from packwise.objects.workload_kinds import Grouping, Integration, is_queued
 from packwise.schedulers.kueue.allocate.scene import Job, PodSet
@@ -21,7 +21,6 @@ from packwise.schedulers.kueue.pod_resources import adjust, resource_fault
 from packwise.schedulers.kueue.podsets import (
     POD_COUNT,
     POD_GROUP,
-    integer,
     jobs_of,
     owners_of_queued,
     too_many_sets,

@@ -11,7 +11,16 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Finding, Rule, Stage
-from packwise.lenient import mapping, mapping_at, mappings, mappings_by_place, mappings_in_place, text, value_at
+from packwise.lenient import (
+    integer,
+    mapping,
+    mapping_at,
+    mappings,
+    mappings_by_place,
+    mappings_in_place,
+    text,
+    value_at,
+)
 from packwise.objects.identity import identity
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Grouping, Integration, is_queued
 from packwise.objects.wrapped import MAKERS, unwrap
@@ -67,11 +76,6 @@ class KueuePodSet:
     template: PodTemplate
     pod_spec: Mapping[str, Value] = field(default_factory=dict[str, "Value"])
     is_validated: bool = True
-
-
-def integer(value: Value, default: int) -> int:
-    """Return the integer `value`, or the default for another value."""
-    return value if type(value) is int else default
 
 
 def _pod_set(
