@@ -25,7 +25,8 @@ MODULES = sorted(FN.rglob("*.py"))
 
 LAYERS = (
     ("answer",),
-    ("console", "extras", "findings", "globs", "kubernetes", "lenient", "nearest", "wording"),
+    ("console", "extras", "findings", "globs", "lenient", "nearest", "wording"),
+    ("kubernetes",),
     ("fields", "objects"),
     ("revisions",),
     ("keys", "validate"),

@@ -13,14 +13,14 @@ from types import MappingProxyType
 from krmfn.fieldpath import FieldPath, describe, unknown_field
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.findings.finding import Problem, Stage
+from packwise.findings.finding import Problem
 from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
-    from packwise.kubernetes.validation import ErrorType, OperatorError, Sentence
+    from packwise.kubernetes.validation import ErrorType
 
 _NO_KEYS: Mapping[str, str | None] = MappingProxyType({})
 
@@ -344,15 +344,3 @@ def kind_at(kind: Kind, path: FieldPath) -> Kind | None:
             return None
         kind = below
     return kind
-
-
-def refusal(
-    path: FieldPath,
-    message: str,
-    error: OperatorError | Sentence,
-    stage: Stage = Stage.WEBHOOK,
-    *,
-    at_key: bool = False,
-) -> Problem:
-    """Return a problem that the webhook, or the component of another stage, refuses with the text of `error`."""
-    return Problem(path, message, error.text(), stage, at_key=at_key)

@@ -19,9 +19,9 @@ from packwise.keys import key_places, key_problems
 from packwise.kubernetes.validation import (
     NANOS,
     ErrorType,
-    OperatorError,
     canonical_quantity,
     dns_label,
+    field_error,
     label_value,
     qualified_name,
     read_nanos,
@@ -328,7 +328,7 @@ def _refusal(
 ) -> Problem:
     """Return a problem with the API server's text about the pod. `field` is its path if it differs."""
     shown = ("spec", *(path if field is None else field))
-    return Problem(path, message, OperatorError(_pod_path(shown), kind, value, detail).text(), Stage.POD, at_key=at_key)
+    return field_error(path, kind, value, detail, message, stage=Stage.POD, field=_pod_path(shown), at_key=at_key)
 
 
 def _pod_path(path: FieldPath) -> str:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from krmfn.fieldpath import describe, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise.findings.finding import Problem, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -312,14 +313,32 @@ def type_error(field: str, value: Value, wanted: str, got: str = "") -> tuple[st
     return f"must be {JSON_NOUNS[wanted]}; got {describe(value)}", error
 
 
-class Sentence(Record):
-    """A text of the operator that names no field."""
+def refusal(
+    path: FieldPath,
+    message: str,
+    error: OperatorError | str,
+    stage: Stage = Stage.WEBHOOK,
+    *,
+    at_key: bool = False,
+) -> Problem:
+    """Return a problem that the component of a stage refuses with `error`, or its text."""
+    return Problem(path, message, error if isinstance(error, str) else error.text(), stage, at_key=at_key)
 
-    sentence: str
 
-    def text(self) -> str:
-        """The error as the webhook prints it."""
-        return self.sentence
+def field_error(
+    path: FieldPath,
+    kind: ErrorType,
+    value: Value,
+    detail: str,
+    message: str,
+    *,
+    stage: Stage = Stage.WEBHOOK,
+    field: str | None = None,
+    at_key: bool = False,
+) -> Problem:
+    """Return a problem that the component of a stage refuses with a `field.Error`. It names `field`, or the path."""
+    error = OperatorError(format_path(path) if field is None else field, kind, value, detail)
+    return refusal(path, message, error, stage, at_key=at_key)
 
 
 def go_quote(text: str) -> str:

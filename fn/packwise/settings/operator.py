@@ -14,16 +14,16 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.fields import Array, Decimal, Duration, Field, Flag, Number, Object, Open, Text, refusal
+from packwise.fields import Array, Decimal, Duration, Field, Flag, Number, Object, Open, Text
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import (
     ErrorType,
     OperatorError,
-    Sentence,
     TypedText,
     format_duration,
     go_quote,
     parse_duration,
+    refusal,
 )
 from packwise.lenient import mapping_at, text, value_at, whole_number
 from packwise.settings.configuration import SHAPE
@@ -249,9 +249,7 @@ def _lock(election: Mapping[str, Value]) -> Iterator[Problem]:
     if isinstance(lock, str) and lock not in ("", "leases"):
         migrate = _GONE_LOCKS.get(lock)
         text = f"Invalid lock-type {lock}" if migrate is None else f"{lock} lock is removed, {migrate} to leases"
-        yield _refusal(
-            Sentence(text), (f'the operator supports only "leases"; got "{lock}"'), "leaderElection", "resourceLock"
-        )
+        yield _refusal(text, (f'the operator supports only "leases"; got "{lock}"'), "leaderElection", "resourceLock")
     times = _durations(election)
     deadline, retry = times["renewDeadline"], times["retryPeriod"]
     if retry > 0 and deadline > 0 and 5 * deadline <= 6 * retry:
@@ -259,7 +257,7 @@ def _lock(election: Mapping[str, Value]) -> Iterator[Problem]:
         message = (
             f'must be greater than 1.2 times retryPeriod, "{format_duration(retry)}"; got "{format_duration(deadline)}"'
         )
-        yield _refusal(Sentence(text), message, "leaderElection", "renewDeadline")
+        yield _refusal(text, message, "leaderElection", "renewDeadline")
 
 
 def _burst(value: Mapping[str, Value]) -> Iterator[Problem]:
@@ -295,7 +293,7 @@ def _server(server: Mapping[str, Value]) -> Iterator[Problem]:
             elif name == "healthProbes":
                 text = f"error listening on {_address(section.get('bindAddress'), port)}: {text}"
             message = f'must be a port from 1 to {_LAST_PORT}; got "{port}"'
-            yield _refusal(Sentence(text), message, "server", name, "port")
+            yield _refusal(text, message, "server", name, "port")
 
 
 def _certificates(webhooks: Mapping[str, Value]) -> Iterator[Problem]:
@@ -304,7 +302,7 @@ def _certificates(webhooks: Mapping[str, Value]) -> Iterator[Problem]:
         text = f"unsupported cert provision mode: {go_quote(mode)}"
         known = ("auto", "manual")
         message = f'must be one of {list_known(known)}; got "{mode}"{closest(mode, known)}'
-        yield _refusal(Sentence(text), message, "server", "webhooks", "certProvisionMode")
+        yield _refusal(text, message, "server", "webhooks", "certProvisionMode")
 
 
 def _address(host: Value, port: int) -> str:
@@ -312,7 +310,7 @@ def _address(host: Value, port: int) -> str:
     return f"[{shown}]:{port}" if ":" in shown else f"{shown}:{port}"
 
 
-def _refusal(error: OperatorError | Sentence, message: str, *path: str) -> Problem:
+def _refusal(error: OperatorError | str, message: str, *path: str) -> Problem:
     return refusal(path, message, error, Stage.CONFIG)
 
 

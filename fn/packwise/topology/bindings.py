@@ -9,9 +9,8 @@ import re
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.fields import refusal
 from packwise.findings.finding import Problem, Rule, Stage, findings_of, has_errors
-from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText
+from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, field_error, refusal
 from packwise.lenient import entries, value_at
 from packwise.objects.index import repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING
@@ -108,7 +107,7 @@ def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
         detail = 'must be lower case letters, digits and `-`, and begin with a letter; got "{domain}"'
     else:
         return None
-    return refusal(path, message, OperatorError(field, kind, domain, detail), Stage.SCHEMA)
+    return field_error(path, kind, domain, detail, message, stage=Stage.SCHEMA)
 
 
 def _reference_problems(references: Value) -> Iterator[Problem]:
@@ -141,7 +140,7 @@ def _duplicate_levels(item: KubeObject) -> Iterator[Problem]:
                 typed = TypedText(value) if field == "domain" else value
                 error = OperatorError(f"spec.levels[{index}].{field}", ErrorType.DUPLICATE, typed)
                 message = f'two levels have the same value, "{value}" (first at levels[{first}])'
-                yield _by_webhook(("spec", "levels", index, field), message, error)
+                yield refusal(("spec", "levels", index, field), message, error)
 
 
 def _scheduler_problems(item: KubeObject, enabled: Sequence[str], with_topologies: Sequence[str]) -> Iterator[Problem]:
@@ -155,7 +154,7 @@ def _scheduler_problems(item: KubeObject, enabled: Sequence[str], with_topologie
         field = f"spec.schedulerTopologyReferences[{index}].schedulerName"
         if name in seen:
             message = f'duplicate reference to "{name}"'
-            yield _by_webhook(path, message, OperatorError(field, ErrorType.DUPLICATE, name))
+            yield refusal(path, message, OperatorError(field, ErrorType.DUPLICATE, name))
         seen.add(name)
         if name not in enabled:
             text = "scheduler backend is not enabled in Grove"
@@ -165,11 +164,7 @@ def _scheduler_problems(item: KubeObject, enabled: Sequence[str], with_topologie
             message = f'the scheduler "{name}" does not support topologies; remove the entry'
         else:
             continue
-        yield _by_webhook(path, message, OperatorError(field, ErrorType.INVALID, name, text))
-
-
-def _by_webhook(path: FieldPath, message: str, error: OperatorError) -> Problem:
-    return Problem(path, message, error.text(), Stage.WEBHOOK)
+        yield refusal(path, message, OperatorError(field, ErrorType.INVALID, name, text))
 
 
 def known_bindings(

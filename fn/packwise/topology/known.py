@@ -13,15 +13,16 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.fields import refusal
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage, has_errors
 from packwise.kubernetes.validation import (
     JSON_NOUNS,
     ErrorType,
     OperatorError,
     dns_subdomain,
+    field_error,
     go_quote,
     is_prefixed_name,
+    refusal,
     type_error,
 )
 from packwise.lenient import entries, value_at
@@ -423,8 +424,8 @@ def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
         return None
     supported = ", ".join([go_quote(name) for name in DOMAINS])
     message = f'must be one of {list_known(DOMAINS)}; got "{domain}"{closest(domain, DOMAINS)}'
-    error = OperatorError(format_path(path), ErrorType.NOT_SUPPORTED, domain, f"supported values: {supported}")
-    return refusal(path, message, error, Stage.SCHEMA)
+    detail = f"supported values: {supported}"
+    return field_error(path, ErrorType.NOT_SUPPORTED, domain, detail, message, stage=Stage.SCHEMA)
 
 
 def check_order(item: KubeObject, topology: ClusterTopology) -> list[Finding]:

@@ -22,7 +22,7 @@ from packwise.frontends.kubernetes.schema import (
     job_scheduling,
     spec_of,
 )
-from packwise.kubernetes.validation import V35, ErrorType, OperatorError, Unquoted, metadata_errors
+from packwise.kubernetes.validation import V35, ErrorType, Unquoted, field_error, metadata_errors
 from packwise.lenient import mapping, mappings_in_place, text
 from packwise.validate.decode import Decoder, ObjectTable
 from packwise.wording import list_known
@@ -378,10 +378,7 @@ def _priority(template: Mapping[str, Value], release: KubernetesRelease) -> tupl
 
 
 def _problem(path: FieldPath, kind: ErrorType, value: Value = None, detail: str = "", *, message: str = "") -> Problem:
-    error = OperatorError(format_path(path), kind, value, detail)
-    if not message:
-        message = _message(kind, value, detail)
-    return Problem(path, message, error.text(), Stage.SCHEMA)
+    return field_error(path, kind, value, detail, message or _message(kind, value, detail), stage=Stage.SCHEMA)
 
 
 def _message(kind: ErrorType, value: Value, detail: str) -> str:

@@ -10,7 +10,7 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Cause, Finding, Problem, Rule, Stage
 from packwise.keys import HOSTNAME
-from packwise.kubernetes.validation import OMITTED, ErrorType, OperatorError, type_error
+from packwise.kubernetes.validation import OMITTED, ErrorType, OperatorError, field_error, refusal, type_error
 from packwise.lenient import value_at
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.objects.place import Generated
@@ -124,11 +124,13 @@ def _spec_problems(spec: Value) -> Iterator[Problem]:
     else:
         if not levels:
             detail = "spec.levels in body should have at least 1 items"
-            yield _refusal(_LEVELS, "must have at least one level; got none", ErrorType.INVALID, 0, detail)
+            yield field_error(
+                _LEVELS, ErrorType.INVALID, 0, detail, "must have at least one level; got none", stage=Stage.SCHEMA
+            )
         if len(levels) > _MAX_LEVELS:
             message = f"must have at most {_MAX_LEVELS} levels; got {len(levels)}"
             detail = f"must have at most {_MAX_LEVELS} items"
-            problem = _refusal(_LEVELS, message, ErrorType.TOO_MANY, len(levels), detail)
+            problem = field_error(_LEVELS, ErrorType.TOO_MANY, len(levels), detail, message, stage=Stage.SCHEMA)
             yield problem.replace(cause=Cause.TYPE)
         for position, level in enumerate(levels):
             yield from _level_problems((*_LEVELS, position), level)
@@ -145,10 +147,12 @@ def _level_problems(at: FieldPath, level: Value) -> Iterator[Problem]:
         message = f'must be a label key with a prefix in lower case, if any; got "{label}"'
         text, detail = format_path(field), f"may not be more than {_MAX_LABEL} bytes"
         if len(label) > _MAX_LABEL:
-            yield _refusal(field, message, ErrorType.TOO_LONG, label, detail).replace(cause=Cause.TYPE)
+            yield field_error(field, ErrorType.TOO_LONG, label, detail, message, stage=Stage.SCHEMA).replace(
+                cause=Cause.TYPE
+            )
             return
         detail = f"{text} in body should " + (f"match '{LABEL_PATTERN}'" if label else "be at least 1 chars long")
-        yield _refusal(field, message, ErrorType.INVALID, label, detail)
+        yield field_error(field, ErrorType.INVALID, label, detail, message, stage=Stage.SCHEMA)
 
 
 def _rule_problems(keys: Sequence[str], before: Sequence[str] | None, minor: int, shown: Value) -> Iterator[Problem]:
@@ -157,7 +161,7 @@ def _rule_problems(keys: Sequence[str], before: Sequence[str] | None, minor: int
     if before is not None and before != keys:
         text = "nodeLabel structure is immutable; only aliases may be edited" if has_aliases else "field is immutable"
         message = f"the levels are immutable; they were {', '.join(before)}. Delete the Topology and create it again"
-        yield _refusal(_LEVELS, message, ErrorType.INVALID, shown, text)
+        yield field_error(_LEVELS, ErrorType.INVALID, shown, text, message, stage=Stage.SCHEMA)
     again = [(position, f'duplicate level "{key}"') for position, key in enumerate(keys) if key in keys[:position]]
     yield from _told_once(again, "nodeLabel must be unique" if has_aliases else "must be unique", shown)
     above = [
@@ -177,15 +181,11 @@ def _told_once(levels: Iterable[tuple[int, str]], text: str, shown: Value) -> It
 
 def _wrong_type(at: FieldPath, value: Value, wanted: str) -> Problem:
     if value is None:
-        problem = _refusal(at, "must be set", ErrorType.REQUIRED, None, "")
+        problem = field_error(at, ErrorType.REQUIRED, None, "", "must be set", stage=Stage.SCHEMA)
     else:
         message, error = type_error(format_path(at), value, wanted)
-        problem = Problem(at, message, error.text(), Stage.SCHEMA)
+        problem = refusal(at, message, error, Stage.SCHEMA)
     return problem.replace(cause=Cause.TYPE)
-
-
-def _refusal(at: FieldPath, message: str, kind: ErrorType, value: Value, detail: str) -> Problem:
-    return Problem(at, message, OperatorError(format_path(at), kind, value, detail).text(), Stage.SCHEMA)
 
 
 REFUSED = Rule("scheduler-topology", "The scheduler refuses the object that is made of a topology.", "spec/kai.md#1")

@@ -146,7 +146,7 @@ def gang_findings(gang: Gang) -> Iterator[Finding]:
                 format_path(path), ErrorType.TOO_MANY, len(members), f"must have at most {_MOST} items"
             )
             message = f"a Workload can list at most {_MOST}, but {gang.name} has {len(members)} {noun}"
-            yield _refusal(origin, message, error)
+            yield origin.place.finding(REFUSED, message, operator_message=error.text(), stage=Stage.WEBHOOK)
     bounds = [each for each in (gang.bounds, *[pods.bounds for pods in gang.sets]) if each is not None]
     for each in bounds:
         if each.preferred is not None and each.origin is not None:
@@ -154,7 +154,3 @@ def gang_findings(gang: Gang) -> Iterator[Finding]:
                 f"the preferred level {each.preferred.key} is dropped because Kubernetes supports only required levels"
             )
             yield each.origin.of("preferred").place.finding(LOST, message)
-
-
-def _refusal(origin: Origin, message: str, error: OperatorError) -> Finding:
-    return origin.place.finding(REFUSED, message, operator_message=error.text(), stage=Stage.WEBHOOK)

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.fields import refusal
 from packwise.findings.finding import Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import (
     ErrorType,
@@ -16,6 +15,7 @@ from packwise.kubernetes.validation import (
     canonical_quantity,
     dns_subdomain,
     go_json,
+    refusal,
 )
 from packwise.lenient import integer, mapping, mapping_at, mappings_in_place, value_at
 from packwise.objects.workload_kinds import QUEUE_NAME, Integration

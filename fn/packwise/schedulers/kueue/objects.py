@@ -11,7 +11,6 @@ from functools import partial
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.fields import refusal
 from packwise.findings.finding import Finding, Problem, Rule, Stage
 from packwise.keys import HOSTNAME
 from packwise.kubernetes.validation import (
@@ -24,6 +23,7 @@ from packwise.kubernetes.validation import (
     json_type,
     label_value,
     qualified_name,
+    refusal,
     type_error,
     variable_advice,
 )
@@ -130,13 +130,9 @@ def _dropped_fields(item: KubeObject) -> Iterator[Finding]:
                 yield Finding.of(IGNORED, item, (*_LEVELS, position, name), message, at_key=True)
 
 
-def _schema(path: FieldPath, message: str, error: OperatorError) -> Problem:
-    return Problem(path, message, error.text(), Stage.SCHEMA)
-
-
 def _rule(path: FieldPath, field: str, message: str, text: str) -> Problem:
     """The problem of a value that a rule in CEL refuses."""
-    return _schema(path, message, OperatorError(field, ErrorType.INVALID, Unquoted(text)))
+    return refusal(path, message, OperatorError(field, ErrorType.INVALID, Unquoted(text)), Stage.SCHEMA)
 
 
 def topology_problems(
@@ -148,7 +144,11 @@ def topology_problems(
         return [_wrong_type(("spec",), spec, "object")]
     if levels is None:
         text = OperatorError("spec.levels", ErrorType.REQUIRED)
-        return [_schema(("spec",), "must have `levels`, the node labels from the broadest to the narrowest", text)]
+        return [
+            refusal(
+                ("spec",), "must have `levels`, the node labels from the broadest to the narrowest", text, Stage.SCHEMA
+            )
+        ]
     if not isinstance(levels, list):
         return [_wrong_type(_LEVELS, levels, "array")]
     labels = node_labels(value)
@@ -163,34 +163,36 @@ def _level_types(levels: Sequence[Value]) -> Iterator[Problem]:
             yield _wrong_type(path, level, "object")
         elif level.get("nodeLabel") is None:
             text = OperatorError(f"spec.levels[{position}].nodeLabel", ErrorType.REQUIRED)
-            yield _schema(path, "must have `nodeLabel`, the key of a node label", text)
+            yield refusal(path, "must have `nodeLabel`, the key of a node label", text, Stage.SCHEMA)
         elif not isinstance(level["nodeLabel"], str):
             yield _wrong_type((*path, "nodeLabel"), level["nodeLabel"], "string")
 
 
 def _wrong_type(path: FieldPath, value: Value, wanted: str, field: str = "") -> Problem:
     message, error = type_error(field or format_path(path), value, wanted)
-    return _schema(path, message, error)
+    return refusal(path, message, error, Stage.SCHEMA)
 
 
 def _structure(labels: Sequence[str]) -> Iterator[Problem]:
     if not labels:
         text = OperatorError("spec.levels", ErrorType.INVALID, 0, "spec.levels in body should have at least 1 items")
-        yield _schema(_LEVELS, "must have at least one level; got none", text)
+        yield refusal(_LEVELS, "must have at least one level; got none", text, Stage.SCHEMA)
     if len(labels) > _MOST_LEVELS:
         text = OperatorError("spec.levels", ErrorType.TOO_MANY, len(labels), f"must have at most {_MOST_LEVELS} items")
-        yield _schema(_LEVELS, f"must have at most {_MOST_LEVELS} levels; got {len(labels)}", text)
+        yield refusal(_LEVELS, f"must have at most {_MOST_LEVELS} levels; got {len(labels)}", text, Stage.SCHEMA)
     for position, label in enumerate(labels):
         field, path = f"spec.levels[{position}].nodeLabel", (*_LEVELS, position, "nodeLabel")
         if len(label.encode()) > _LONGEST_LABEL:
             text = OperatorError(field, ErrorType.TOO_LONG, None, f"may not be more than {_LONGEST_LABEL} bytes")
-            yield _schema(path, f"must be at most {_LONGEST_LABEL} bytes long", text)
+            yield refusal(path, f"must be at most {_LONGEST_LABEL} bytes long", text, Stage.SCHEMA)
         elif not label:
             text = OperatorError(field, ErrorType.INVALID, label, f"{field} in body should be at least 1 chars long")
-            yield _schema(path, "must be the key of a node label; got an empty string", text)
+            yield refusal(path, "must be the key of a node label; got an empty string", text, Stage.SCHEMA)
         if label and not is_label(label):
             text = OperatorError(field, ErrorType.INVALID, label, f"{field} in body should match '{LABEL_PATTERN}'")
-            yield _schema(path, f'must be a label key with a prefix in lower case, if any; got "{label}"', text)
+            yield refusal(
+                path, f'must be a label key with a prefix in lower case, if any; got "{label}"', text, Stage.SCHEMA
+            )
 
 
 def _level_rules(
@@ -255,17 +257,19 @@ def _flavor_structure(spec: Mapping[str, Value]) -> Iterator[Problem]:
         if isinstance(listed, (dict, list)) and len(listed) > _MOST_ENTRIES:
             detail = f"must have at most {_MOST_ENTRIES} items"
             text = OperatorError(f"spec.{name}", ErrorType.TOO_MANY, len(listed), detail)
-            yield _schema(("spec", name), f"must have at most {_MOST_ENTRIES} entries; got {len(listed)}", text)
+            yield refusal(
+                ("spec", name), f"must have at most {_MOST_ENTRIES} entries; got {len(listed)}", text, Stage.SCHEMA
+            )
     topology = spec.get("topologyName")
     if not isinstance(topology, str):
         return
     path, field = ("spec", "topologyName"), "spec.topologyName"
     if len(topology) > _LONGEST_NAME:
         text = OperatorError(field, ErrorType.TOO_LONG, None, f"may not be more than {_LONGEST_NAME} bytes")
-        yield _schema(path, f"must be at most {_LONGEST_NAME} bytes long", text)
+        yield refusal(path, f"must be at most {_LONGEST_NAME} bytes long", text, Stage.SCHEMA)
     if not is_dns_subdomain(topology[:_LONGEST_NAME]):
         text = OperatorError(field, ErrorType.INVALID, topology, f"{field} in body should match '{_NAME_PATTERN}'")
-        yield _schema(path, f'must be the name of a Topology; got "{topology}"', text)
+        yield refusal(path, f'must be the name of a Topology; got "{topology}"', text, Stage.SCHEMA)
 
 
 def _flavor_rules(

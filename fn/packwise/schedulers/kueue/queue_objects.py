@@ -11,7 +11,6 @@ import re
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.fields import refusal
 from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import (
     V35,
@@ -19,10 +18,12 @@ from packwise.kubernetes.validation import (
     OperatorError,
     Unquoted,
     canonical_quantity,
+    field_error,
     go_json,
     label_value,
     qualified_name,
     read_nanos,
+    refusal,
 )
 from packwise.lenient import entries, mapping, mappings_by_place, mappings_in_place, text, value_at
 from packwise.objects.kinds import (
@@ -139,7 +140,7 @@ def _broken_patterns(item: KubeObject) -> Iterator[Problem]:
             if re.fullmatch(own.removesuffix("$"), value) is None:
                 field = format_path(path)
                 error = OperatorError(field, ErrorType.INVALID, value, f"{field} in body should match '{pattern}'")
-                yield _schema_problem(path, f'must be {title}; got "{value}"', error)
+                yield refusal(path, f'must be {title}; got "{value}"', error, Stage.SCHEMA)
 
 
 def _texts_at(value: Value, steps: tuple[str, ...], path: FieldPath = ()) -> Iterator[tuple[FieldPath, str]]:
@@ -154,12 +155,8 @@ def _texts_at(value: Value, steps: tuple[str, ...], path: FieldPath = ()) -> Ite
         yield from _texts_at(mapping(value).get(steps[0]), steps[1:], (*path, steps[0]))
 
 
-def _schema_problem(path: FieldPath, message: str, error: OperatorError) -> Problem:
-    return Problem(path, message, error.text(), Stage.SCHEMA)
-
-
 def _cel_problem(path: FieldPath, field: FieldPath, message: str, text: str) -> Problem:
-    return _schema_problem(path, message, OperatorError(format_path(field), ErrorType.INVALID, Unquoted(text)))
+    return refusal(path, message, OperatorError(format_path(field), ErrorType.INVALID, Unquoted(text)), Stage.SCHEMA)
 
 
 def _broken_rules(item: KubeObject, before: Mapping[str, Value] | None) -> Iterator[Problem]:
@@ -248,10 +245,6 @@ def _webhook_problems(item: KubeObject, before: Mapping[str, Value] | None, rele
         yield from _group_problems(spec, "parent", has_parent=bool(spec.get("parentName")))
 
 
-def _invalid(path: FieldPath, value: Value, detail: str, message: str) -> Problem:
-    return refusal(path, message, OperatorError(format_path(path), ErrorType.INVALID, value, detail))
-
-
 def _group_problems(spec: Mapping[str, Value], parent: str, *, has_parent: bool) -> Iterator[Problem]:
     """Yield problems of resources, flavors and quotas. `parent` is the field that limits require."""
     resources, flavors = set[str](), set[str]()
@@ -260,7 +253,7 @@ def _group_problems(spec: Mapping[str, Value], parent: str, *, has_parent: bool)
         for index, name in enumerate(map(text, entries(group.get("coveredResources")))):
             at = (*path, "coveredResources", index)
             for wrong in qualified_name(name, V35):
-                yield _invalid(at, name, wrong, f'must be the name of a resource; got "{name}"')
+                yield field_error(at, ErrorType.INVALID, name, wrong, f'must be the name of a resource; got "{name}"')
             yield from _check_unique(at, name, resources, "in one resource group")
         covered = [text(each) for each in entries(group.get("coveredResources"))]
         for position, flavor in mappings_by_place(group.get("flavors")):
@@ -313,7 +306,9 @@ def _quota_problems(
         if parent == "cohort" and lent is not None and nominal is not None and lent > nominal:
             detail = "must be less than or equal to the nominalQuota"
             message = f"must be at most {quota.get('nominalQuota')}, the nominalQuota; got {quota['lendingLimit']}"
-            yield _invalid((*path, "lendingLimit"), _format_quantity(quota["lendingLimit"]), detail, message)
+            yield field_error(
+                (*path, "lendingLimit"), ErrorType.INVALID, _format_quantity(quota["lendingLimit"]), detail, message
+            )
 
 
 def _format_quantity(quantity: Value) -> str:
@@ -323,8 +318,12 @@ def _format_quantity(quantity: Value) -> str:
 def _negative(path: FieldPath, field: str, quota: Mapping[str, Value]) -> Iterator[Problem]:
     amount = read_nanos(quota.get(field))
     if amount is not None and amount < 0:
-        yield _invalid(
-            (*path, field), _format_quantity(quota[field]), _NEGATIVE, f"must not be negative; got {quota[field]}"
+        yield field_error(
+            (*path, field),
+            ErrorType.INVALID,
+            _format_quantity(quota[field]),
+            _NEGATIVE,
+            f"must not be negative; got {quota[field]}",
         )
 
 
@@ -337,7 +336,13 @@ def _without_parent(
 ) -> Iterator[Problem]:
     if not has_parent:
         message = f"must not be set without a {parent}: name one, or remove the limit"
-        yield _invalid((*path, field), _format_quantity(quota[field]), f"must be nil when {parent} is empty", message)
+        yield field_error(
+            (*path, field),
+            ErrorType.INVALID,
+            _format_quantity(quota[field]),
+            f"must be nil when {parent} is empty",
+            message,
+        )
 
 
 def _selector_problems(selector: Mapping[str, Value]) -> Iterator[Problem]:
@@ -370,13 +375,15 @@ def _expression_problems(path: FieldPath, expression: Mapping[str, Value]) -> It
         yield refusal(at, f"must not be set with the operator {operator}", error)
     elif operator not in _OPERATORS:
         message = f'must be one of {", ".join(_OPERATORS)}; got "{operator}"'
-        yield _invalid((*path, "operator"), operator, "not a valid selector operator", message)
+        yield field_error((*path, "operator"), ErrorType.INVALID, operator, "not a valid selector operator", message)
     key = text(expression.get("key"))
     for wrong in qualified_name(key, V35):
-        yield _invalid((*path, "key"), key, wrong, f'must be the key of a label; got "{key}"')
+        yield field_error((*path, "key"), ErrorType.INVALID, key, wrong, f'must be the key of a label; got "{key}"')
     for index, value in enumerate(map(text, values)):
         for wrong in label_value(value, V35):
-            yield _invalid((*at, index), value, wrong, f'must be the value of a label; got "{value}"')
+            yield field_error(
+                (*at, index), ErrorType.INVALID, value, wrong, f'must be the value of a label; got "{value}"'
+            )
 
 
 def _fair_sharing(spec: Mapping[str, Value]) -> Iterator[Problem]:
@@ -402,13 +409,17 @@ def _total_problems(spec: Mapping[str, Value]) -> Iterator[Problem]:
         total = sum([len(entries(group.get(field))) for group in groups])
         if total > _MOST_OF_ALL:
             detail = f"total number of {noun} across all resourceGroups must be ≤ {_MOST_OF_ALL}, got {total}"
-            yield _invalid(path, total, detail, f"must have at most {_MOST_OF_ALL} {noun} in all; got {total}")
+            yield field_error(
+                path, ErrorType.INVALID, total, detail, f"must have at most {_MOST_OF_ALL} {noun} in all; got {total}"
+            )
     for place, group in enumerate(groups):
         flavors = mappings_in_place(group.get("flavors"))
         total = sum([len(entries(flavor.get("resources"))) for flavor in flavors])
         if total > _MOST_PAIRS:
             detail = f"number of flavor-resource combinations in a resourceGroup must be ≤ {_MOST_PAIRS}, got {total}"
-            yield _invalid((*path, place), total, detail, f"must have at most {_MOST_PAIRS} quotas; got {total}")
+            yield field_error(
+                (*path, place), ErrorType.INVALID, total, detail, f"must have at most {_MOST_PAIRS} quotas; got {total}"
+            )
 
 
 def _check_flavors(spec: Mapping[str, Value], old: Mapping[str, Value]) -> Iterator[Problem]:

@@ -12,7 +12,6 @@ from itertools import pairwise
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.fields import refusal
 from packwise.findings.finding import Problem, Stage
 from packwise.kubernetes.validation import (
     V35,
@@ -21,6 +20,7 @@ from packwise.kubernetes.validation import (
     Unquoted,
     go_quote,
     qualified_name,
+    refusal,
     unmarshal_error,
 )
 from packwise.lenient import mapping, texts

@@ -14,7 +14,7 @@ from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.dynamo.graph import BACKENDS, CPU_TYPES, WORKERS
 from packwise.frontends.dynamo.shape import MOST, MOST_RANKS, STRATEGY, clique_names, combined_length, longest_clique
-from packwise.kubernetes.validation import ErrorType, OperatorError
+from packwise.kubernetes.validation import ErrorType, field_error, refusal
 from packwise.lenient import mappings_in_place
 from packwise.lenient import text as text_of
 from packwise.revisions.dynamo import Known, Texts
@@ -23,7 +23,6 @@ from packwise.wording import list_known
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.frontends.dynamo.graph import Component, Graph
     from packwise.revisions.dynamo import DynamoRelease
@@ -82,21 +81,6 @@ def where(subject: Subject, component: Component, *steps: str) -> str:
     return ".".join([f"spec.{list_name}[{component.name}]", *steps])
 
 
-def refusal(path: FieldPath, message: str, text: str) -> Problem:
-    """A problem that the webhook refuses with `text`."""
-    return Problem(path, message, text, Stage.WEBHOOK)
-
-
-def by_api_server(path: FieldPath, message: str, text: str) -> Problem:
-    """Return a problem that the API server reports by a CRD rule with the text `text`."""
-    return Problem(path, message, text, Stage.SCHEMA)
-
-
-def field_error(path: FieldPath, kind: ErrorType, value: Value, detail: str, message: str) -> Problem:
-    """A problem that the webhook refuses with a field error of Kubernetes."""
-    return refusal(path, message, OperatorError(format_path(path), kind, value, detail).text())
-
-
 PROVIDER = "nvidia.com/workload-provider"
 
 MOST_COMPONENTS = 25
@@ -136,7 +120,7 @@ def _names(at: Subject) -> Iterator[Problem]:
         if first is not component:
             message = f'"{name}" and "{first.name}" become the same name in Grove, which uses lower case'
             text = "component names must be unique case-insensitively"
-            yield Problem(path, message) if at.graph.is_alpha else by_api_server(path, message, text)
+            yield Problem(path, message) if at.graph.is_alpha else refusal(path, message, text, Stage.SCHEMA)
             continue
         for clique in clique_names(component):
             other = cliques.setdefault(clique, component)
@@ -177,14 +161,14 @@ def _check_min_available(at: Subject) -> Iterator[Problem]:
             yield Problem(path, f"must be 1 or more; got {least}", stage=Stage.SCHEMA)
         elif component.replicas and least > component.replicas:
             text = "minAvailable must be less than or equal to replicas unless replicas is 0"
-            yield by_api_server(path, f"must be at most {component.replicas}, the replicas; got {least}", text)
+            yield refusal(path, f"must be at most {component.replicas}, the replicas; got {least}", text, Stage.SCHEMA)
 
 
 def _restart(at: Subject) -> Iterator[Problem]:
     if at.is_new and at.graph.restart:
         message = "must not be set in a new graph: it requests a restart of running pods"
         text = "spec.restart must be unset on create; set spec.restart.id after creation to request a restart"
-        yield by_api_server(("spec", "restart"), message, text)
+        yield refusal(("spec", "restart"), message, text, Stage.SCHEMA)
 
 
 def _epp(at: Subject) -> Iterator[Problem]:
@@ -192,11 +176,11 @@ def _epp(at: Subject) -> Iterator[Problem]:
     for component in pickers[1:]:
         message = f'the graph already has a component of type epp, "{pickers[0].name}"'
         text = "at most one component may have type epp"
-        yield by_api_server(component.path("type"), message, text)
+        yield refusal(component.path("type"), message, text, Stage.SCHEMA)
     for component in at.graph.components:
         if component.value.get("eppConfig") is not None and component.type != "epp":
             text = "eppConfig may only be set when type is epp"
-            yield by_api_server(component.path("eppConfig"), "must not be set unless the type is epp", text)
+            yield refusal(component.path("eppConfig"), "must not be set unless the type is epp", text, Stage.SCHEMA)
     for component in pickers:
         if component.is_multinode:
             yield refusal(
@@ -438,10 +422,10 @@ def _immutable_fields(at: Subject) -> Iterator[Problem]:
         fixed = at.release.min_available is not Known.NO and old.min_available is not None
         if fixed and old.min_available != new.min_available:
             message = f"must stay {old.min_available}"
-            yield by_api_server(new.path("minAvailable"), message, "minAvailable is immutable after creation")
+            yield refusal(new.path("minAvailable"), message, "minAvailable is immutable after creation", Stage.SCHEMA)
         if old.type and old.type != new.type:
             message = f'must stay "{old.type}"; got "{new.type}"'
-            yield by_api_server(new.path("type"), message, "type is immutable after it is set")
+            yield refusal(new.path("type"), message, "type is immutable after it is set", Stage.SCHEMA)
 
 
 def _adapter(at: Subject) -> Iterator[Problem]:

@@ -14,9 +14,9 @@ from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule
 from packwise.frontends.dynamo.convert import MAIN
 from packwise.frontends.dynamo.graph import CPU_TYPES, WORKERS
-from packwise.frontends.dynamo.rules.admission import GraphCheck, refusal
+from packwise.frontends.dynamo.rules.admission import GraphCheck
 from packwise.frontends.dynamo.shape import DEFAULT_QUEUE, QUEUE, STRATEGY
-from packwise.kubernetes.validation import ErrorType, OperatorError, amounts, container_requests
+from packwise.kubernetes.validation import ErrorType, amounts, container_requests, field_error, refusal
 from packwise.lenient import mapping, mapping_at, mappings_in_place, text, texts, value_at
 from packwise.objects.identity import is_placeholder
 from packwise.revisions.dynamo import RELEASES, STUCK_AT_ZERO, Known
@@ -311,7 +311,7 @@ def _without_version(at: Subject, component: Component, image: str) -> Problem:
 
 
 def _required_value(path: FieldPath, message: str, field: str, detail: str) -> Problem:
-    return refusal(path, message, OperatorError(field, ErrorType.REQUIRED, None, detail).text())
+    return field_error(path, ErrorType.REQUIRED, None, detail, message, field=field)
 
 
 def _service(component: Component) -> str:

@@ -11,8 +11,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings.finding import Problem, Rule, Stage
-from packwise.frontends.dynamo.rules.admission import GraphCheck, by_api_server, field_error, refusal, where
-from packwise.kubernetes.validation import ErrorType
+from packwise.frontends.dynamo.rules.admission import GraphCheck, where
+from packwise.kubernetes.validation import ErrorType, field_error, refusal
 from packwise.lenient import mapping, value_at
 from packwise.revisions.dynamo import Known, Texts
 from packwise.wording import known_names
@@ -183,13 +183,13 @@ def _transfer(at: Subject) -> Iterator[Problem]:
     name, weight = policy.get("clusterTopologyName"), policy.get("preferredWeight")
     if (policy.get("labelKey") is None) == (name is None):
         text = "exactly one of labelKey or clusterTopologyName is required"
-        yield by_api_server(path, "must have either labelKey or clusterTopologyName", text)
+        yield refusal(path, "must have either labelKey or clusterTopologyName", text, Stage.SCHEMA)
     if policy.get("enforcement") == "preferred" and weight is None:
         text = "preferredWeight is required when enforcement is preferred"
-        yield by_api_server(path, "must have preferredWeight if enforcement is preferred", text)
+        yield refusal(path, "must have preferredWeight if enforcement is preferred", text, Stage.SCHEMA)
     if policy.get("enforcement") != "preferred" and weight is not None:
         text = "preferredWeight may only be set when enforcement is preferred"
-        yield by_api_server((*path, "preferredWeight"), "must not be set unless enforcement is preferred", text)
+        yield refusal((*path, "preferredWeight"), "must not be set unless enforcement is preferred", text, Stage.SCHEMA)
     if isinstance(name, str) and at.topologies and name not in at.topologies:
         text = (
             f'spec.experimental.kvTransferPolicy.clusterTopologyName "{name}" references a ClusterTopologyBinding '

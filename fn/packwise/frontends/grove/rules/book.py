@@ -5,12 +5,10 @@ Source: spec/grove.md#4 and #5.
 
 from __future__ import annotations
 
-from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
 from krmfn.record import Record, as_dict
-from packwise.fields import refusal
 from packwise.frontends.grove.podcliqueset import TEMPLATE
-from packwise.kubernetes.validation import ErrorType, OperatorError
+from packwise.kubernetes.validation import ErrorType, field_error
 from packwise.revisions.grove import is_within
 
 if TYPE_CHECKING:
@@ -211,14 +209,14 @@ def _walk(nodes: Iterable[Node], subject: object, context: Context, problems: li
 
 def invalid(path: FieldPath, value: Value, detail: str, message: str, *, field: str | None = None) -> Problem:
     """An `Invalid value` of the operator at `field` (default: the true path), with packwise's own `message`."""
-    return refusal(path, message, OperatorError(field or format_path(path), ErrorType.INVALID, value, detail))
+    return field_error(path, ErrorType.INVALID, value, detail, message, field=field)
 
 
 def required_value(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Problem:
     """A `Required value` of the operator."""
-    return refusal(path, message, OperatorError(field or format_path(path), ErrorType.REQUIRED, None, detail))
+    return field_error(path, ErrorType.REQUIRED, None, detail, message, field=field)
 
 
 def forbidden_problem(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Problem:
     """A `Forbidden` of the operator."""
-    return refusal(path, message, OperatorError(field or format_path(path), ErrorType.FORBIDDEN, None, detail))
+    return field_error(path, ErrorType.FORBIDDEN, None, detail, message, field=field)

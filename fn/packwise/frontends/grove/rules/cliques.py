@@ -8,7 +8,6 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
-from packwise.fields import refusal
 from packwise.findings.finding import Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE
 from packwise.frontends.grove.rules.book import (
@@ -29,6 +28,7 @@ from packwise.kubernetes.validation import (
     go_quote,
     is_dns_subdomain,
     parse_duration,
+    refusal,
 )
 from packwise.lenient import entries, text_at, value_at
 from packwise.revisions.grove import ALPHA_8, ALPHA_9

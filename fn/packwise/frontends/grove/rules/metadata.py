@@ -8,7 +8,6 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.fields import refusal
 from packwise.findings.finding import Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE
 from packwise.frontends.grove.rules.book import (
@@ -23,7 +22,7 @@ from packwise.frontends.grove.rules.book import (
     required_value,
 )
 from packwise.kubernetes import validation as kubernetes
-from packwise.kubernetes.validation import dns_label, go_quote
+from packwise.kubernetes.validation import dns_label, go_quote, refusal
 from packwise.lenient import mappings_in_place
 from packwise.revisions.grove import ALPHA_8, ALPHA_9
 

@@ -13,11 +13,10 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.fields import refusal
 from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE, chosen_topology, resolve_topology
 from packwise.frontends.grove.rules.book import Check, Context, Scope, invalid, required_value
-from packwise.kubernetes.validation import Sentence, TypedText, go_quote
+from packwise.kubernetes.validation import TypedText, go_quote, refusal
 from packwise.revisions.grove import ALPHA_9, GREP_244
 from packwise.topology.known import ClusterTopology, is_narrower, rank
 from packwise.wording import closest, list_known
@@ -585,7 +584,7 @@ def _pairs(at: _DesignConstraints) -> Iterator[tuple[ConstraintAt, ConstraintAt]
 
 
 def _refusal(constraint: ConstraintAt, message: str, text: str) -> Problem:
-    return refusal((*constraint.path, "packDomain"), message, Sentence(text))
+    return refusal((*constraint.path, "packDomain"), message, text)
 
 
 CONSTRAINTS = (

@@ -9,7 +9,6 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.fields import refusal
 from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE, chosen_topology
 from packwise.frontends.grove.rules.book import (
@@ -30,6 +29,7 @@ from packwise.kubernetes.validation import (
     TypedText,
     go_json,
     go_quote,
+    refusal,
 )
 from packwise.revisions.grove import ALPHA_8, ALPHA_9, ALPHA_10, GREP_244
 
