@@ -168,7 +168,7 @@ class Builder:
             for document in split_documents(output)
         ]
         if source.patches:
-            by_id = {_identity(each.text): each.file for each in objects}
+            by_id = {_kind_and_name(each.text): each.file for each in objects}
             # Helm 3 gives no hook to a post-renderer, and lists the hooks last.
             parts: tuple[list[BuiltObject], list[BuiltObject]] = ([], [])
             for each in objects:
@@ -176,7 +176,7 @@ class Builder:
             rest, hooks = parts
             output = post_rendered("".join([f"---\n{each.text}" for each in rest]), source.patches)
             objects = [
-                *(BuiltObject(each.text, by_id.get(_identity(each.text))) for each in split_documents(output)),
+                *(BuiltObject(each.text, by_id.get(_kind_and_name(each.text))) for each in split_documents(output)),
                 *hooks,
             ]
             output = "".join([output, *(f"---\n{each.text}" for each in hooks)])
@@ -248,7 +248,7 @@ def _value(document: str) -> Mapping[str, Value]:
         return {}
 
 
-def _identity(document: str) -> tuple[str, str]:
+def _kind_and_name(document: str) -> tuple[str, str]:
     value = _value(document)
     return text(value.get("kind")), text(mapping(value.get("metadata")).get("name"))
 

@@ -204,7 +204,7 @@ def differs(base: Base, paths: Iterable[str]) -> bool:
         at = real(path)
         if path == STDIN or not contains(base.top, at):
             continue
-        now = {each.identity for each in find_files(path)[0]}
+        now = {each.real_path for each in find_files(path)[0]}
         before = {each for each in base.paths if contains(at, each) and (each.endswith(SUFFIXES) or each == at)}
         if not now <= base.same(before) or not before <= now:
             return True
@@ -230,7 +230,7 @@ def _inputs(
 
     `texts` are the files below `top` that select others.
     """
-    name, at = Path(str(target.name)), target.identity
+    name, at = Path(str(target.name)), target.real_path
     by_part = {str(_path_below(at, path)): path for path in paths}
     is_file = "." in by_part
     is_named = is_file and not named.force_exclude

@@ -39,12 +39,12 @@ def application_results(
 ) -> list[Result]:
     """Findings about Applications over folders that hold a TopologyRender among `files`."""
     named = [file for file in files if file.path.name is not None]
-    renders = [file.path.identity for file in named if any(is_settings(item) for item in readable_items(file))]
+    renders = [file.path.real_path for file in named if any(is_settings(item) for item in readable_items(file))]
     results: dict[str, Result] = {}
     for file, application in applications:
         if file.path.name is None:
             continue
-        for top in _tops(file.path.identity, named):
+        for top in _tops(file.path.real_path, named):
             folders = _folders_below(top, [path for path in renders if contains(top, path)])
             for finding in unnamed_plugins(application, folders):
                 result = finding.to_result()
@@ -58,7 +58,7 @@ def _tops(at: str, files: Iterable[InputFile]) -> Iterator[str]:
     if os.path.lexists(os.path.join(top, ".git")):  # noqa: PTH118
         yield top
         return
-    common = os.path.commonpath([folder_of(file.path.identity) for file in files])
+    common = os.path.commonpath([folder_of(file.path.real_path) for file in files])
     yield from (str(folder) for folder in Path(at).parents if contains(common, str(folder)))
 
 

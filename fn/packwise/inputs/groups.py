@@ -189,7 +189,7 @@ def package_of(
         documents_before=documents_of(before or ()),
         context=(*chosen.context, *readable_objects(around)),
         folders={
-            posixpath.dirname(file.path.name): folder_of(file.path.identity)
+            posixpath.dirname(file.path.name): folder_of(file.path.real_path)
             for file in (*files, *around)
             if file.path.name is not None
         },
@@ -631,11 +631,11 @@ def _by_place(before: list[InputFile] | None, named: Named) -> dict[str, InputFi
     if named.baseline is not None and named.baseline.startswith(COMMIT):
         commit = named.baseline.removeprefix(COMMIT)
         return {
-            file.path.identity if file.built else real(str(file.path.name).removeprefix(f"{commit}:")): file
+            file.path.real_path if file.built else real(str(file.path.name).removeprefix(f"{commit}:")): file
             for file in before
         }
     folder = next((path for path in named.paths if Path(path).is_dir()), ".")
     return {
-        file.path.identity if file.built else os.path.join(real(folder), str(file.path.target)): file  # noqa: PTH118
+        file.path.real_path if file.built else os.path.join(real(folder), str(file.path.target)): file  # noqa: PTH118
         for file in before
     }

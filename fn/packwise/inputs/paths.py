@@ -75,8 +75,8 @@ class InputPath(Record):
         return self.name, self.target, self.left_out
 
     @property
-    def identity(self) -> str:
-        """Return the real path as the identity of the file, or "-" for stdin."""
+    def real_path(self) -> str:
+        """Return the path of the file without links, which no other file has, or "-" for stdin."""
         if self.at is not None:
             return self.at
         return STDIN if self.name is None else real(self.name)

@@ -447,7 +447,7 @@ class Reader:
             # One folder may contain all files and be named twice.
             apart = [other for other in self._apart if not contains(other, real(path))]
             for file in named:
-                key = file.identity
+                key = file.real_path
                 if not file.is_named and any(contains(other, key) for other in apart):
                     continue
                 before = paths_by_name.get(key)

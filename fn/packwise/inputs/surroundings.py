@@ -53,7 +53,7 @@ class Surroundings(Record):
 
 def path_of(file: InputFile) -> str:
     """Return the real path of a file as its identity, or "-" for stdin."""
-    return file.path.identity
+    return file.path.real_path
 
 
 def traits_of(file: InputFile) -> Traits:
@@ -88,7 +88,7 @@ class _Search:
         self._folders = [real(path) for path in paths if Path(path).is_dir()]
         read = [(file.path, traits_of(file)) for file in files if file.path.name is not None]
         self.paths = [path for path, _ in read]
-        self._traits = {path.identity: traits for path, traits in read}
+        self._traits = {path.real_path: traits for path, traits in read}
         self._configured = {folder_of(at) for at, traits in self._traits.items() if traits.configures}
         self._looked = dict[str, str | None]()
         self.around = dict[str, InputFile]()
@@ -96,10 +96,10 @@ class _Search:
 
     def look_above(self, path: InputPath) -> None:
         """Keeps the definitions of the package that the file is of."""
-        start = folder_of(path.identity)
+        start = folder_of(path.real_path)
         if start in self._looked:
             return
-        folder = nearest_folder(path.identity, self._holds_configuration, top_of(start))
+        folder = nearest_folder(path.real_path, self._holds_configuration, top_of(start))
         self._looked[start] = folder
         if folder is None:
             if path.is_named:
@@ -138,7 +138,7 @@ class _Search:
 
     def _keep(self, paths: Iterable[InputPath], wanted: re.Pattern[bytes], *, only_configured: bool = False) -> None:
         for path in paths:
-            at = path.identity
+            at = path.real_path
             if at in self._traits or at in self.around:
                 continue
             try:
@@ -157,7 +157,7 @@ class _Search:
 
     def _report(self, path: InputPath, errors: Iterable[FieldError]) -> None:
         """Keep the errors of a file once, because several searches read it."""
-        self.errors.setdefault(path.identity, tuple(errors))
+        self.errors.setdefault(path.real_path, tuple(errors))
 
 
 def _judged_files(folder: str) -> list[InputPath]:

@@ -14,7 +14,7 @@ from packwise.findings.finding import Cause, Effect, Problem
 from packwise.kubernetes.validation import ErrorType
 from packwise.validate.cost import MAX_COST, MAX_COST_OF_OBJECT, MIN_COST, cost_of, read_tree, weight_of
 from packwise.validate.schema import Schema
-from packwise.validate.structure import identity
+from packwise.validate.structure import canonical_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -216,8 +216,8 @@ def _pair(old: Sequence[Value], new: Sequence[Value], schema: Schema) -> list[tu
 def key_of(entry: Value, schema: Schema) -> str:
     """Return the identity of an entry of a set or keyed list: all of it, or its keys."""
     if schema.list_type == "map" and isinstance(entry, dict):
-        return identity([entry.get(key) for key in schema.keys])
-    return identity(entry)
+        return canonical_text([entry.get(key) for key in schema.keys])
+    return canonical_text(entry)
 
 
 _SPENT = (

@@ -578,7 +578,7 @@ def duplicates(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]
                 yield from duplicates(entry, schema.items, at.entry(index))
 
 
-def identity(value: Value) -> str:
+def canonical_text(value: Value) -> str:
     """Return a text that is the same for equal values with any order of fields."""
     return json.dumps(value, sort_keys=True)
 
@@ -598,7 +598,7 @@ def _duplicates(value: Sequence[Value], keys: Sequence[Value], at: ValuePath) ->
     """The first entry that repeats another, for each that is repeated."""
     seen: dict[str, int] = {}
     for index, key in enumerate(keys):
-        text = identity(key)
+        text = canonical_text(key)
         seen[text] = seen.get(text, 0) + 1
         if seen[text] == 2:
             yield at.entry(index).refusal(ErrorType.DUPLICATE, _message(key, value[index]), value=key)

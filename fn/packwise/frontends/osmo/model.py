@@ -389,7 +389,7 @@ def build(tasks: Sequence[Sequence[Levelled]], levels: Sequence[Level], *, pad: 
         branching = children[branching][0]
     bounds = _shared_bounds(branching, nodes, levels)
     below = _preorder(branching, children)
-    names = unique_names([(path, join_groups(path), _identity(path)) for path in below])
+    names = unique_names([(path, join_groups(path), _unique_text(path)) for path in below])
     members = Counter(paths)
     written = tuple(
         TaskNode(
@@ -455,7 +455,7 @@ def join_groups(path: Path) -> str:
     return name
 
 
-def _identity(path: Path) -> str:
+def _unique_text(path: Path) -> str:
     """Return a unique text of the path: lengths mark the end of each group."""
     return "".join(
         [f"{step.level}:" + ("-" if step.group is None else f"{len(step.group)}:{step.group}") for step in path]
