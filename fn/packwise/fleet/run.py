@@ -62,20 +62,8 @@ def fleet(command: Fleet, deliver: Callable[[Answer], int], terminal: Terminal =
         cache = stack.enter_context(_cache_of(command, warn))
         finder = _Finder(command, top, root, cache, stack)
         disk = DiskTree(top, root, command.folder, command.exclude)
-        after = finder.packages(disk, root, top, is_current=True)
-        befores = finder.packages_before(disk)
-        if command.crds:
-            # Other definitions mean another cluster for all packages.
-            for at, each in enumerate(befores):
-                if isinstance(each.tree, CommitTree):
-                    old, new = blobs_of(command.crds, top, each.tree)
-                    befores[at], after = each.replace(beside=old), after.replace(beside=new)
+        after, befores = _states(command, finder, disk)
         before = befores[0] if befores else None
-        if not after.packages.clients and (before is None or not before.packages.clients):
-            raise UsageError(
-                f'"{command.root}" must hold packages: folders with a TopologyRender, or a kustomization or Kptfile '
-                f"that runs packwise; it holds none{'' if after.sources is None else f'; {after.sources.line}'}"
-            )
         tally = Tally()
         spool = stack.enter_context(closing(Spool())) if command.output == "json" else None
 
@@ -89,21 +77,41 @@ def fleet(command: Fleet, deliver: Callable[[Answer], int], terminal: Terminal =
         workers = Processes(command.jobs) if command.scheduler is None else _cluster(command.scheduler, warn)
         evidence = _run(command, requests, befores, take, workers, cache=cache)
         orphaned, results = _orphans(command, after, evidence)
-        report = FleetReport(
-            verb=command.verb,
-            root=Path(command.root).as_posix(),
-            summary=tally.summary(),
-            results=spool or (),
-            since=command.changed_since or command.baseline or "",
-            is_coloured=terminal.is_coloured,
-            is_verbose=command.verbosity is Verbosity.VERBOSE,
-            orphans=orphaned,
-            sources=after.sources,
-        )
+        report = _report(command, terminal, tally, spool or ()).replace(orphans=orphaned, sources=after.sources)
         absence = _absence(report, command)
         code = max(_code(report, command), int(bool(absence)), exit_code(results))
         text = Text(_PRINTERS[command.output](report))
         return deliver(Answer((text,), tuple(lines), (*as_lines(results), *absence), code, needs_texts=False))
+
+
+def _states(command: Fleet, finder: _Finder, disk: DiskTree) -> tuple[Rooted, list[Rooted]]:
+    """Return the packages now, and in each state before the change. Raise UsageError if there are none at all."""
+    after = finder.packages(disk, finder.root, finder.top, is_current=True)
+    befores = finder.packages_before(disk)
+    if command.crds:
+        # Other definitions mean another cluster for all packages.
+        for at, each in enumerate(befores):
+            if isinstance(each.tree, CommitTree):
+                old, new = blobs_of(command.crds, finder.top, each.tree)
+                befores[at], after = each.replace(beside=old), after.replace(beside=new)
+    if not after.packages.clients and not (befores and befores[0].packages.clients):
+        raise UsageError(
+            f'"{command.root}" must hold packages: folders with a TopologyRender, or a kustomization or Kptfile '
+            f"that runs packwise; it holds none{'' if after.sources is None else f'; {after.sources.line}'}"
+        )
+    return after, befores
+
+
+def _report(command: Fleet, terminal: Terminal, tally: Tally, results: Iterable[PackageResult]) -> FleetReport:
+    return FleetReport(
+        verb=command.verb,
+        root=Path(command.root).as_posix(),
+        summary=tally.summary(),
+        results=results,
+        since=command.changed_since or command.baseline or "",
+        is_coloured=terminal.is_coloured,
+        is_verbose=command.verbosity is Verbosity.VERBOSE,
+    )
 
 
 def _orphans(command: Fleet, after: Rooted, evidence: FolderEvidence) -> tuple[Orphans | None, list[Result]]:
