@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.yamltext.edit import remove_value, set_value
-    from krmfn.yamltext.places import Span, YamlDocument, locate, locate_nearest, split_documents
+    from krmfn.yamltext.places import Span, YamlDocument, iterate_documents, locate, locate_nearest, split_documents
     from krmfn.yamltext.scalars import resolve
 
 __all__ = [
     "Span",
     "YamlDocument",
     "YamlError",
+    "iterate_documents",
     "locate",
     "locate_nearest",
     "read",
@@ -34,6 +35,7 @@ __all__ = [
 _LAZY = {
     "YamlDocument": "places",
     "Span": "places",
+    "iterate_documents": "places",
     "locate": "places",
     "locate_nearest": "places",
     "remove_value": "edit",

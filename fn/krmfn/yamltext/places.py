@@ -15,7 +15,7 @@ from krmfn.yamltext.reader import YamlError, error_at, find, line_and_column, re
 from krmfn.yamltext.writer import double_quoted, scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 class Span(Record):
@@ -255,25 +255,30 @@ class YamlDocument(Record):
 
 def split_documents(text: str) -> tuple[YamlDocument, ...]:
     """Return the documents of the stream `text` in order, or () for an empty text."""
+    return tuple(iterate_documents(text))
+
+
+def iterate_documents(text: str) -> Iterator[YamlDocument]:
+    """Yield the documents of the stream `text` in order. A caller that drops some never holds all of them."""
     if "\n---" not in text and "\n..." not in text and not text.startswith(("---", "...")):
         # Most files hold one document, and no marker.
-        return (YamlDocument(text, 1),) if text else ()
+        if text:
+            yield YamlDocument(text, 1)
+        return
     lined = unify_breaks(text)
-    documents: list[YamlDocument] = []
     lines = _Lines(text)
     bare, nothing = re.compile(_BARE), re.compile(_NOTHING)
     separator_start = start = 0
     for marker in re.finditer(_MARKER, text, re.MULTILINE):
         at = marker.start()
         if not nothing.fullmatch(lined, start, at) and not _is_directive(text, start, marker[0]):
-            documents.append(_document(lines, separator_start, start, at))
+            yield _document(lines, separator_start, start, at)
             separator_start = start = at
         if _is_directive(text, start, marker[0]):
             continue
         start = marker.end() if bare.fullmatch(lined, at, marker.end()) else at
     if separator_start < len(text):
-        documents.append(_document(lines, separator_start, start, len(text)))
-    return tuple(documents)
+        yield _document(lines, separator_start, start, len(text))
 
 
 def _is_directive(text: str, start: int, marker: str) -> bool:

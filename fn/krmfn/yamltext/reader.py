@@ -354,6 +354,15 @@ def words_in(text: str, wanted: tuple[str, ...]) -> list[str] | None:
         return None
 
 
+def unkept_tree(text: str) -> Tree | None:
+    """Return the nodes of `text` without keeping them for later searches, or None if it is unreadable."""
+    try:
+        _refuse_disputed(text)
+        return new_tree(text)
+    except YamlError:
+        return None
+
+
 def read_tree(text: str) -> tuple[Value, Tree]:
     """Return the value of the one YAML document in `text` as in `read`, and its nodes, without keeping them."""
     _refuse_disputed(text)

@@ -18,6 +18,7 @@ from packwise.findings.known import compare, content_of, fingerprints_in
 from packwise.inputs.groups import read_groups, read_inputs
 from packwise.inputs.reader import contents_of, edited_text
 from packwise.inputs.request import STDIN, Named, UsageError, Verbosity
+from packwise.inputs.unread import is_unread
 from packwise.output.findings_text import Checked, as_text, closing_lines, count_by_rule, stderr_lines
 from packwise.pipeline.registry import schedulers, workload_front_ends
 from packwise.pipeline.rules import prevents
@@ -75,7 +76,7 @@ def check(command: CheckOptions, terminal: Terminal = PLAIN) -> Answer:
 def _checkup_of(command: CheckOptions) -> Checkup:
     """Return the groups to judge, on the cluster's nodes if given."""
     if command.changed_since is None:
-        checkup = read_groups(command.named)
+        checkup = read_groups(command.named, is_unread)
     else:
         from packwise.check.changed import read_changed
 

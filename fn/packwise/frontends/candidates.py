@@ -21,7 +21,7 @@ _OF_OTHERS = frozenset(kind.key for kind in KINDS if kind is not POD)
 
 _TRAIN_JOB = ("trainer.kubeflow.org", "TrainJob")
 
-_WORDS = ("schedulerName", "kai.scheduler/", "batchScheduler")
+WORDS = ("schedulerName", "kai.scheduler/", "batchScheduler")
 """Every workload with a scheduler or a key of KAI contains one of these texts."""
 
 
@@ -53,7 +53,7 @@ def candidates(index: Index) -> Iterator[KubeObject]:
             # The objects of a file share its text.
             text = item.source.text
             if text not in seen:
-                seen[text] = any(word in text for word in _WORDS)
+                seen[text] = any(word in text for word in WORDS)
             if seen[text]:
                 is_any = True
                 yield item
@@ -67,7 +67,7 @@ def may_be_workload(item: KubeObject) -> bool:
     # Few inputs have such an object.
     from packwise.objects.workload_kinds import WORKLOAD_KINDS
 
-    words = (*_WORDS, _QUEUED)
+    words = (*WORDS, _QUEUED)
     return group_and_kind(item.value) in WORKLOAD_KINDS or any(word in item.source.text for word in words)
 
 

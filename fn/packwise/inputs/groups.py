@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from packwise.discovery import LeftOut
     from packwise.inputs.reader import Document, Sources
     from packwise.inputs.request import Builder, Named
+    from packwise.inputs.unread import Unread
 
 
 def read_assignments(words: Iterable[str]) -> Mapping[str, Value]:
@@ -140,10 +141,10 @@ class _SourcesRead(Record):
     sources: Sources | None = None
 
 
-def _read_sources(named: Named, output: str | None = None) -> _SourcesRead:
+def _read_sources(named: Named, output: str | None = None, is_unread: Unread | None = None) -> _SourcesRead:
     refuse_stdin_twice([STDIN in named.paths, named.config == STDIN, named.baseline == STDIN, STDIN in named.crds])
     reader = Reader(named.exclude, force_exclude=named.force_exclude, apart=named.apart)
-    files = reader.read(named.paths, output)
+    files = reader.read(named.paths, output, is_unread if named.builder is None else None)
     reader.results += stdin_results(files)
     left_out = tuple(reader.left_out)
     sources = None
@@ -459,9 +460,12 @@ class Checkup(Record):
         return self.replace(groups=tuple(groups))
 
 
-def read_groups(named: Named) -> Checkup:
-    """Return the files of `named`, grouped by the nearest configuration. Raise UsageError as `read_inputs` does."""
-    asked = _read_sources(named)
+def read_groups(named: Named, is_unread: Unread | None = None) -> Checkup:
+    """Return the files of `named`, grouped by the nearest configuration, without the objects that `is_unread` drops.
+
+    A build may use any object, so nothing is dropped for one. Raise UsageError as `read_inputs` does.
+    """
+    asked = _read_sources(named, is_unread=is_unread)
     files, reader, chosen = asked.files, asked.reader, asked.chosen
     around: tuple[InputFile, ...] = ()
     if asked.is_lost:

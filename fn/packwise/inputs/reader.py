@@ -16,8 +16,8 @@ from krmfn.record import Record
 from krmfn.resourcelist import ResourceList, ResourceListError
 from krmfn.result import Result, exit_code
 from krmfn.run import MAX_INPUT, read_input
-from krmfn.yamltext import YamlError, read, split_documents
-from krmfn.yamltext.reader import words_in
+from krmfn.yamltext import YamlError, iterate_documents, read
+from krmfn.yamltext.reader import keep, unkept_tree, words_in
 from packwise.console import encode_text, track_files
 from packwise.discovery import (
     ENCRYPTION,
@@ -43,12 +43,13 @@ from packwise.settings.configuration import is_settings
 from packwise.wording import count_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import NoReturn
 
     from krmfn.value import Value
     from krmfn.yamltext import YamlDocument
     from packwise.inputs.paths import InputPath
+    from packwise.inputs.unread import Unread
 
 
 class Document(Record):
@@ -96,7 +97,8 @@ class InputFile(Record):
     """One file at `path`. The items of a ResourceList (`is_list`) are the documents, still without text.
 
     `function_config` is from the ResourceList and `list_text` its whole text. A file that is `left_out` has no objects.
-    `built` is its origin if a build made it.
+    `built` is its origin if a build made it. `unread` is the number of documents that no rule reads. They have no
+    objects, and a file without other documents has no text either.
     """
 
     path: InputPath
@@ -106,6 +108,7 @@ class InputFile(Record):
     list_text: str = ""
     left_out: LeftOut | None = None
     built: BuiltFrom | None = None
+    unread: int = 0
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
@@ -199,8 +202,11 @@ def read_file(path: InputPath) -> InputFile:
     return decode(content_of(path), path)
 
 
-def decode(data: bytes, path: InputPath) -> InputFile:
-    """Return the file with the content `data`. Raise FieldError as in `read_file`."""
+def decode(data: bytes, path: InputPath, is_unread: Unread | None = None) -> InputFile:
+    """Return the file with the content `data`, without the objects that `is_unread` drops.
+
+    Raise FieldError as in `read_file`.
+    """
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -212,18 +218,47 @@ def decode(data: bytes, path: InputPath) -> InputFile:
         )
         message = f"must be UTF-8; got byte 0x{data[error.start]:02x} at offset {error.start}"
         raise FieldError(None, (), message, place) from None
-    split = split_documents(text)
-    if path.left_out is not None and not (path.left_out.reason is Reason.VALUES and _holds_documents(split)):
-        return _without_objects(text, split, path, path.left_out)
+    keeps_text = is_unread is None
+    if path.left_out is not None and not (
+        path.left_out.reason is Reason.VALUES and _holds_documents(iterate_documents(text))
+    ):
+        return _without_objects(text, path, path.left_out, keeps_text=keeps_text)
     if _is_list(text):
         if not path.is_named:
             # A ResourceList in a folder is usually test data, so its functionConfig does not count.
-            return _without_objects(text, split, path, LeftOut(Reason.RESOURCE_LIST))
+            return _without_objects(text, path, LeftOut(Reason.RESOURCE_LIST), keeps_text=keeps_text)
         return _list_file(text, path)
-    read = [_document(document, path) for document in split]
-    documents = tuple(document for document, _ in read)
-    reason = None if path.is_named else _reason(read, path)
-    return InputFile(path, documents) if reason is None else _without_objects(text, split, path, LeftOut(reason))
+    read, unread = _read_documents(text, path, is_unread)
+    reason = None if path.is_named else _reason(text, read, path, has_unread=unread > 0)
+    if reason is not None:
+        return _without_objects(text, path, LeftOut(reason), keeps_text=keeps_text)
+    is_needed = any(document.item is not None or document.foreign is not None for document, _ in read)
+    documents = tuple(document for document, _ in read) if is_needed or not unread else ()
+    return InputFile(path, documents, unread=unread)
+
+
+def _read_documents(text: str, path: InputPath, is_unread: Unread | None) -> tuple[list[tuple[Document, Value]], int]:
+    """Return the documents with their values, and the number of unread ones.
+
+    Neighbouring unread documents become one document without an object, so that the file keeps its text.
+    """
+    read: list[tuple[Document, Value]] = []
+    unread = at = 0
+    start: int | None = None
+    for document in iterate_documents(text):
+        held = _document(document, path, is_unread)
+        if held is None:
+            unread += 1
+            start = at if start is None else start
+        else:
+            if start is not None:
+                read.append((Document("", text[start:at]), {}))
+                start = None
+            read.append(held)
+        at += len(document.separator) + len(document.text)
+    if start is not None:
+        read.append((Document("", text[start:]), {}))
+    return read, unread
 
 
 def content_of(path: InputPath) -> bytes:
@@ -292,13 +327,20 @@ _TELLING = ("apiVersion", "kind", ENCRYPTION, *document_keys())
 """Every document that is checked or skipped as encrypted has one of these keys, as do near misses of objects."""
 
 
-def _document(document: YamlDocument, path: InputPath) -> tuple[Document, Value]:
-    """Return a document with its object of Kubernetes or OSMO and its value. The value is None if it is unreadable.
+def _document(document: YamlDocument, path: InputPath, is_unread: Unread | None) -> tuple[Document, Value] | None:
+    """Return a document with its object of Kubernetes or OSMO and its value, or None if it is unread.
 
-    It is an empty mapping for a document of another tool. Some repositories consist mostly of such documents.
+    The value is None if the document is unreadable. It is an empty mapping for a document of another tool. Some
+    repositories consist mostly of such documents.
     """
-    if words_in(document.text, _TELLING) == []:
+    tree = unkept_tree(document.text)
+    words = None if tree is None else tree.words(_TELLING)
+    if words == []:
         return Document(document.separator, document.text, line=document.line), {}
+    if tree is not None:
+        if is_unread is not None and words is not None and ENCRYPTION not in words and is_unread(document.text, tree):
+            return None
+        keep(document.text, tree)
     source = Source(document.text, (), document.line, 1, path.name)
     value: Value = None
     item: KubeObject | None = None
@@ -322,11 +364,12 @@ def _document(document: YamlDocument, path: InputPath) -> tuple[Document, Value]
     return Document(document.separator, document.text, item, document.line, foreign, entries), value
 
 
-def _reason(documents: Iterable[tuple[Document, Value]], path: InputPath) -> Reason | None:
-    """Return the content's reason to skip a file of a folder, or None."""
+def _reason(
+    text: str, documents: Iterable[tuple[Document, Value]], path: InputPath, *, has_unread: bool
+) -> Reason | None:
+    """Return the reason to skip a file of a folder with the content `text`, or None."""
     values: list[Value] = []
-    has_objects = False
-    documents = tuple(documents)
+    has_objects = has_unread
     is_kustomization = posixpath.basename(str(path.target)) in KUSTOMIZATIONS
     for document, value in documents:
         values.append(value)
@@ -336,13 +379,9 @@ def _reason(documents: Iterable[tuple[Document, Value]], path: InputPath) -> Rea
         try:
             _ = item.value
         except FieldError as error:
-            name, text = str(path.target), document.text
-            reason = unparsed_reason(name, text, error.message) if document.foreign is None else None
-            if (
-                reason is None
-                and document.foreign is None
-                and _is_foreign_file([document for document, _ in documents], error, is_kustomization)
-            ):
+            name = str(path.target)
+            reason = unparsed_reason(name, document.text, error.message) if document.foreign is None else None
+            if reason is None and document.foreign is None and _is_foreign_file(text, error, is_kustomization):
                 reason = Reason.VALUES if is_values(name) else Reason.FOREIGN
             if reason is not None:
                 return reason
@@ -352,25 +391,27 @@ def _reason(documents: Iterable[tuple[Document, Value]], path: InputPath) -> Rea
     return content_reason(str(path.target), values, has_objects=has_objects)
 
 
-def _is_foreign_file(documents: Iterable[Document], error: FieldError, is_kustomization: bool) -> bool:
+def _is_foreign_file(text: str, error: FieldError, is_kustomization: bool) -> bool:
     """Return True if an unreadable file is no failure: another tool's file, or a kustomization that kustomize can read.
 
     kustomize accepts duplicate keys and uses the last one.
     """
     if is_kustomization and error.message.startswith("duplicate key "):
         return True
-    return is_of_another_tool("".join([document.text for document in documents]))
+    return is_of_another_tool("".join([document.text for document in iterate_documents(text)]))
 
 
-def _without_objects(text: str, documents: tuple[YamlDocument, ...], path: InputPath, left_out: LeftOut) -> InputFile:
-    """Return the file as bytes without objects."""
+def _without_objects(text: str, path: InputPath, left_out: LeftOut, *, keeps_text: bool) -> InputFile:
+    """Return the file as bytes without objects. Without `keeps_text`, a text without workloads is dropped."""
+    number = workloads_in(text)
     # The object that a patch changes is elsewhere, and is checked there.
-    workloads = 0 if left_out.reason is Reason.PATCH else workloads_in(text)
-    return InputFile(
-        path,
-        tuple(Document(document.separator, document.text, line=document.line) for document in documents),
-        left_out=left_out.replace(workloads=workloads),
+    workloads = 0 if left_out.reason is Reason.PATCH else number
+    documents = tuple(
+        [Document(each.separator, each.text, line=each.line) for each in iterate_documents(text)]
+        if keeps_text or number
+        else []
     )
+    return InputFile(path, documents, left_out=left_out.replace(workloads=workloads))
 
 
 def _holds_documents(documents: Iterable[YamlDocument]) -> bool:
@@ -435,9 +476,13 @@ class Reader:
         self.left_out: list[tuple[str, LeftOut]] = []
         self.results: list[Result] = []
 
-    def read(self, paths: Iterable[str], output: str | None = None) -> list[InputFile]:
-        """Return each file at the paths once, in order. A directly named file is never skipped."""
-        return self._keep([_read(path) for path in track_files(self._paths_to_read(self._unique_paths(paths, output)))])
+    def read(self, paths: Iterable[str], output: str | None = None, is_unread: Unread | None = None) -> list[InputFile]:
+        """Return each file at the paths once, in order, without the objects that `is_unread` drops.
+
+        A directly named file is never skipped.
+        """
+        listed = self._paths_to_read(self._unique_paths(paths, output))
+        return self._keep([_read(path, is_unread) for path in track_files(listed)])
 
     def _unique_paths(self, paths: Iterable[str], output: str | None) -> Iterable[InputPath]:
         paths_by_name: dict[str, InputPath] = {}
@@ -519,18 +564,18 @@ def _workloads_at(path: InputPath) -> int:
         return 0
 
 
-def _read(path: InputPath) -> _Read:
+def _read(path: InputPath, is_unread: Unread | None) -> _Read:
     """Return the file, without documents if it is unreadable."""
     try:
         data = content_of(path)
     except FieldError as error:
         return InputFile(path, ()), error
-    return _decode_or_error(path, data)
+    return _decode_or_error(path, data, is_unread)
 
 
-def _decode_or_error(path: InputPath, data: bytes) -> _Read:
+def _decode_or_error(path: InputPath, data: bytes, is_unread: Unread | None = None) -> _Read:
     try:
-        return decode(data, path), None
+        return decode(data, path, is_unread), None
     except FieldError as error:
         return InputFile(path, ()), _advise(path, error, data.decode("utf-8", "replace"))
 
@@ -564,7 +609,8 @@ def stdin_results(files: Iterable[InputFile]) -> list[Result]:
 
 
 def _has_content(file: InputFile) -> bool:
-    return file.is_list or any(document.item is not None or document.foreign is not None for document in file.documents)
+    has_objects = any(document.item is not None or document.foreign is not None for document in file.documents)
+    return file.is_list or file.unread > 0 or has_objects
 
 
 _EMPTY = "stdin has no Kubernetes object; run the previous command of the pipe alone to see if it failed"

@@ -455,6 +455,11 @@ def spelling_findings(index: Index, defined: Container[tuple[str, str]]) -> Iter
                 yield Finding.of(SPELLING, item, ("apiVersion",), message)
 
 
+def may_be_misspelt(group: str, kind: str) -> bool:
+    """Return True if `spelling_findings` may report an object of this group and kind."""
+    return group in _KINDS_BY_GROUP or _intended_kind(group, kind) is not None
+
+
 def is_nearly_known(value: Value) -> bool:
     """Return True if a mapping without kind or API version was meant as an object that packwise reads."""
     if not isinstance(value, dict):

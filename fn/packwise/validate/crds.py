@@ -83,7 +83,8 @@ def no_table() -> Iterable[Problem]:
 _GROUP = "apiextensions.k8s.io"
 _KIND = "CustomResourceDefinition"
 
-_KINDS = frozenset(kind.key for kind in (*KINDS, *CONFIGURING, *QUEUEING) if kind.checked_by_crd)
+DEFINABLE = frozenset(kind.key for kind in (*KINDS, *CONFIGURING, *QUEUEING) if kind.checked_by_crd)
+"""Kinds whose CRDs packwise reads."""
 
 SCHEMA = Rule("crd-schema", "Kubernetes refuses the schema of a CustomResourceDefinition.", "spec/kubernetes.md#3.1")
 RULES = (SCHEMA,)
@@ -116,7 +117,7 @@ def is_definition(item: KubeObject) -> bool:
     """
     value = item.value
     group, _, version = str(value.get("apiVersion")).partition("/")
-    return version != "v1beta1" and (group, value.get("kind")) == (_GROUP, _KIND) and _kind_of(item) in _KINDS
+    return version != "v1beta1" and (group, value.get("kind")) == (_GROUP, _KIND) and _kind_of(item) in DEFINABLE
 
 
 def _kind_of(item: KubeObject) -> tuple[str, str]:
