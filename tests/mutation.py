@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-__all__ = ["mutated"]
+__all__ = ["mutated", "with_other_lines"]
 
 BREAKS = ("\r", "\r\n", "\x85", "\u2028", "\u2029")
 PIECES = (
@@ -28,3 +28,33 @@ def mutated(random: Random, text: str) -> str:
         else:
             text = text[:at] + random.choice(PIECES) + text[at + random.choice([0, 0, 1, 3]) :]
     return text
+
+
+ENDS = (
+    "", " ", "|", " |", " >", " |+", " >-", ":", " -", " []", " {}", "\t", "#", " #", " # c", "''", '""', " [a, b]",
+    ": {a: b}", ": |\n    a", ": >\n    a\n\n     b", "---", "\n---", "\x7f", "\x00", "é",
+)  # fmt: skip
+
+
+def with_other_lines(random: Random, text: str) -> str:
+    """`text` with one line removed, repeated, moved, or with another indentation, character or end."""
+    lines = text.split("\n")
+    at, other = random.randrange(len(lines)), random.randrange(len(lines))
+    line = lines[at]
+    place = random.randint(0, len(line))
+    form = random.randint(0, 7)
+    if form == 0:
+        del lines[at]
+    elif form == 1:
+        lines.insert(other, line)
+    elif form == 2:
+        lines[at], lines[other] = lines[other], line
+    else:
+        lines[at] = (
+            " " * random.choice([1, 2, 4]) + line,
+            line[random.choice([1, 2, 4]) :],
+            line[:place] + line[place + 1 :],
+            line[:place] + random.choice(ENDS) + line[place:],
+            line.rstrip() + random.choice(ENDS),
+        )[form - 3]
+    return "\n".join(lines)

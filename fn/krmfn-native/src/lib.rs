@@ -6,6 +6,7 @@
 
 #[allow(unsafe_code)]
 mod events;
+mod lines;
 #[allow(unsafe_code)]
 mod memory;
 #[allow(unsafe_code)]
@@ -32,7 +33,7 @@ mod krmfn_native {
 
     /// `krmfn.yamltext.native.VERSION`.
     #[pymodule_export]
-    const VERSION: u32 = 7;
+    const VERSION: u32 = 8;
 
     /// `value`, a mapping or list that is not empty, in block style; None where Python must write it.
     ///

@@ -51,6 +51,11 @@ impl<'a> Source<'a> {
         Ok(start + text.char_indices().nth(characters).map_or(text.len(), |(byte, _)| byte))
     }
 
+    /// The same of a text in which LF ends every line.
+    pub fn usual_block_scalar_end(&self, start: usize, end: usize) -> usize {
+        start + kept_lines(&self.text[start..end]).len()
+    }
+
     /// The end of an empty scalar: after the indicator that announces it; the parser may put it at the next token.
     pub fn empty_end(&self, mark: usize, before: usize) -> usize {
         let bytes = self.text.as_bytes();

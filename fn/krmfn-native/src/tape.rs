@@ -1,6 +1,7 @@
 //! All nodes of a document in the order of the text, each with its span: what values and places are made from.
 
 use crate::events::{Error, Event, Kind, Parser, Place, Style};
+use crate::lines;
 use crate::memory::{OutOfMemory, ensure};
 use crate::source::Source;
 
@@ -42,9 +43,36 @@ pub struct Node {
 
 /// How far nodes reach that are read already: the byte and the character after the last one that counts.
 #[derive(Clone, Copy, Default)]
-struct End {
+pub struct Reach {
     byte: usize,
     character: usize,
+}
+
+impl Reach {
+    fn to(source: &Source, byte: usize) -> Reach {
+        Reach { byte, character: source.character(byte) }
+    }
+}
+
+/// A node as a reader meets it, by the bytes of its text.
+pub struct Entry {
+    pub kind: Kind,
+    pub style: Style,
+    pub start: usize,
+    pub end: usize,
+    /// The byte after its last one that counts.
+    pub own: usize,
+    pub value: Span,
+    pub anchor: u32,
+    pub tag: u32,
+    pub is_tag_and_comma: bool,
+}
+
+impl Entry {
+    /// A scalar without an anchor or tag, all of which counts.
+    pub fn scalar(style: Style, start: usize, end: usize, value: Span) -> Entry {
+        Entry { kind: Kind::Scalar, style, start, end, own: end, value, anchor: 0, tag: 0, is_tag_and_comma: false }
+    }
 }
 
 /// The first document of a text.
@@ -62,6 +90,14 @@ pub struct Tape {
 impl Tape {
     /// The nodes of `source`, at most `most`; more are an error with the message `too_many`.
     pub fn of(source: &Source, most: usize, too_many: &str) -> Result<Tape, OutOfMemory> {
+        if let Some(tape) = lines::read(source, most)? {
+            return Ok(tape);
+        }
+        Tape::parsed(source, most, too_many)
+    }
+
+    /// The same by the parser's events.
+    fn parsed(source: &Source, most: usize, too_many: &str) -> Result<Tape, OutOfMemory> {
         // The parser holds one scalar at a time, in buffers that double, and small buffers beside.
         ensure(PARSER_BUFFERS + 4 * source.text.len())?;
         let mut tape = Tape::default();
@@ -155,7 +191,7 @@ impl Tape {
     fn fill(&mut self, source: &Source, parser: &mut Parser, most: usize, too_many: &str) -> Result<(), Stop> {
         let mut open: Vec<usize> = Vec::new();
         open.try_reserve_exact(MAX_DEPTH).map_err(OutOfMemory::from)?;
-        let mut end = End::default();
+        let mut reach = Reach::default();
         let mut is_over = false;
         loop {
             let event = parser.next().map_err(Stop::Error)?;
@@ -170,7 +206,8 @@ impl Tape {
                 Kind::DocumentStart => continue,
                 Kind::End => {
                     if let Some(node) = open.pop() {
-                        self.close(source, &event, node, &mut end);
+                        let bracket_end = (event.start() != event.end()).then(|| event.end());
+                        self.close(source, node, event.start(), bracket_end, &mut reach);
                     }
                 }
                 _ => {
@@ -182,7 +219,7 @@ impl Tape {
                     if is_collection && open.len() >= MAX_DEPTH {
                         return Err(at_start(&event, source, format!("nested deeper than {MAX_DEPTH} levels")));
                     }
-                    self.push(source, &event, &mut end)?;
+                    self.add(source, &event, &mut reach)?;
                     if is_collection {
                         open.push(node);
                     }
@@ -192,53 +229,55 @@ impl Tape {
         }
     }
 
-    fn push(&mut self, source: &Source, event: &Event, end: &mut End) -> Result<(), Stop> {
+    fn add(&mut self, source: &Source, event: &Event, reach: &mut Reach) -> Result<(), Stop> {
         let (kind, style) = (event.kind(), event.style());
-        let start = source.character(event.start());
-        let mark_end = source.character(event.end());
         let value = self.add_value(event.value())?;
         let anchor = self.add_name(event.anchor())?;
         let tag = self.add_name(event.tag())?;
-        let is_collection = matches!(kind, Kind::Mapping | Kind::Sequence);
         let is_empty = kind == Kind::Scalar && style == Style::Plain && value.start == value.end;
         let own = match style {
-            _ if is_collection => event.start(),
+            _ if matches!(kind, Kind::Mapping | Kind::Sequence) => event.start(),
             Style::Literal | Style::Folded => source.block_scalar_end(event.start(), event.end())?,
-            _ if is_empty && event.start() == event.end() => source.empty_end(event.end(), end.byte),
+            _ if is_empty && event.start() == event.end() => source.empty_end(event.end(), reach.byte),
             _ => event.end(),
         };
-        if own > end.byte {
-            *end = End { byte: own, character: source.character(own) };
+        let is_tag_and_comma = is_empty && tag > 0 && source.has_tag_and_comma(event.start());
+        let (start, end) = (event.start(), event.end());
+        let entry = Entry { kind, style, start, end, own, value, anchor, tag, is_tag_and_comma };
+        Ok(self.push(source, entry, reach)?)
+    }
+
+    /// Adds a node; a mapping or list stays open until `close`.
+    pub fn push(&mut self, source: &Source, entry: Entry, reach: &mut Reach) -> Result<(), OutOfMemory> {
+        let Entry { kind, style, start, end, own, value, anchor, tag, is_tag_and_comma } = entry;
+        let mark = Span { start: source.character(start) as u32, end: source.character(end) as u32 };
+        if own > reach.byte {
+            *reach = Reach::to(source, own);
         }
-        self.nodes.try_reserve(1).map_err(OutOfMemory::from)?;
+        self.nodes.try_reserve(1)?;
+        let is_collection = matches!(kind, Kind::Mapping | Kind::Sequence);
         let next = if is_collection { OPEN } else { self.nodes.len() as u32 + 1 };
-        self.nodes.push(Node {
-            kind,
-            style,
-            mark: Span { start: start as u32, end: mark_end as u32 },
-            end: end.character as u32,
-            next,
-            value,
-            anchor,
-            tag,
-            is_tag_and_comma: is_empty && tag > 0 && source.has_tag_and_comma(event.start()),
-        });
+        let end = reach.character as u32;
+        self.nodes.push(Node { kind, style, mark, end, next, value, anchor, tag, is_tag_and_comma });
         Ok(())
     }
 
-    fn close(&mut self, source: &Source, event: &Event, node: usize, end: &mut End) {
+    /// Ends the mapping or list `node`: its end starts at `at`. A lone pair in a list, `[a: b]`, has no bracket of its own.
+    pub fn close(&mut self, source: &Source, node: usize, at: usize, bracket_end: Option<usize>, reach: &mut Reach) {
         let next = self.nodes.len() as u32;
         let open = &mut self.nodes[node];
-        // A lone pair in a list, `[a: b]`, has no bracket of its own.
-        if open.style == Style::Flow && event.start() != event.end() {
-            *end = End { byte: event.end(), character: source.character(event.end()) };
+        if open.style == Style::Flow
+            && let Some(bracket_end) = bracket_end
+        {
+            *reach = Reach::to(source, bracket_end);
         }
-        open.mark.end = (source.character(event.start())) as u32;
-        open.end = end.character as u32;
+        open.mark.end = source.character(at) as u32;
+        open.end = reach.character as u32;
         open.next = next;
     }
 
-    fn add_value(&mut self, value: &str) -> Result<Span, OutOfMemory> {
+    /// Adds the text of a scalar, or a part of it.
+    pub fn add_value(&mut self, value: &str) -> Result<Span, OutOfMemory> {
         let start = self.values.len() as u32;
         self.values.try_reserve(value.len())?;
         self.values.push_str(value);

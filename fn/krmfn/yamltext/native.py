@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["READER", "VERSION", "Tree", "is_installed", "write"]
 
-VERSION = 7
+VERSION = 8
 """The version of the interface between the core and this module. It changes with the arguments or the result of a
 function.
 """

@@ -94,10 +94,12 @@ text = "items:\\n" + "".join(
     f"- {{n{i}: {i * 999 + 7}, s: &a{i} 'w\u00f6rd', f: {i}.5, t: !!str {i}, r: *a{i}, l: [{i + 300}, {i + 70000}]}}\\n"
     for i in range(5000)
 )
+usual = "items:\\n" + "".join(f"- n{i}: {i}\\n  l: [a, 'b']\\n" for i in range(100_000))
 tree = native.Tree(text, 1 << 20, "")
 kept = tree.value()
 CALLS = {
     "Tree": lambda: native.Tree(text, 1 << 20, "").find(("items", 4900, "s"), True),
+    "usual": lambda: native.Tree(usual, 1 << 20, ""),
     "value": lambda: [tree.value() for _ in range(6)],
     "find": lambda: tree.find(("items", 4900, "s"), True),
     "entries": lambda: tree.entries(2),
@@ -144,5 +146,13 @@ def test_the_core_raises_memory_error_wherever_memory_ends() -> None:
     for call, _, code in map(str.split, done.stdout.splitlines()):
         codes.setdefault(call, set()).add(code)
     both = {"0", "1"}
-    expected = {"Tree": both, "value": both, "find": both, "entries": both, "scalars": both, "anchors": both}
+    expected = {
+        "Tree": both,
+        "usual": both,
+        "value": both,
+        "find": both,
+        "entries": both,
+        "scalars": both,
+        "anchors": both,
+    }
     assert (codes, done.stderr) == (expected, "")
