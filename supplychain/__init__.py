@@ -1,1 +1,1 @@
-"""What packwise ships beside its own code: locked libraries, their licences, bills of materials, an audit."""
+"""The parts of a release beside packwise's own code: locked libraries, licences, bills of materials, an audit."""

@@ -1,7 +1,7 @@
-"""What is known to be vulnerable among the locked libraries: `make audit` asks pip-audit.
+"""Look up known vulnerabilities of the locked libraries with pip-audit: `make audit`.
 
-Exit code 0 where every library was looked up and none is vulnerable, 1 where some are, 2 where some could not be
-looked up.
+The exit code is 0 if every library was looked up and none is vulnerable. It is 1 if some are vulnerable, and 2 if some
+could not be looked up.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-native.lo
 
 
 class Audit(NamedTuple):
-    """What pip-audit answered for one lock: how many libraries it looked up, what is vulnerable, what failed."""
+    """The answer of pip-audit for one lock: the number of looked-up libraries, vulnerable libraries, failures."""
 
     lock: str
     audited: int
@@ -29,7 +29,7 @@ class Audit(NamedTuple):
 
 
 def read_report(lock: str, stdout: str, stderr: str) -> Audit:
-    """The answer of `pip-audit --format json`, which prints nothing where the database was not reached."""
+    """Return the answer of `pip-audit --format json`. An empty output is a failure: the database was not reached."""
     if not stdout.strip():
         reason = (stderr.strip().splitlines() or ["pip-audit printed nothing"])[-1]
         return Audit(lock, 0, (), (f"the database was not reached: {reason}",))
@@ -44,7 +44,7 @@ def read_report(lock: str, stdout: str, stderr: str) -> Audit:
 
 
 def verdict(audits: Iterable[Audit]) -> tuple[int, str]:
-    """Exit code and text; whatever was not looked up is never passed over in silence."""
+    """Return the exit code and the text, with a line for each library that was not looked up."""
     lines: list[str] = []
     code = 0
     for audit in audits:
@@ -66,7 +66,7 @@ def _ask(lock: str, service: str) -> Audit:
 
 
 def main() -> None:
-    """Audit every lock by the service that the first argument names: osv or pypi."""
+    """Audit every lock with the service of the first argument: osv or pypi."""
     code, text = verdict(_ask(lock, sys.argv[1]) for lock in LOCKS)
     sys.stdout.write(text)
     sys.exit(code)

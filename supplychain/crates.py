@@ -1,7 +1,7 @@
 """The bill of materials of krmfn's native core, in CycloneDX, from the lock of its crates: `make sbom` writes it.
 
-It names every crate of `Cargo.lock`, those that only build the core too, with the digest of the lock. As that of the
-other wheels it has neither time nor serial number, and no path of a machine.
+It names every crate of `Cargo.lock` with its digest, also crates that only build the core. Like the bills of the other
+wheels, it has no time, no serial number and no path of a machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BILL = CORE / "krmfn-native.cdx.json"
 
 
 class Crate(NamedTuple):
-    """An entry of the lock; `digest` is the SHA-256 of what crates.io serves, and empty for the core itself."""
+    """An entry of the lock. `digest` is the SHA-256 of the archive on crates.io; it is empty for the core itself."""
 
     name: str
     version: str
@@ -34,7 +34,7 @@ class Crate(NamedTuple):
 
 
 def locked_crates() -> list[Crate]:
-    """The crates of `Cargo.lock`, in its order, which is that of their names."""
+    """Return the crates of `Cargo.lock`, sorted by name as in the file."""
     lock = tomllib.loads((CORE / "Cargo.lock").read_text(encoding="utf-8"))
     return [
         Crate(each["name"], each["version"], each.get("checksum", ""), tuple(each.get("dependencies", ())))
@@ -43,7 +43,7 @@ def locked_crates() -> list[Crate]:
 
 
 def licences_of_crates() -> dict[str, str]:
-    """The SPDX expression of each locked crate, by its own metadata; {} where there is no cargo to ask."""
+    """Return the SPDX expression of each locked crate from its own metadata, or {} without cargo."""
     cargo = shutil.which("cargo")
     if cargo is None:
         return {}
@@ -53,7 +53,7 @@ def licences_of_crates() -> dict[str, str]:
 
 
 def bill_of_crates(licences: dict[str, str]) -> str:
-    """The bill, with the licence of each crate."""
+    """Return the bill as JSON, with the licence of each crate."""
     components = {crate.name: _component(crate, licences[crate.name]) for crate in locked_crates()}
     bom = BOM.Bom()
     bom.serial_number = bom.metadata.timestamp = None
@@ -79,7 +79,7 @@ def _component(crate: Crate, licence: str) -> Any:
 
 
 def main() -> None:
-    """Writes the bill, where there is a cargo to ask for licences."""
+    """Write the bill if cargo is on PATH, because only cargo knows the licences."""
     licences = licences_of_crates()
     if licences:
         BILL.write_text(bill_of_crates(licences), encoding="utf-8")

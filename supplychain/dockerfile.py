@@ -1,4 +1,4 @@
-"""The Dockerfile as a list of stages, each of which is a list of steps."""
+"""The Dockerfile as a list of stages. Each stage is a list of instructions."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ __all__ = ["Instruction", "Stage", "foreign_images", "stages"]
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """`RUN make all` is name `RUN` and text `make all`, continuation lines joined."""
+    """An instruction with its continuation lines joined: `RUN make all` has the name `RUN` and the text `make all`."""
 
     name: str
     text: str
 
     def words(self) -> list[str]:
-        """The arguments of an instruction in exec form (a JSON array) or in words."""
+        """Return the arguments, from exec form (a JSON array) or from words."""
         return json.loads(self.text) if self.text.startswith("[") else shlex.split(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One `FROM` and what follows it: `image` is what it is from, `name` is "" where it has none."""
+    """One `FROM` and the instructions after it. `image` is the base of the stage, `name` is its name or ""."""
 
     name: str
     image: str
     instructions: tuple[Instruction, ...]
 
     def of(self, name: str) -> list[Instruction]:
-        """The instructions of that name."""
+        """Return the instructions with this name."""
         return [instruction for instruction in self.instructions if instruction.name == name]
 
 
 def foreign_images(dockerfile: Path) -> list[str]:
-    """The images of registries that the stages begin with and copy from, each once."""
+    """Return the images of registries that stages begin with or copy from, each once."""
     found = stages(dockerfile)
     named: list[str] = []
     for stage in found:
@@ -46,7 +46,7 @@ def foreign_images(dockerfile: Path) -> list[str]:
 
 
 def stages(dockerfile: Path) -> list[Stage]:
-    """The stages of a Dockerfile, in order. Heredocs and parser directives are not understood: the file has none."""
+    """Return the stages of a Dockerfile, in order. It must have no heredocs and no parser directives."""
     lines = [line for line in dockerfile.read_text(encoding="utf-8").splitlines() if not line.lstrip().startswith("#")]
     found: list[Stage] = []
     for logical in "\n".join(lines).replace("\\\n", " ").splitlines():

@@ -1,6 +1,7 @@
 """A container engine with a store of this clone: buildah builds, podman runs.
 
-The user's own images are neither seen nor changed: what stands in for an image of a registry must never get into them.
+It neither sees nor changes the user's own images, because a stand-in for an image of a registry must never be among
+them.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["FOLDER", "absent", "engine_environment", "run"]
 
 FOLDER = ROOT / ".cache" / "image"
-"""The store, the engine's configuration, and what stands in for the images that the Dockerfile names."""
+"""The folder of the store, of the engine's configuration, and of the stand-ins for images of the Dockerfile."""
 
 _PROGRAMS = ("podman", "buildah", "runc", "mmdebstrap")
 
-# Without limits of its own, podman asks for more open files and processes than a container within another has.
-# crun refuses the hybrid cgroups that such machines have; runc takes them. There is no systemd to ask.
+# Without limits of its own, podman requests more open files and processes than a container within another has.
+# crun refuses the hybrid cgroups of such machines, and runc accepts them. These machines have no systemd.
 _CONTAINERS = """\
 [containers]
 default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
@@ -39,7 +40,7 @@ driver = "overlay"
 graphroot = "{folder}/store"
 runroot = "{folder}/run"
 """
-# A short name is an image of this store or none: nothing is asked of a registry.
+# A short name is an image of this store. The engine contacts no registry for it.
 _REGISTRIES = """\
 unqualified-search-registries = []
 short-name-mode = "disabled"
@@ -47,7 +48,7 @@ short-name-mode = "disabled"
 
 
 def absent() -> str:
-    """How to get the programs that are not on PATH; empty where all are there."""
+    """Return how to install the programs that are not on PATH, or "" if none is missing."""
     missing = [name for name in _PROGRAMS if shutil.which(name) is None]
     return (
         f"{', '.join(missing)} not on PATH: as root, `make image-tools` installs Debian's packages" if missing else ""
@@ -55,10 +56,10 @@ def absent() -> str:
 
 
 def engine_environment(folder: Path = FOLDER, registry: str = "") -> dict[str, str]:
-    """The variables by which podman, buildah and what starts them use this store; writes the files that they name.
+    """Write the engine's configuration, and return the variables that make podman and buildah use this store.
 
-    kustomize runs functions by `docker`, which is podman there. `registry` is one on this machine (HOST:PORT), which
-    speaks plain HTTP.
+    kustomize runs functions by `docker`; the returned PATH has podman under this name. `registry` (HOST:PORT) is a
+    registry on this machine that speaks plain HTTP.
     """
     programs = folder / "bin"
     programs.mkdir(parents=True, exist_ok=True)
@@ -84,7 +85,7 @@ def engine_environment(folder: Path = FOLDER, registry: str = "") -> dict[str, s
 
 
 def run(*command: str | Path, variables: dict[str, str] | None = None, stdin: bytes | None = None) -> str:
-    """The stdout of a command of the engine. Where the command fails, its stderr is shown and this program ends."""
+    """Run a command of the engine and return its stdout. If the command fails, print its output and exit."""
     environment = {**engine_environment(), **(variables or {})}
     done = subprocess.run(list(map(str, command)), env=environment, input=stdin, capture_output=True, check=False)  # noqa: S603
     if done.returncode:

@@ -1,7 +1,7 @@
 """The images of the Dockerfile, built here by buildah: `python -m supplychain.image [TARGET ...]`.
 
-Everything but the images of registries is the Dockerfile's own; for those there are stand-ins. Two builds of one commit
-give one digest.
+Only images of registries are replaced, by stand-ins; everything else is the Dockerfile's own. Two builds of one commit
+have one digest.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 __all__ = ["ARGOCD_PLUGIN", "ARGOCD_REPO_SERVER", "FUNCTION", "TARGETS", "build", "main", "name_of", "revision"]
 
 FUNCTION = ""
-"""The target of a build that names none."""
+"""The default target of a build."""
 
 ARGOCD_PLUGIN = "argocd-plugin"
 ARGOCD_REPO_SERVER = "argocd-repo-server"
 
 TARGETS = (FUNCTION, "validator", "without-crds", ARGOCD_PLUGIN, ARGOCD_REPO_SERVER)
-"""Those whose bases have stand-ins."""
+"""The targets whose bases have stand-ins."""
 
 
 def name_of(target: str) -> str:
-    """The name that the pages give to the image of a target."""
+    """Return the name of a target's image, as the pages spell it."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     return f"localhost/packwise{'-' if target else ''}{target}:{version}"
 
 
 def build(target: str, tag: str, context: Path = ROOT, *options: str) -> str:
-    """Builds a target; returns the ID of the image, which is the digest of its configuration."""
+    """Build a target and return the ID of the image, the digest of its configuration."""
     run(*_command(target, tag, context, options))
     return run("podman", "image", "inspect", "--format", "{{.Id}}", tag).strip()
 
@@ -65,7 +65,7 @@ def _command(target: str, tag: str, context: Path, options: Sequence[str]) -> li
 
 
 def revision() -> str:
-    """The commit that is built."""
+    """Return the commit of the build."""
     return _output("git", "-C", str(ROOT), "rev-parse", "HEAD")
 
 
@@ -74,7 +74,7 @@ def _output(*command: str) -> str:
 
 
 def main() -> None:
-    """Builds the targets that are named, or all; prints the ID of each image and its name."""
+    """Build the named targets, or all. Print the ID and the name of each image."""
     missing = absent()
     if missing:
         sys.exit(f"make image: {missing}")

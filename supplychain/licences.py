@@ -13,17 +13,17 @@ PAGE = ROOT / "docs" / "dependencies.md"
 _ROW = re.compile(r"^\| `([A-Za-z0-9.+ -]+)` \| ([a-z0-9, -]+) \|", re.MULTILINE)
 
 _CLASSIFIERS = {"License :: OSI Approved :: Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0"}
-"""The SPDX expression of a classifier that tells the version too."""
+"""SPDX expressions of classifiers that also name the version."""
 
 
 _READ = {"jinja2": "BSD-3-Clause"}
-"""The licences of libraries whose metadata name none, as their LICENSE has them."""
+"""Licences of libraries without a licence in their metadata, from their LICENSE files."""
 
 
 def licence_of(name: str) -> str:
-    """The licence that an installed library names: an SPDX expression, or the older field where it is one.
+    """Return the licence of an installed library: its SPDX expression, or the older field of its metadata.
 
-    Raises LookupError where it says nothing, and nobody has read its LICENSE.
+    Raise LookupError if the metadata has no licence and `_READ` does not name it.
     """
     fields = metadata(name).json
     for field in ("license_expression", "license"):
@@ -38,6 +38,6 @@ def licence_of(name: str) -> str:
 
 
 def licences() -> dict[str, str]:
-    """The licence of each library of a run, by the page."""
+    """Return the licence of each library of a run, from docs/dependencies.md."""
     section = PAGE.read_text(encoding="utf-8").partition("## Licences")[2].partition("\n## ")[0]
     return {name: licence for licence, names in _ROW.findall(section) for name in names.split(", ")}

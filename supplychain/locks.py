@@ -11,14 +11,14 @@ __all__ = ["ROOT", "RUNTIME", "Pin", "read_lock"]
 ROOT = Path(__file__).resolve().parents[1]
 
 RUNTIME = ROOT / "requirements.lock"
-"""The libraries of a run, every extra included; what builds, tests and audits has locks of its own."""
+"""The libraries of a run, every extra included. Builds, tests and audits have locks of their own."""
 
 _ENTRY = re.compile(r"^([a-z0-9.-]+)==([^ ;]+)", re.MULTILINE)
 _PARENT = re.compile(r"^    #(?: via|  ) +([a-z0-9.-]+)", re.MULTILINE)
 
 
 class Pin(NamedTuple):
-    """A locked library, and the names of those that ask for it."""
+    """A locked library, and the names of the libraries that require it."""
 
     name: str
     version: str
@@ -26,7 +26,7 @@ class Pin(NamedTuple):
 
 
 def read_lock(path: Path) -> list[Pin]:
-    """The pins of a lock that uv wrote, in its order, which is that of their names."""
+    """Return the pins of a lock that uv wrote, sorted by name as in the file."""
     entries = re.split(r"^(?=[a-z0-9])", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     return [_pin(entry) for entry in entries]
 

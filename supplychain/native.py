@@ -1,7 +1,7 @@
 """Wheels of krmfn's native core, for the platforms that this machine can build for: `make release-check`.
 
-One wheel goes with every CPython from 3.11 on (abi3). For ARM64 that is a cross build, which takes what
-`make native-tools` installs.
+One wheel works with every CPython from 3.11 on (abi3). The wheel for ARM64 is a cross build with the tools of
+`make native-tools`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CRATE = ROOT / "fn" / "krmfn-native"
 
 
 class Target(NamedTuple):
-    """A platform by Rust's name and Linux's, and the linker of a build from another one."""
+    """A platform by its names in Rust and Linux, and the linker for a build on another platform."""
 
     name: str
     machine: str
@@ -30,7 +30,7 @@ class Target(NamedTuple):
 
     @property
     def is_here(self) -> bool:
-        """True for the platform of this machine."""
+        """Return True for the platform of this machine."""
         return sys.platform == "linux" and platform.machine() == self.machine
 
 
@@ -41,7 +41,7 @@ TARGETS = (
 
 
 def lack_of(target: Target) -> str:
-    """The missing tools of a build for `target`; "" if none is."""
+    """Return the missing tools for a build for `target`, or "" if none is missing."""
     if shutil.which("cargo") is None:
         return "cargo is not on PATH"
     if target.is_here:
@@ -54,13 +54,13 @@ def lack_of(target: Target) -> str:
 
 
 def built_wheel(target: Target, folder: Path) -> Path:
-    """Builds the wheel for `target` into `folder`. Raises CalledProcessError."""
+    """Build the wheel for `target` into `folder` and return its path. Raise CalledProcessError if the build fails."""
     before = set(folder.glob("krmfn_native-*.whl"))
     command = [str(Path(sys.executable).with_name("maturin")), "build", "--quiet", "--release", "--out", str(folder)]
     command += [] if target.is_here else ["--target", target.name]
     linker = f"CARGO_TARGET_{target.name.upper().replace('-', '_')}_LINKER"
     home = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
-    # Those of the Makefile, so that what it built is not built again.
+    # The same values as in the Makefile, so that cargo does not build the crates again.
     defaults = {
         "CARGO_TARGET_DIR": str(ROOT / ".cache" / "cargo"),
         "RUSTFLAGS": f"--remap-path-prefix={home}=/cargo",

@@ -1,8 +1,8 @@
 """Actions and images that this repository runs, pinned by digest: `make pins`.
 
-A tag can be moved to other code; a commit and a digest cannot. The tag stays beside the digest, in a comment of an
-action and in the name of an image, and by it the next `make pins` renews the digest. Examples that users copy keep
-their tags.
+A tag can be moved to other code; a commit and a digest cannot. The tag stays beside the digest, in a comment after an
+action and in the name of an image. The next `make pins` renews the digest by the tag. Examples for users keep their
+tags.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ class Origin:
     """A tag of a repository on GitHub, or of an image."""
 
     kind: Literal["git", "crane"]
-    """The program that knows what the tag stands for."""
+    """The program that resolves the tag."""
     name: str
     tag: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """An action or an image that a line names."""
+    """An action or an image in a line."""
 
     line: int
     written: str
@@ -64,7 +64,7 @@ class Reference:
     start: int
     end: int
     origin: Origin | None = None
-    """The tag to look up; None where a digest stands alone, or the line is wrong."""
+    """The tag to look up. None if the line has a digest without a tag, or if the line is wrong."""
     before: str = ""
     """The text from `start` up to the digest."""
     after: str = ""
@@ -73,13 +73,13 @@ class Reference:
 
 
 def references(file: str, text: str) -> list[Reference]:
-    """Every action and image that a workflow, an action or a Dockerfile names, in the order of the text."""
+    """Return every action and image in a workflow, an action or a Dockerfile, in the order of the text."""
     found = _actions(text) if file.endswith((".yml", ".yaml")) else _images(text)
     return sorted(found, key=lambda reference: reference.start)
 
 
 def rewrite(file: str, text: str, answers: Mapping[Origin, str]) -> str:
-    """The text with the digest of every tag that `answers` knows."""
+    """Return the text with the digest of every tag in `answers`."""
     for reference in reversed(references(file, text)):
         digest = answers.get(reference.origin) if reference.origin is not None else None
         if digest is not None:
@@ -89,7 +89,7 @@ def rewrite(file: str, text: str, answers: Mapping[Origin, str]) -> str:
 
 
 def movable(root: Path = ROOT) -> list[str]:
-    """Every line that names an action or an image by what somebody else can move."""
+    """Return a line for each action and image that is not pinned by digest."""
     return [
         f"{file}:{reference.line}: {reference.written} is not pinned by digest"
         for file, text in _texts(root).items()
@@ -99,7 +99,7 @@ def movable(root: Path = ROOT) -> list[str]:
 
 
 def pin(root: Path = ROOT) -> tuple[list[str], list[str]]:
-    """Pins and renews all files, or none of them; returns what changed, and what failed."""
+    """Pin and renew all files, or none of them. Return the changes and the failures."""
     texts = _texts(root)
     named = [(file, reference) for file, text in texts.items() for reference in references(file, text)]
     failures = [f"{file}:{each.line}: {each.written}: {each.problem}" for file, each in named if each.problem]
@@ -123,7 +123,7 @@ def pin(root: Path = ROOT) -> tuple[list[str], list[str]]:
 
 
 def _actions(text: str) -> Iterator[Reference]:
-    """The values of `uses`, read as YAML: the same word in a script or in a comment is none."""
+    """Yield the values of `uses`. Read the text as YAML, so that the word in a script or a comment does not count."""
     seen: set[int] = set()
     for document in yaml.compose_all(text, Loader=yaml.SafeLoader):
         for node in _values_of_uses(document):
@@ -184,7 +184,7 @@ def _action(text: str, node: yaml.ScalarNode) -> Reference:
 
 
 def _images(text: str) -> Iterator[Reference]:
-    """The images of `FROM`, and of `--from=` where that names no stage."""
+    """Yield the images of `FROM`, and of each `--from=` that names no stage."""
     stages = {"scratch"}
     start = 0
     for number, line in enumerate(text.split("\n"), 1):
@@ -224,7 +224,7 @@ def _texts(root: Path) -> dict[str, str]:
 
 
 def _digest_of(origin: Origin) -> str:
-    """The commit or digest that a tag stands for now; raises LookupError with what is missing."""
+    """Return the current commit or digest of a tag. Raise LookupError with the reason if the look-up fails."""
     if origin.kind == "crane":
         image = f"{origin.name}:{origin.tag}"
         answer = _output("crane", "digest", image).strip()
@@ -267,7 +267,7 @@ def _output(program: str, *words: str) -> str:
 
 
 def _write(root: Path, texts: Mapping[str, str]) -> None:
-    """Writes all files beside the old ones first, so that a full disk leaves these as they were."""
+    """Write all files beside the old ones first, so that a full disk leaves the old files as they were."""
     with tempfile.TemporaryDirectory(prefix=".pins-", dir=root) as folder:
         written: list[tuple[Path, Path]] = []
         for number, (file, text) in enumerate(texts.items()):
@@ -280,7 +280,7 @@ def _write(root: Path, texts: Mapping[str, str]) -> None:
 
 
 def main() -> None:
-    """Prints each pin that changed; exit code 1 where one failed, and no file changed then."""
+    """Print each changed pin. If one failed, change no file and exit with 1."""
     changed, failures = pin()
     for each in failures:
         sys.stderr.write(f"pins: {each}\n")

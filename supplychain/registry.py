@@ -1,8 +1,8 @@
-"""The function's image in a registry, with what refers to it there: `python -m supplychain.registry HOST:PORT/NAME`.
+"""Publish the function's image in a registry with its referrers: `python -m supplychain.registry HOST:PORT/NAME`.
 
-Pushes the image that `make image` built, attaches its bill of materials and its provenance as referrers (OCI 1.1:
-manifests whose `subject` it is), and reads all of it back by the digest of the image. For a registry on this machine,
-which speaks plain HTTP and asks for no account.
+This pushes the image of `make image`. It attaches the bill of materials and the provenance as referrers (OCI 1.1):
+manifests with the image as `subject`. Then it reads all of it back by the digest of the image. The registry is on this
+machine, speaks plain HTTP and needs no account.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ Json = dict[str, Any]
 
 
 class Repository(NamedTuple):
-    """`name` in the registry at `host`, as its HTTP API has it."""
+    """The repository `name` in the registry at `host`, through its HTTP API."""
 
     host: str
     name: str
 
     def manifest(self, reference: str) -> bytes | None:
-        """The manifest with a tag or a digest; None for one that the registry has not."""
+        """Return the manifest with this tag or digest, or None if the registry lacks it."""
         return self._get(f"manifests/{reference}")
 
     def blob(self, digest: str) -> bytes:
-        """The blob of that digest. Ends this program where it is another, or none."""
+        """Return the blob with this digest. Exit if the registry lacks it or sends another one."""
         found = self._get(f"blobs/{digest}")
         if found is None or digest_of(found) != digest:
             sys.exit(f"{self.host}/{self.name}: must hold the blob {digest}")
         return found
 
     def attach(self, subject: str, kind: str, content: bytes) -> str:
-        """Makes `content` a referrer of the manifest `subject`; returns the digest of its own manifest."""
+        """Make `content` a referrer of the manifest `subject`, and return the digest of its own manifest."""
         of = self.manifest(subject)
         if of is None:
             sys.exit(f"{self.host}/{self.name}: must hold the manifest {subject}")
@@ -80,7 +80,7 @@ class Repository(NamedTuple):
         return digest
 
     def referrers(self, subject: str) -> list[Json]:
-        """The descriptors of the manifests whose subject it is."""
+        """Return the descriptors of the manifests that have this subject."""
         found = self._get(f"referrers/{subject}")
         return self._referrers_by_tag(subject) if found is None else json.loads(found)["manifests"]
 
@@ -119,12 +119,12 @@ class Repository(NamedTuple):
 
 
 def digest_of(content: bytes) -> str:
-    """The name of a blob or a manifest."""
+    """Return the digest of a blob or a manifest: `sha256:` and its SHA-256 in hexadecimal digits."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def publish(image: str, repository: Repository, tag: str) -> str:
-    """Pushes an image of the store; returns the digest of its manifest."""
+    """Push an image of the store, and return the digest of its manifest."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "digest"
         where = f"docker://{repository.host}/{repository.name}:{tag}"
@@ -133,13 +133,13 @@ def publish(image: str, repository: Repository, tag: str) -> str:
 
 
 def attach_documents(repository: Repository, digest: str) -> None:
-    """Attaches to the image what belongs to it: the bill of materials that its wheel carries, and where it is from."""
+    """Attach the bill of materials of its wheel and the provenance to the image."""
     repository.attach(digest, BILL, PACKWISE.bill.read_bytes())
     repository.attach(digest, PROVENANCE, _bytes(provenance(repository.name, digest)))
 
 
 def provenance(name: str, digest: str) -> Json:
-    """An in-toto statement (SLSA 1.0): the commit, and what the Dockerfile was built on; without a time."""
+    """Return an in-toto statement (SLSA 1.0) with the commit and the bases of the Dockerfile, without a time."""
     bases = [
         {
             "uri": f"docker://{image}",
@@ -164,7 +164,7 @@ def provenance(name: str, digest: str) -> Json:
 
 
 def wrong(repository: Repository, digest: str) -> list[str]:
-    """The faults of the image of that digest as a registry has it: in its labels, its referrers, their contents."""
+    """Return the faults of the image with this digest in the registry: in its labels, its referrers, their contents."""
     manifest = repository.manifest(digest)
     if manifest is None or digest_of(manifest) != digest:
         return [f"manifest {digest}: must be there, with that digest"]
@@ -202,7 +202,7 @@ def _bytes(value: Json) -> bytes:
 
 
 def main() -> None:
-    """Pushes, attaches, verifies; prints the name by which clients run the image."""
+    """Push the image, attach its documents and verify all. Print the name by which clients run the image."""
     host, _, name = sys.argv[1].partition("/")
     repository, image = Repository(host, name), name_of(FUNCTION)
     digest = publish(image, repository, image.rpartition(":")[2])

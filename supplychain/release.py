@@ -1,8 +1,8 @@
-"""Whether what is to be released is whole: `make release-check`.
+"""Check that a release is complete: `make release-check`.
 
-Wheels and sdists as they are built, the wheels of the native core, the bills of materials in them, the context of the
-image, the versions that pages name. Until a version is released, pages name the repository at a commit. Actions and
-images that are named by a tag are a warning: only a machine with a network can look up their digests.
+This checks wheels and sdists with their bills of materials, the native core's wheels, the image's context, and the
+versions in pages. Until a version is released, pages name the repository at a commit. An action or image with
+a tag is only a warning, because its digest needs a network.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 COMMIT = "COMMIT"
-"""What stands in a page for the commit that its reader takes."""
+"""Placeholder in pages for the commit that the reader uses."""
 
 _BRANCH = "main"
 _ANY = ("X.Y.Z", "vX.Y.Z")
@@ -52,13 +52,13 @@ _PATTERNS = {
     "hook": re.compile(r"/packwise(?:\.git)?\n +rev: +(\S+)"),
     "image": re.compile(r"(?<![\w/-])packwise(?:-argocd-(?:plugin|repo-server)|-validator|-without-crds)?:(\d[\w.-]*)"),
 }
-"""How pages name a version of packwise, by what is looked for under that name."""
+"""Patterns of a version of packwise in pages, by the place where the version must exist."""
 
 _NOT_PAGES = ("CHANGELOG.md", "testdata/*", "tests/*", "*.lock", "*.cdx.json")
 
 
 class Reference(NamedTuple):
-    """A version that a page names: `kind` is where it must exist."""
+    """A version in a page. `kind` is the place where it must exist."""
 
     page: str
     line: int
@@ -67,7 +67,7 @@ class Reference(NamedTuple):
 
 
 def pages() -> dict[str, str]:
-    """The texts that users read or copy, by path: what git keeps, less tests and what is generated."""
+    """Return the texts that users read or copy, by path: the files of git, without tests and generated files."""
     listed = _output("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     names = [name for name in listed if name.endswith((".md", ".yaml", ".yml", "Kptfile", ".py", ".sh"))]
     kept = [name for name in names if not any(fnmatch.fnmatch(name, pattern) for pattern in _NOT_PAGES)]
@@ -75,7 +75,7 @@ def pages() -> dict[str, str]:
 
 
 def references(texts: Mapping[str, str]) -> Iterator[Reference]:
-    """Every version of packwise or krmfn that the texts name."""
+    """Yield every version of packwise or krmfn in the texts."""
     for page, text in texts.items():
         for kind, pattern in _PATTERNS.items():
             for match in pattern.finditer(text):
@@ -100,7 +100,7 @@ def wrong_references(named: Iterable[Reference], version: str, tags: Collection[
 
 
 def bills_absent(wheel: Path, bill: Path) -> list[str]:
-    """The faults of the bill of materials in a wheel (PEP 770)."""
+    """Return the faults of the bill of materials in a wheel (PEP 770)."""
     with zipfile.ZipFile(wheel) as archive:
         inside = [name for name in archive.namelist() if ".dist-info/sboms/" in name and name.endswith(f"/{bill.name}")]
         if len(inside) == 1 and archive.read(inside[0]) == bill.read_bytes():
@@ -109,7 +109,7 @@ def bills_absent(wheel: Path, bill: Path) -> list[str]:
 
 
 def absent_from_context(dockerfile: str, ignore: str, files: Collection[str]) -> list[str]:
-    """The paths that the Dockerfile copies and the context lacks, by `.dockerignore` and the repository's `files`."""
+    """Return the paths that the Dockerfile copies and the context lacks, by `.dockerignore` and git's `files`."""
     kept = [line[1:] for line in ignore.splitlines() if line.startswith("!")]
     sources: list[str] = []
     for line in dockerfile.replace("\\\n", " ").splitlines():
@@ -124,7 +124,7 @@ def absent_from_context(dockerfile: str, ignore: str, files: Collection[str]) ->
 
 
 def pins_absent() -> list[str]:
-    """A warning for each action and image that is named by a tag, and the command that pins them."""
+    """Return a warning for each action and image with a tag, and the command that pins them."""
     lines = movable()
     if not lines:
         return []
@@ -133,7 +133,7 @@ def pins_absent() -> list[str]:
 
 
 def _built(folder: Path) -> list[str]:
-    """Builds wheels and sdists; answers what is wrong with them."""
+    """Build wheels and sdists, and return their faults."""
     wrong: list[str] = []
     for distribution in DISTRIBUTIONS:
         project = distribution.project()
@@ -152,7 +152,7 @@ def _built(folder: Path) -> list[str]:
 
 
 def _native_wheels(folder: Path) -> list[str]:
-    """Builds the wheels of the native core; answers what is wrong with them, and a warning for each that is absent."""
+    """Build the wheels of the native core. Return their faults, and a warning for each absent wheel."""
     wrong: list[str] = []
     for target in TARGETS:
         lack = lack_of(target)
@@ -172,7 +172,7 @@ def _digest(file: Path) -> str:
 
 
 def _tag_faults(tag: str, version: str) -> list[str]:
-    """The faults of a release of this tree as `tag`; none where no tag was asked for."""
+    """Return the faults of a release of this tree as `tag`, or [] without a tag."""
     if not tag:
         return []
     wrong = [] if tag == f"v{version}" else [f"tag {tag}: must be v{version}, the version in pyproject.toml"]
@@ -189,7 +189,7 @@ def _output(*command: str, cwd: Path = ROOT) -> str:
 
 
 def main() -> None:
-    """Builds everything into the folder that the first argument names; the second is the tag to release, or empty."""
+    """Build everything into the folder of the first argument. The second argument is the tag to release, or empty."""
     folder, tag = Path(sys.argv[1]).resolve(), sys.argv[2] if len(sys.argv) > 2 else ""
     version = tomllib.loads(_text("pyproject.toml"))["project"]["version"]
     tags = _output("git", "tag", "--list", "v*").split()

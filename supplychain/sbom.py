@@ -1,7 +1,7 @@
-"""The bills of materials of the two wheels, in CycloneDX: `make sbom` writes them beside what they describe.
+"""The bills of materials of the two wheels, in CycloneDX: `make sbom` writes them beside the code.
 
-They follow from the lock of the libraries of a run and from the two `pyproject.toml`, and have neither time nor serial
-number: the same tree gives the same bytes. The wheels carry them in `.dist-info/sboms/` (PEP 770).
+They follow from the lock of a run's libraries and from the two `pyproject.toml`. They have no time and no serial
+number, so the same tree gives the same bytes. The wheels carry them in `.dist-info/sboms/` (PEP 770).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ JSON: Any = import_module("cyclonedx.output.json")
 
 
 class Distribution(NamedTuple):
-    """A wheel of this repository: its folder, and where its bill stands."""
+    """A wheel of this repository: its folder, and the path of its bill."""
 
     folder: Path
     bill: Path
 
     def project(self) -> dict[str, Any]:
-        """The table `project` of its `pyproject.toml`."""
+        """Return the table `project` of its `pyproject.toml`."""
         return tomllib.loads((self.folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
@@ -47,7 +47,7 @@ _NAME = re.compile(r"[A-Za-z0-9.-]+")
 
 
 def bill_of_materials(distribution: Distribution) -> str:
-    """The libraries of a run of a wheel, extras included, at the versions of the lock, and which asks for which."""
+    """Return the bill of a wheel: the libraries of a run, extras included, with locked versions and dependencies."""
     project = distribution.project()
     pins = [*read_lock(RUNTIME), _krmfn()]
     within = _reached(project["name"], pins)
@@ -69,12 +69,12 @@ def bill_of_materials(distribution: Distribution) -> str:
 
 
 def _krmfn() -> Pin:
-    """krmfn is built from this repository, and so in no lock; the wheel of packwise carries it."""
+    """Return the pin of krmfn. It is in no lock, because this repository builds it and packwise's wheel carries it."""
     return Pin("krmfn", KRMFN.project()["version"], frozenset({"packwise"}))
 
 
 def _without_extras(pins: list[Pin]) -> list[Pin]:
-    """The pins as if nobody asked for an extra of the two distributions."""
+    """Return the pins of an install without any extra of the two distributions."""
     asked = {each["name"]: _names(each["dependencies"]) for each in (KRMFN.project(), PACKWISE.project())}
     asked["packwise"] |= {"krmfn"} | asked["krmfn"]
     return [
@@ -84,12 +84,12 @@ def _without_extras(pins: list[Pin]) -> list[Pin]:
 
 
 def _names(requirements: list[str]) -> set[str]:
-    """Without what is asked for on some platforms only."""
+    """Return the names of the requirements, without requirements of only some platforms."""
     return {match[0] for line in requirements if ";" not in line and (match := _NAME.match(line))}
 
 
 def _reached(root: str, pins: list[Pin]) -> set[str]:
-    """The libraries that a distribution asks for, those that these ask for, and so on."""
+    """Return the libraries that a distribution requires, directly or through others."""
     reached = {root}
     while more := {pin.name for pin in pins if pin.parents & reached} - reached:
         reached |= more

@@ -1,7 +1,7 @@
-"""What stands in for the images that the Dockerfile names, where no registry of images is reached.
+"""Stand-ins for the images of the Dockerfile, for machines that reach no registry of images.
 
-Root file systems of Debian's packages, and the toolchains of this machine. What that leaves untested is said in
-docs/decisions/0002-stand-ins-for-base-images.md.
+They are root file systems of Debian's packages, and the toolchains of this machine.
+docs/decisions/0002-stand-ins-for-base-images.md lists the parts that stay untested.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 
 
 class _Standin(NamedTuple):
-    """For images whose name matches: how buildah is told where to take them from, built where it was not yet."""
+    """A stand-in for images with a matching name. `build` makes it if necessary and returns buildah's address."""
 
     name: re.Pattern[str]
     build: Callable[[], str]
 
 
 def stand_in(image: str) -> str | None:
-    """The stand-in for an image of a registry, in the words of buildah's `--build-context`; None for other images."""
+    """Return the stand-in for an image of a registry, as a value of buildah's `--build-context`, or None."""
     return next((build() for name, build in _STANDINS if name.match(image)), None)
 
 
 def kustomize() -> str:
-    """The folder that stands in for what the stage builds: the kustomize of that version that `make tools` built."""
+    """Return the folder that replaces the stage: kustomize of the stage's version, as `make tools` built it."""
     (stage,) = (stage for stage in stages(ROOT / "Dockerfile") if stage.name == KUSTOMIZE)
     version = re.search(r"kustomize/v5@(v\S+)", stage.of("RUN")[0].text)
     if version is None:
@@ -62,7 +62,7 @@ def kustomize() -> str:
 
 
 def argocd() -> str:
-    """Debian without Python, with kustomize where Argo CD's own image has it, and that image's user."""
+    """Build Debian without Python, with kustomize at the path of Argo CD's own image, and with its user."""
     steps = (
         "FROM {slim}",
         "RUN apt-get purge --quiet --quiet --yes --auto-remove python3 python3-venv \\",
@@ -73,11 +73,11 @@ def argocd() -> str:
 
 
 def _slim() -> str:
-    """Debian with Python from its packages; `python` stands where the official image has it."""
+    """Build Debian with Python from its packages, and `python` at the path of the official image."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     certificates = FOLDER / "ca-certificates.crt"
     shutil.copyfile(_CERTIFICATES, certificates)
-    # Where a proxy of this machine signs what it passes on, the build has to trust it too.
+    # If a proxy of this machine signs its traffic, the build must trust it too.
     pip = FOLDER / "pip.conf"
     pip.write_text(f"[global]\ncert = {_CERTIFICATES}\n", encoding="utf-8")
     words = (
@@ -108,13 +108,13 @@ def _slim() -> str:
 
 
 def _full() -> str:
-    """The same, with a linker."""
+    """Build the slim image with a linker."""
     packages = "apt-get install --quiet --quiet --yes --no-install-recommends gcc libc6-dev"
     return _layered("python", "FROM {slim}\nRUN apt-get update -qq && DEBIAN_FRONTEND=noninteractive " + packages)
 
 
 def _rust() -> str:
-    """Rust as it stands on this machine, in the folders of the official image."""
+    """Copy Rust of this machine into the folders of the official image."""
     root = _output("rustc", "--print", "sysroot")
     folder = FOLDER / f"rust-{_key(_output('rustc', '--version'))}"
     if not folder.exists():
@@ -140,7 +140,7 @@ _STANDINS = (
 
 
 def _layered(name: str, text: str, context: str = "") -> str:
-    """An image that a Containerfile makes of the slim one; `context` is the folder that it copies from."""
+    """Build an image from the slim one by a Containerfile. `context` is the folder that it copies from."""
     slim = _slim()
     containerfile = text.format(slim=slim.removeprefix("container-image://"))
 
@@ -156,7 +156,7 @@ def _layered(name: str, text: str, context: str = "") -> str:
 
 
 def _image(name: str, key: str, build: Callable[[str], None]) -> str:
-    """An image of the store by what goes into it; older ones of that name go."""
+    """Return the image with this key of its inputs. Build it if necessary, and remove older images of the name."""
     repository = f"localhost/packwise-stands-in-for-{name}"
     tag = f"{repository}:{key}"
     there = run(
@@ -168,7 +168,7 @@ def _image(name: str, key: str, build: Callable[[str], None]) -> str:
 
 
 def _mirror() -> str:
-    """The mirror of Debian that apt uses."""
+    """Return the mirror of Debian that apt uses."""
     listed = _output("apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI)", "Created-By: Packages")
     found = [line.split()[1] for line in listed.splitlines() if line.startswith("Debian http")]
     return found[0] if found else "http://deb.debian.org/debian"

@@ -62,7 +62,7 @@ RULES = (
         "Name the thing again.",
     ),
     Rule("nobody", _contains("nobody|somebody|anybody|whoever"), "Write users, you, or the name of the component."),
-    Rule("stands", _contains(r"stands?(?! (?:for|alone|still|by|out))|stood"), "Write is, exists, or is set."),
+    Rule("stands", _contains(r"stands?(?!-in| (?:for|alone|still|by|out))|stood"), "Write is, exists, or is set."),
     Rule("told", _contains("(?:is|are|was|were|be) (?:told|said)"), "Write is reported, is printed, or prints."),
     Rule("mend", _contains("mend(?:s|ed|ing)?"), "Write fix or fixed."),
     Rule("slip", _contains("slips?(?: of the pen)?"), "Write typo."),
@@ -207,6 +207,7 @@ def breaches_of(sentence: Sentence) -> Iterator[Breach]:
 PARTS = {
     "docstrings": "fn/**/*.py",
     "messages": "fn/**/*.py",
+    "supplychain": "supplychain/*.py",
     "how-to": "docs/how-to/*.md",
     "tutorials": "docs/tutorial*.md",
     "explanation": "docs/explanation/*.md",
@@ -236,7 +237,7 @@ def _files() -> dict[str, list[Path]]:
     return files
 
 
-_READERS = {"docstrings": sentences_of_code, "messages": sentences_of_messages}
+_READERS = {"docstrings": sentences_of_code, "supplychain": sentences_of_code, "messages": sentences_of_messages}
 
 
 def breaches_in(part: str) -> list[Breach]:
