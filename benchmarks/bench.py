@@ -1,16 +1,16 @@
-"""Times packwise beside what else does such work, on the same inputs, in turn, and writes docs/performance.md.
+"""Time packwise beside other programs for such work, on the same inputs, in turn, and write docs/performance.md.
 
     python benchmarks/bench.py [--sizes 10,1000,10000] [--runs 5] [--packwise PATH] [--large] [--write]
 
-- `packwise fn` beside a Go function that does nothing (`noop-kyaml/`: kyaml's own framework, which reads the list and
-  writes it back): what any function written with that framework pays before it does work. Ratios are to its figures.
-- The same on one processor, to which both are bound, and of packwise without its native core.
+- `packwise fn` beside an empty Go function (`noop-kyaml/`): kyaml's own framework, which reads the list and writes it
+  back. Any function with that framework pays this price before it does work. Ratios are to its figures.
+- The same with both on one processor, and for packwise without its native core.
 - 10 workloads beside `import yaml` in the same interpreter.
 - `packwise render` on a folder of 1,000 files beside `kustomize build` with that Go function on the same folder.
 - `packwise check` beside kubectl-validate: `check.py`; on files of other tools beside kubeconform: `foreign.py`.
 
-Figures are medians. Memory is the peak of the process, as the kernel counts it. `--large` takes 100,000 workloads too,
-without the Go function, which would need some 30 GiB. `--write` writes the page.
+Figures are medians. Memory is the peak of the process, as the kernel counts it. `--large` adds 100,000 workloads
+without the Go function, because it would need some 30 GiB. `--write` writes the page.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A function under test; `environment` is what it has beside the script's own."""
+    """A function under test. `environment` holds its variables beside the variables of this script."""
 
     name: str
     command: tuple[str, ...]
@@ -92,7 +92,7 @@ class Contender:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What the workloads of a list are like."""
+    """The kind of workloads in a list."""
 
     name: str
     findings: bool
@@ -169,7 +169,7 @@ def rows_of(label: str, kind: Kind, medians: dict[str, Sample], stick: str | Non
 
 
 def ratios_of(sample: Sample, stick: Sample) -> tuple[float, ...]:
-    """Wall time, CPU time and memory of `sample` as multiples of those of `stick`."""
+    """Return wall time, CPU time and memory of `sample` as multiples of `stick`."""
     parts: tuple[Callable[[Sample], float], ...] = (lambda s: s.wall, lambda s: s.cpu, lambda s: s.memory)
     # A process too short for the clock of CPU time counts as one tick of it.
     return tuple(max(part(sample), 0.001) / max(part(stick), 0.001) for part in parts)
@@ -187,7 +187,7 @@ def function_rows(options: argparse.Namespace, peer: Contender | None) -> Iterat
 
 
 def manner_rows(options: argparse.Namespace, peer: Contender | None) -> Iterator[str]:
-    """`packwise fn` and the Go function on one processor; packwise without its native core beside the Go function."""
+    """Measure `packwise fn` and the Go function on one processor, and packwise without its native core."""
     ours = Contender("packwise fn", (options.packwise, "fn"))
     pairs = {"without the native core": [replace(ours, environment=WITHOUT_CORE), *([peer] if peer else [])]}
     if shutil.which("taskset") is not None:
@@ -200,7 +200,7 @@ def manner_rows(options: argparse.Namespace, peer: Contender | None) -> Iterator
 
 
 def start_rows(options: argparse.Namespace) -> Iterator[str]:
-    """Ten workloads beside `import yaml`."""
+    """Measure ten workloads against `import yaml`."""
     bare = Contender("import yaml", (str(Path(options.packwise).with_name("python")), "-c", "import yaml"))
     ours = Contender("packwise fn", (options.packwise, "fn"))
     for kind in KINDS:
@@ -211,7 +211,7 @@ def start_rows(options: argparse.Namespace) -> Iterator[str]:
 
 
 def render_rows(options: argparse.Namespace, peer: Contender | None) -> Iterator[str]:
-    """`packwise render` on a folder beside `kustomize build` with the Go function on the same folder."""
+    """Measure `packwise render` on a folder against `kustomize build` with the Go function on the same folder."""
     folder = CACHE / "render"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -236,7 +236,7 @@ def render_rows(options: argparse.Namespace, peer: Contender | None) -> Iterator
 
 
 def page(options: argparse.Namespace) -> str:
-    """The whole page, which is printed as it grows."""
+    """Return the whole page, and print it as it grows."""
     peer = go_function()
     floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT / MIB
     lines = [
@@ -299,7 +299,7 @@ def main() -> None:
 
 
 def with_later_sections(text: str) -> str:
-    """The page with what follows the tables on the page that there is."""
+    """Return the page with the sections that follow the tables on the existing page."""
     before = PAGE.read_text("utf-8") if PAGE.exists() else ""
     at = before.find(f"\n{LATER}\n")
     return text if at < 0 else f"{text}{before[at:]}"

@@ -1,9 +1,9 @@
-"""Times `packwise check` on a folder of workloads, some of them wrong, beside kubectl-validate on the same folder.
+"""Time `packwise check` on a folder with some wrong workloads against kubectl-validate on the same folder.
 
     python benchmarks/check.py [--workloads 1000] [--wrong 50] [--runs 3] [--crds ../shared/crds/alpha7]
 
-kubectl-validate knows the schemas of the CRDs and no more: the wrong workloads are wrong to both (a field that no API
-server knows, a value of another type) or to Grove's webhook alone (a broader child, an unknown level).
+kubectl-validate knows only the schemas of the CRDs. Some workloads are wrong for both (an unknown field, a value of
+another type), others only for Grove's webhook (a broader child, an unknown level).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def run(name: str, command: list[str]) -> tuple[float, float]:
 def compare(
     packwise: str, workloads: int = 1000, wrong: int = 50, crds: Path = CRDS, *, runs: int = 1
 ) -> Iterator[str]:
-    """A row of a table for each checker: medians of so many runs, which take turns."""
+    """Return a row for each checker: medians of this number of runs, in turn."""
     write_folder(workloads, wrong)
     commands = {"packwise check": [packwise, "check", str(FOLDER)]}
     if VALIDATE.exists() and crds.is_dir():

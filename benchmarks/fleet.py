@@ -1,14 +1,14 @@
-"""What `packwise fleet` takes: time, memory, and the same bytes on every kind of worker.
+"""Measure time and memory of `packwise fleet`, and compare its bytes for every kind of worker.
 
     python benchmarks/fleet.py generate DIR [--clusters 2000] [--workloads 20] [--seed 0]
     python benchmarks/fleet.py measure DIR [--small DIR] [--sample 40] [--only check,render,dask,loop,memory] [--write]
 
-`generate` writes the synthetic fleet of `fleet_files.py`. `measure` prints a table, which `--write` puts into
-docs/performance.md. Seconds of processors are those of a run and of the processes that it starts; workers of Dask start
-before it, and count by the clock alone. The share of a warm run is that of the cold one by as many processes. `--small`
+`generate` writes the synthetic fleet of `fleet_files.py`. `measure` prints a table, and `--write` puts it into
+docs/performance.md. Processor seconds cover a run and its child processes. Workers of Dask start before the run, so
+only the clock counts for them. The share of a warm run is relative to the cold run with as many processes. `--small`
 is a fleet with a tenth of the clusters, for the memory of the driver.
 
-Each render has a folder of its own, and all go at the end: ext4 is slow for minutes where many files were removed.
+Each render has a folder of its own. All are removed at the end, because ext4 is slow for minutes after many removals.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 
 
 class Run(Record):
-    """What one run took: seconds by the clock and of processors, peak MiB of the driver alone.
+    """Figures of one run: seconds by the clock and of processors, peak MiB of the driver alone.
 
-    `bytes` says whether it gave what the first run of its verb gave, into a folder or else on stdout.
+    `bytes` is True if its output equals the output of the first run of its verb, in a folder or on stdout.
     """
 
     seconds: float
@@ -176,7 +176,7 @@ def _row(name: str, processes: str, run: Run, cold: Run | None = None, *, by_clo
 
 
 def _median(runs: list[Run]) -> Run:
-    """The run of median time, with what is wrong with any of them."""
+    """Return the run of median time, with the faults of all runs."""
     run = sorted(runs, key=lambda run: run.seconds)[len(runs) // 2]
     return run.replace(bytes=next((each.bytes for each in runs if each.bytes != "the same"), run.bytes))
 
@@ -217,7 +217,7 @@ def render_rows(bench: Bench) -> Iterator[str]:
 
 
 def dask_rows(bench: Bench) -> Iterator[str]:
-    """`fleet render` on workers of Dask, of which one is killed halfway the second time."""
+    """Measure `fleet render` on workers of Dask. In the second run, one worker is killed halfway."""
     with dask(2) as (address, _):
         both = bench.render("dask", "--no-cache", "--scheduler", address)
     yield _row("`render`, cold, Dask", "2 workers", both, by_clock=True)
@@ -286,7 +286,7 @@ def measure(options: argparse.Namespace) -> Iterator[str]:
 
 
 def with_section(page: str, section: str) -> str:
-    """The page with the section in the place of the one before, or at the end."""
+    """Return the page with the section replaced, or added at the end."""
     at = page.find(f"{TITLE}\n")
     if at < 0:
         return f"{page}\n{section}"

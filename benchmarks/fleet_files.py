@@ -1,8 +1,7 @@
-"""A synthetic fleet of any size, the same bytes for the same seed; the first clusters are those of a smaller one.
+"""A synthetic fleet of any size. The same seed gives the same bytes, and a smaller fleet is its beginning.
 
-It has three times as many applications as a cluster runs, each a base of kustomize with a workload, a Service and a
-ConfigMap. Of the clusters, seven in ten are overlays over such bases, two in ten plain folders, one in ten packages of
-kpt.
+It has three times as many applications as a cluster runs. Each is a base of kustomize with a workload, a Service and a
+ConfigMap. Seven in ten clusters are overlays over such bases, two in ten plain folders, one in ten packages of kpt.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""A repository of other tools, without any workload: the same size gives the same bytes.
+"""A repository of other tools, without any workload. The same size gives the same bytes.
 
-Values of charts, an index of a chart repository in flow style, workflows of a forge, a fixture of numbers in JSON, and
-manifests that packwise does not judge, among them a CustomResourceDefinition. A clone of kserve is like it, where
-`packwise check` took 20 s of the system's time for 2.3 million numbers.
+It holds values of charts, an index of a chart repository in flow style, workflows of a forge, numbers in JSON, and
+manifests that packwise does not judge, for example a CustomResourceDefinition. It resembles a clone of kserve, for
+which `packwise check` took 20 s of system time for 2.3 million numbers.
 
     python benchmarks/foreign.py FOLDER [MEBIBYTES]
 
-`compare` times `packwise check` on it beside kubeconform, which looks for the schema of each object and finds none;
-`make bench` builds it.
+`compare` times `packwise check` on it against kubeconform, which looks for the schema of each object and finds no
+schema. `make bench` builds kubeconform.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ _KINDS: tuple[tuple[str, Callable[[int], str]], ...] = (
 
 
 def compare(packwise: str, mebibytes: float = 48, *, runs: int = 1) -> Iterator[str]:
-    """A row of a table for each checker: medians of so many runs, which take turns."""
+    """Return a row for each checker: medians of this number of runs, in turn."""
     write_repository(FOLDER, mebibytes)
     commands = {"packwise check": [packwise, "check", str(FOLDER)]}
     if KUBECONFORM.exists():
@@ -115,7 +115,7 @@ def compare(packwise: str, mebibytes: float = 48, *, runs: int = 1) -> Iterator[
 
 
 def _run(command: list[str]) -> tuple[float, float, float]:
-    """Seconds of wall clock and of CPU, and page faults. A checker may find errors in what is not its own."""
+    """Return seconds of wall clock and CPU, and page faults. The checker may find errors in foreign files."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = perf_counter()
     subprocess.run(command, capture_output=True, check=False)

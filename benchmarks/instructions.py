@@ -1,11 +1,11 @@
-"""Counts the instructions of `packwise fn` and `packwise check`; fails where they are a tenth more than on record.
+"""Count the instructions of `packwise fn` and `packwise check`, and fail if they are a tenth above the record.
 
     python benchmarks/instructions.py [--record]
 
-A count hardly depends on what else the machine does, as time does. The unit is what `import yaml` takes in the same
-interpreter, so that the record holds for other machines; not for other versions of Python, for which it is only
-printed. `perf` counts (Debian: linux-perf), and valgrind on machines whose processor does not let it, as many virtual
-ones: these counts are the same within a few percent.
+Other work of the machine hardly changes a count, unlike a time. The unit is the count of `import yaml` in the same
+interpreter, so the record holds for other machines. For other versions of Python, the count is only printed. `perf`
+counts (Debian: linux-perf). valgrind counts if the processor does not allow perf, as on many virtual machines. Both
+counts agree within a few percent.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def excess(record: dict[str, float], counted: dict[str, float]) -> list[str]:
 
 
 class Counter(Record):
-    """A program that counts what another one takes: how it is called, its line of the count, how often it is run."""
+    """A program that counts the instructions of another one: its command, its line of the count, the number of runs."""
 
     command: tuple[str, ...]
     line: re.Pattern[str]

@@ -1,9 +1,9 @@
-"""Times `packwise check` on one stream, and one List, of 1,000, 4,000 and 16,000 documents: time grows as they do.
+"""Time `packwise check` on one stream, and one List, of 1,000, 4,000 and 16,000 documents.
 
     python benchmarks/stream.py [--sizes 1000,4000,16000]
 
-ConfigMaps show what reading costs, PodCliqueSets what judging costs. The last column is milliseconds for a document: it
-stays as it is where the time is in proportion.
+ConfigMaps show the cost of reading, PodCliqueSets the cost of judging. The last column is milliseconds for a document:
+it stays the same if the time grows in proportion.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c{}\n  namespa
 
 
 def documents(kind: str, number: int) -> list[str]:
-    """That many objects, no two alike."""
+    """Return this number of objects, all different."""
     return [CONFIG_MAP.format(each) if kind == "ConfigMap" else workload(each) for each in range(number)]
 
 

@@ -1,9 +1,9 @@
-"""Workloads as people write them, any number of them: the same number gives the same bytes.
+"""Any number of workloads as people write them. The same number gives the same bytes.
 
-`manifests/` holds a dozen PodCliqueSets in the manner of public recipes: engines on several nodes, trainers, routers;
-lists indented and not, scripts, folded text, flow mappings, quoted numbers, comments, long environments. Of a list,
-each is the next of these, under a name of its own. With findings the autoscaler that each has in a comment is written
-out, about which there is a warning.
+`manifests/` holds a dozen PodCliqueSets in the style of public recipes: engines on several nodes, trainers, routers;
+lists indented and not, scripts, folded text, flow mappings, quoted numbers, comments, long environments. A list
+repeats them in turn under names of their own. Each has an autoscaler in a comment. With findings it is no comment, and
+packwise warns about it.
 
     python benchmarks/workloads.py 1000 [findings] > list.yaml
 """

@@ -372,7 +372,7 @@ def architecture_page() -> str:
 
 
 def drawing() -> str:
-    """A Mermaid graph of the parts: an arrow from each to those it imports and does not reach by another arrow."""
+    """Return a Mermaid graph of the parts, with an arrow for each import that no other arrows imply."""
     imports = part_imports()
     arrows = [
         f"  {part} --> {other}"
@@ -413,7 +413,7 @@ def reachable(imports: dict[str, set[str]], part: str) -> set[str]:
 
 
 def revisions_page() -> str:
-    """The releases; then the records by topic; then what each says of workloads and topologies in their conditions."""
+    """Return the page: the releases, the records by topic, and the texts of conditions."""
     # Records of one text stand together.
     texts = dict.fromkeys([(record.conditions, record.topology_status) for record in RECORDS])
     alike = [[r for r in RECORDS if (r.conditions, r.topology_status) == text] for text in texts]
@@ -423,7 +423,7 @@ def revisions_page() -> str:
 
 
 def releases_table() -> str:
-    """Each release, the record that it is, and what is known of it beside."""
+    """Return a table of releases with their records and other known facts."""
     rows = ["| Release | Record | Date | What is new | Goes with |", "|---|---|---|---|---|"]
     for release in HISTORY:
         record = next(record for record in RECORDS if release.tag in record.releases)
@@ -534,7 +534,7 @@ def source_text(rule: Rule) -> str:
 
 
 def rule_section(rule: Rule) -> str:
-    """One rule: what it is for, what breaks it and what the operator says of that, what keeps it."""
+    """Return the section of one rule: its purpose, an example that breaks it with the operator's text, a fix."""
     found = explanation(rule.name)
     refused = refusal(rule.name, found)
     parts = [f"## {rule.name}\n", paragraph("What it does", f"Reports {word_of(rule)}: {rule.summary}")]
@@ -561,7 +561,7 @@ def paragraph(head: str, text: str) -> str:
 
 
 def keys_page() -> str:
-    """The keys that users write, in order, then those that operators write."""
+    """Return the page of keys: users' keys in order, then operators' keys."""
     keys = sorted(KEYS.values(), key=lambda key: key.name)
     read = [key_row(key) for key in keys if not key.is_written]
     written = [f"| `{key.name}` | {key.reader} |" for key in keys if key.is_written]
@@ -672,7 +672,7 @@ def code_block(language: str, text: str) -> str:
 
 
 def configuration_page() -> str:
-    """A table of fields for the spec and for each part of it."""
+    """Return the page with a table of fields for the spec and for each part of it."""
     schema = topologyrender_schema()
     parts: dict[str, Any] = {"spec": schema["properties"]["spec"], **schema["$defs"]}
     return CONFIGURATION_HEAD + "\n".join(section(name, part) for name, part in parts.items())

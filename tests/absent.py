@@ -1,4 +1,4 @@
-"""Running without a library: the environment in which no Python that a test starts can import it."""
+"""Environments in which no Python of a test can import a certain library."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parent / "without"
 
 
 def without(*modules: str) -> dict[str, str]:
-    """The variables of this process and those that block `modules`; a folder on PYTHONPATH does it at start-up."""
+    """Return the variables of this process and variables that block `modules`, by a folder on PYTHONPATH."""
     paths = [str(FOLDER), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     names = [*os.environ.get("TESTS_WITHOUT", "").split(), *modules]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)), "TESTS_WITHOUT": " ".join(names)}

@@ -1,4 +1,4 @@
-"""What all tests share: the `--update` option, the executables under test, upstream's CRDs."""
+"""Fixtures of all tests: the `--update` option, the executables under test, upstream's CRDs."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def kpt() -> Path:
 
 @pytest.fixture(scope="session")
 def crds() -> Path:
-    """Upstream's CRDs, which are not part of the repository: without them, in CI too, a test is left out."""
+    """Upstream's CRDs. The repository does not hold them, so a test without them is skipped, also in CI."""
     if not CRDS.is_dir():
         pytest.skip(NO_CRDS)
     return CRDS

@@ -26,16 +26,16 @@ RENDERED = [path for path in EXAMPLES if path.name != "kubernetes-gangs"]
 
 
 def revision_of(folder: Path) -> str:
-    """What the configuration in `folder` chooses."""
+    """Return the revision that the configuration in `folder` selects."""
     _, selection = read_package(read_inputs(Named((str(folder),))).package)
     return selection.revision.name
 
 
 def is_preview(folder: Path) -> bool:
-    """Whether what is rendered of `folder` is never applied: Dynamo's operator makes it of graphs."""
+    """Return True if the objects of `folder` are never applied, because Dynamo's operator makes them from graphs."""
     return any("kind: DynamoGraphDeployment" in file.read_text(encoding="utf-8") for file in folder.rglob("*.yaml"))
 
 
 def holds_workloads_of_grove(folder: Path) -> bool:
-    """Whether anything in `folder` is of a revision; OSMO's documents are of none."""
+    """Return True if anything in `folder` has a revision. OSMO's documents have none."""
     return any("kind: PodCliqueSet" in file.read_text(encoding="utf-8") for file in folder.rglob("*.yaml"))

@@ -24,7 +24,7 @@ _GITLAB = re.compile(r"/api/v4/projects/3/merge_requests/9/notes(?:/(?P<id>\d+))
 
 @dataclass
 class Forge:
-    """What is there, and what was asked: `requests` are methods with paths. `token` is the only one that may."""
+    """The state of a forge, and its requests as methods with paths. Only `token` has access."""
 
     token: str = "secret"  # noqa: S105
     comments: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])

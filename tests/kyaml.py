@@ -1,4 +1,4 @@
-"""kyaml itself, asked what a text means: the program of tests/kyaml_oracle, which `make tools` builds."""
+"""Questions to kyaml itself about a text: the program of tests/kyaml_oracle, which `make tools` builds."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ class KyamlOracle:
         self._process.communicate()
 
     def document(self, text: str) -> Any:
-        """The typed value of a document; None where kyaml refuses it."""
+        """Return the typed value of a document, or None if kyaml refuses it."""
         return self._value("document", text)
 
     def refusal(self, text: str) -> str | None:
-        """The error that kyaml gives for a document; None where it reads it."""
+        """Return kyaml's error for a document, or None if it reads it."""
         return cast("str | None", self._ask("document", text).get("error"))
 
     def items(self, text: str) -> list[Any] | None:
-        """The typed values of a ResourceList's items, and then of its functionConfig; None where kyaml refuses it."""
+        """Return the typed values of a ResourceList's items and of its functionConfig, or None if kyaml refuses it."""
         value = self._value("list", text)
         return None if value is None else [*value[1][0][1], value[1][1]]
 
     def rewritten(self, text: str) -> str | None:
-        """The ResourceList as kyaml writes it; None where it refuses it."""
+        """Return the ResourceList as kyaml writes it, or None if it refuses it."""
         return cast("str | None", self._ask("rewrite", text).get("text"))
 
     def _value(self, mode: str, text: str) -> Any:
@@ -70,7 +70,10 @@ ONLY_KYAML_REFUSES = (
 
 
 def assert_read_as_kyaml_reads(oracle: KyamlOracle, text: str) -> None:
-    """krmfn reads `text` as kyaml does, or refuses it; and it refuses what kyaml refuses, but for a few errors."""
+    """krmfn reads `text` as kyaml does, or refuses it.
+
+    It refuses all texts that kyaml refuses, except for a few errors.
+    """
     try:
         value = typed(read(text))
     except YamlError:

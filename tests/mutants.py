@@ -1,8 +1,8 @@
-"""Mutants of the modules that decide: small changes of the code that a test must notice. `make mutants` runs it.
+"""Mutants of the modules that decide: small changes that a test must notice. `make mutants` runs this.
 
-mutmut makes the mutants and runs, for each, the tests that come by its function. It wants the code in a folder `src`,
-so a copy of what it needs stands in .cache/mutants. What survives goes into docs/mutants.md; tests/mutants.toml says
-why a survivor means the same as the code.
+mutmut makes the mutants and runs, for each, the tests that call its function. It needs the code in a folder `src`, so
+.cache/mutants holds a copy. Survivors go into docs/mutants.md. tests/mutants.toml explains survivors with the same
+meaning as the code.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Survivor(NamedTuple):
 
 
 def mutmut(*words: str, check: bool = True) -> str:
-    """What mutmut prints; where it fails, that is the last that is seen: the tests that are red without any mutant."""
+    """Return the output of mutmut. If it fails, show the output: tests fail without any mutant."""
     command = [sys.executable, "-m", "mutmut", *words]
     done = subprocess.run(command, cwd=WORK, stdout=subprocess.PIPE, text=True, check=False)
     if check and done.returncode:
@@ -115,7 +115,7 @@ def mutmut(*words: str, check: bool = True) -> str:
 
 
 def prepare(groups: Iterable[str]) -> None:
-    """Copies the code, its tests and their data as they are now; mutmut would keep what an earlier run left."""
+    """Copy the current code, its tests and their data, because mutmut would keep files of an earlier run."""
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     for name, source in COPIES.items():
@@ -125,7 +125,7 @@ def prepare(groups: Iterable[str]) -> None:
 
 
 def statuses() -> dict[str, str]:
-    """What became of each mutant, by its name."""
+    """Return the status of each mutant by its name."""
     lines = mutmut("results", "--all", "true").splitlines()
     return dict(line.strip().split(": ", 1) for line in lines if "__mutmut_" in line)
 
@@ -156,7 +156,7 @@ def reasons() -> dict[tuple[str, str, str], str]:
 
 
 def page(found: dict[str, str], survivors: list[Survivor], sample: int) -> str:
-    """The page that tells how many mutants of each group were killed, and which were not."""
+    """Return the page with the number of killed mutants of each group, and the survivors."""
     which = f"{sample} mutants, the same number of each group" if sample else "all mutants"
     text = f"{HEAD}\nThe table shows the results of {which}.\n\n| Modules | Mutants | Killed | |\n|---|---|---|---|\n"
     for group, pattern in GROUPS.items():

@@ -16,7 +16,7 @@ PIECES = (
 
 
 def mutated(random: Random, text: str) -> str:
-    """`text` with other line breaks, its end cut off, or pieces put in or in the place of others."""
+    """Return `text` with other line breaks, cut at its end, or with pieces added or replaced."""
     for _ in range(random.randint(1, 3)):
         at = random.randint(0, len(text))
         form = random.randint(0, 4)

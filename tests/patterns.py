@@ -1,8 +1,8 @@
-"""The regular expressions of the code, and the texts that would keep one of them busy.
+"""The regular expressions of the code, and texts that would keep one of them busy.
 
-They stand in the syntax trees of the modules; nobody lists them. What grows with the square of a text or faster is
-found where one repeat of an expression, or two, see to it: repeats of the same characters, a repeat within another, a
-search that starts again behind each character. What only a text of several parts would show is not.
+The expressions come from the syntax trees of the modules, not from a list. The search finds growth with the square of
+a text or faster if one or two repeats cause it: repeats of the same characters, a repeat within another, a search that
+starts again after each character. It does not find growth that only a text of several parts would show.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FLAGS_AT = {"compile": 1, "split": 3, "sub": 4, "subn": 4}
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """An expression of the code, how it is used (`match`, `fullmatch` or `finditer`), and in which file."""
+    """An expression of the code, its use (`match`, `fullmatch` or `finditer`), and its file."""
 
     pattern: str | bytes
     flags: int
@@ -61,7 +61,7 @@ def uses(folder: Path = FN) -> set[Use]:
 
 
 def uses_of_data(folder: Path = FN) -> set[tuple[str, str]]:
-    """Where an expression is one that a parameter or a field brings: the file, and what stands there for it."""
+    """Yield expressions from a parameter or a field: the file, and the value there."""
     return {use for module in _modules(folder) for use in module.uses_of_data()}
 
 
@@ -132,7 +132,7 @@ class _Module:
                     yield Use(compiled.pattern, compiled.flags & ~re.UNICODE, "fullmatch", file)
 
     def _methods(self, node: ast.Call) -> set[str]:
-        """What is asked of a compiled expression; a search where that is not plain to see."""
+        """Return the methods that are called on a compiled expression, or search if this is not obvious."""
         above = self._parents[node]
         if isinstance(above, ast.Attribute):
             return {above.attr}
@@ -174,10 +174,10 @@ _SINGLE = frozenset({"LITERAL", "NOT_LITERAL", "ANY", "IN"})
 
 
 def attacks(use: Use) -> Iterator[str]:
-    """Texts that come near to matching, from the structure of the expression.
+    """Yield texts that nearly match, from the structure of the expression.
 
-    Each is a start, what stands before a repeat; something over and over again, what the repeat takes, that with its
-    start, or characters that the expression tells apart; and an end that fits nowhere, or none.
+    Each is a start (the text before a repeat), something repeated, and an end that fits nowhere, or no end. The middle
+    matches the repeat, the repeat with its start, or characters that the expression tells apart.
     """
     tree = _parser.parse(use.pattern, use.flags)
     samples = _Samples(list(tree), tree.state.flags)
@@ -209,7 +209,7 @@ def _inner(node: Node) -> list[list[Node]]:
 
 
 def _repeats(tree: list[Node], before: list[Node]) -> Iterator[tuple[list[Node], list[Node]]]:
-    """What stands before each repeat, and what it repeats."""
+    """Yield the text before each repeat, and the repeated part."""
     for index, node in enumerate(tree):
         here = [*before, *tree[:index]]
         for inner in _inner(node):
@@ -246,7 +246,7 @@ class _Samples:
         return [self.of(inner)[0] for inner in _inner(node)][:3]
 
     def _takes(self, node: Node, char: str) -> bool:
-        """Whether a node of one character takes this one."""
+        """Return True if a node of one character matches this character."""
         name, value = str(node[0]), node[1]
         if name in ("LITERAL", "NOT_LITERAL"):
             return (chr(value) == char) == (name == "LITERAL")

@@ -1,4 +1,4 @@
-"""Where things stand, and what a test does when one of them is missing."""
+"""Paths of the repository, and the behaviour of tests if one of them is missing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ KYAML_ORACLE = TOOLS / "kyaml-oracle-v0.21.2" / "kyaml-oracle"
 
 
 def in_ci() -> bool:
-    """Whether this is CI, where a missing client is a failure and expected outputs are never rewritten."""
+    """Return True in CI. There a missing client is a failure, and expected outputs are never rewritten."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 

@@ -31,7 +31,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of style. `pattern` finds what breaks it, and `better` says what to write instead."""
+    """A rule of style. `pattern` finds its breaches, and `better` is the advice."""
 
     name: str
     pattern: re.Pattern[str]

@@ -1,4 +1,4 @@
-"""The native core beside libyaml's events: what both tell of a text."""
+"""The native core beside libyaml's events: the answers of both about a text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["assert_told_alike", "paths_of", "texts_in"]
 
 
 def answer(function: Callable[..., Any], *arguments: Any) -> str:
-    """What a function answers, or the error that it raises."""
+    """Return the answer of a function, or the error that it raises."""
     try:
         return repr(function(*arguments))
     except YamlError as error:
@@ -53,7 +53,7 @@ WORDS = ("a", "b", "kind", "metadata")
 
 
 def assert_words_told(core: Tree) -> None:
-    """The core tells words only of documents that can be read, and those that are keys or scalars of them."""
+    """The core finds words only in readable documents, and only keys and scalars of them."""
     words = core.words(WORDS)
     if words is not None:
         value = core.value()
@@ -75,7 +75,7 @@ def texts_in(value: Value) -> Iterator[Value]:
 
 
 def assert_told_alike(text: str) -> None:
-    """Both readers tell the same of `text`."""
+    """Both readers give the same answers about `text`."""
     assert answer(read_natively, text) == answer(read_libyaml, text)
     core, events = tree_natively(text), EventTree(text)
     assert answer(core.scalars) == answer(events.scalars)

@@ -1,8 +1,8 @@
-"""The places in the code that report something to users, and those that no case comes by.
+"""The places in the code that report something to users, and the places that no case reaches.
 
 As a plugin of pytest (`python -m pytest -p tests.reports`, in `make test`) it notes every place that is evaluated
-while a case runs, and a run of all tests fails where a place is left. The code is instrumented as it is imported,
-without tracing, so that a run costs what it costs anyway.
+while a case runs. A run of all tests fails if a place is left. The code is instrumented at import, without tracing, so
+a run costs no more than usual.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Site(NamedTuple):
 
 
 class Maker(NamedTuple):
-    """A function that may make what is reported: the class it returns, and the calls to which it hands on `message`."""
+    """A function that may make a report: the class that it returns, and the calls to which it passes `message`."""
 
     name: str
     returns: str
@@ -59,7 +59,7 @@ class Maker(NamedTuple):
 
 
 class Module(NamedTuple):
-    """What of a module counts: its calls and functions, in one walk through its tree."""
+    """The parts of a module that matter: its calls and functions, from one walk through its tree."""
 
     calls: tuple[ast.Call, ...]
     functions: tuple[Maker, ...]
@@ -72,14 +72,14 @@ class Module(NamedTuple):
 
 
 class Reports(NamedTuple):
-    """The functions that make what is reported: those of each module, and by name those that others import."""
+    """The functions that make reports: by module, and by the names that others import."""
 
     own: dict[Path, frozenset[str]]
     public: frozenset[str]
 
     @classmethod
     def of(cls, modules: dict[Path, Module]) -> Reports:
-        """Makers return one of CLASSES, or hand on a parameter `message` to what makes one."""
+        """Makers return one of CLASSES, or pass a parameter `message` to a maker."""
         found = cls(dict.fromkeys(modules, frozenset[str]()), frozenset())
         while True:
             own = {path: frozenset(found.makers(path, module)) for path, module in modules.items()}
@@ -90,7 +90,7 @@ class Reports(NamedTuple):
             found = after
 
     def makers(self, path: Path, module: Module) -> Iterator[str]:
-        """The names of a module's functions and methods that make what is reported."""
+        """Return the names of a module's functions and methods that make reports."""
         for function in module.functions:
             # `Finding.of` goes by its class.
             if function.name != "of" and (
@@ -99,7 +99,7 @@ class Reports(NamedTuple):
                 yield function.name
 
     def is_report(self, path: Path, call: ast.Call) -> bool:
-        """Whether `call`, in the module at `path`, constructs what is reported or calls a maker."""
+        """Return True if `call`, in the module at `path`, constructs a report or calls a maker."""
         function = call.func
         if isinstance(function, ast.Name):
             return function.id in CLASSES or function.id in self.public or function.id in self.own[path]
@@ -131,7 +131,7 @@ def site(path: Path, call: ast.Call) -> Site:
 
 @cache
 def read() -> tuple[Reports, frozenset[Site]]:
-    """What reports in packwise, and every place that does."""
+    """Return the functions that report in packwise, and every place that reports."""
     modules = {path: Module.read(path) for path in sorted(PACKAGE.rglob("*.py"))}
     reports = Reports.of(modules)
     found = [
@@ -175,7 +175,7 @@ class _Loader(SourceFileLoader):
 
 
 class _Finder(MetaPathFinder):
-    """Modules in which nothing reports are imported as ever."""
+    """Import modules without reports as usual."""
 
     def __init__(self, reports: Reports, files: set[str]) -> None:
         self._reports, self._files = reports, files
@@ -202,7 +202,10 @@ def reads_crds(path: Path) -> bool:
 
 
 class _Plugin:
-    """The places that one process comes by. Where others run the tests, it joins theirs, and reads no code itself."""
+    """The places that one process reaches.
+
+    If other processes run the tests, this one joins theirs and reads no code.
+    """
 
     def __init__(self, *, runs_tests: bool) -> None:
         self._seen = set[str]()

@@ -1,4 +1,4 @@
-"""How the runners of CI jobs look for commands in what a job prints, for tests that nothing of an input becomes one.
+"""The search of CI runners for commands in the output of a job, for tests that no input becomes a command.
 
 Source: actions/runner, `src/Runner.Common/ActionCommand.cs`, `TryParseV2` and `TryParse`;
 microsoft/azure-pipelines-agent, `src/Agent.Sdk/Command.cs`, `TryParse`.

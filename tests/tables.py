@@ -1,4 +1,4 @@
-"""Tables of rows that take less time than a test costs: one test for all rows, which names those that fail."""
+"""Tables of rows that are faster than tests of their own: one test for all rows, which names the failed ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def each(rows: Callable[[], Mapping[str, Row]]) -> Callable[[Callable[[Row], Non
 
 
 def assert_each(rows: Mapping[str, Row], check: Callable[[Row], None], config: pytest.Config) -> None:
-    """Runs `check` on every row, or on those whose names contain what `--row` says, and fails with all that failed."""
+    """Run `check` on every row, or on rows with `--row` in their names, and fail with all failures."""
     assert rows, "the table has no rows"
     part = str(config.getoption("--row"))
     failed: dict[str, Exception] = {}

@@ -1,4 +1,4 @@
-"""The code is what docs/architecture.md says: imports point one way, nothing heavy is on the path of every run."""
+"""The code agrees with docs/architecture.md: imports point one way, and no run pays for heavy modules."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def name_of(module: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What the tests below ask of a module; places are lines."""
+    """The facts about a module for the tests below. Places are lines."""
 
     imports: tuple[str, ...]
     """Every module imported anywhere in a file, also for types only and inside functions."""
@@ -108,7 +108,7 @@ def within(name: str, package: str) -> bool:
 
 
 def part_of(name: str) -> str | None:
-    """The part of packwise that a module is in; None for what is not packwise's."""
+    """Return the part of packwise with the module, or None for other modules."""
     first, _, rest = name.partition(".")
     return rest.partition(".")[0] or None if first == "packwise" else None
 
@@ -136,7 +136,7 @@ def imported_modules() -> dict[str, set[str]]:
     known = {name_of(module) for module in MODULES}
 
     def is_way(name: str, imports: Collection[str]) -> bool:
-        """Whether `name` is a package that only modules are imported from."""
+        """Return True if `name` is a package that only modules are imported from."""
         below = {each for each in imports if each.rpartition(".")[0] == name}
         return bool(below) and below <= known
 
@@ -205,7 +205,7 @@ def test_only_the_registry_lists_front_ends_and_schedulers() -> None:
 
 
 def test_no_step_receives_the_selection() -> None:
-    """What a step needs of it are its parameters: only `select` makes it, and the pipeline takes it apart."""
+    """A step has parameters instead: only `select` makes the selection, and the pipeline takes it apart."""
     users = {
         part_of(name_of(module)) for module in MODULES if "packwise.select.selection.Selection" in code(module).imports
     }
@@ -214,7 +214,7 @@ def test_no_step_receives_the_selection() -> None:
 
 
 def test_nothing_asks_for_the_name_of_a_revision() -> None:
-    """What differs is data: only the records and the configuration's own fields spell the names."""
+    """Differences are data: only the records and the configuration's own fields spell the names."""
     spelt = [
         f"{name_of(module)}: {name}"
         for module in MODULES
@@ -242,7 +242,7 @@ COMMAND_PARTS = frozenset(part for line in LAYERS[LAYERS.index(("inputs",)) :] f
 
 
 def test_no_command_names_a_kind_of_gang() -> None:
-    """What commands ask of one is its row: they know neither its name nor its fields."""
+    """Commands read its row. They know neither its name nor its fields."""
     fields = {
         name
         for gang in [kind.gang for kind in GANGS]
@@ -449,7 +449,7 @@ def test_a_workload_goes_through_few_files() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["render", "check"])
 def test_explanations_are_read_only_where_they_are_shown(command: str) -> None:
-    """No render pays for what only people who ask for it read."""
+    """No render pays for texts that only some users read."""
     example = ROOT / "examples" / "disaggregated-inference"
     words = [sys.executable, "-X", "importtime", "-m", "packwise", command, str(example)]
 
@@ -502,7 +502,7 @@ def test_the_help_of_a_command_does_not_import_what_runs(command: str) -> None:
 
 @pytest.mark.slow
 def test_only_an_explanation_pays_for_one() -> None:
-    """Origins are computed, and what is missing is looked for, where somebody asks."""
+    """Origins are computed, and omissions are found, only on request."""
     source = (ROOT / "testdata" / "clients" / "image" / "input.yaml").read_text(encoding="utf-8")
     command = [sys.executable, "-X", "importtime", "-m", "packwise", "fn"]
 
@@ -561,7 +561,7 @@ CLOCKS = {"monotonic", "perf_counter", "process_time", "ru_stime", "ru_utime", "
 
 
 def test_no_test_reads_a_clock() -> None:
-    """But those of a control plane, which wait for it."""
+    """Only tests of a control plane read it, because they wait for it."""
     tests = [path for path in (ROOT / "tests").rglob("*.py") if "e2e" not in path.parts]
     spelt = re.compile(rf"\b(?:{'|'.join(CLOCKS)})\b")
 

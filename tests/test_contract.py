@@ -42,7 +42,7 @@ def test_every_promise_names_a_test() -> None:
 
 
 def test_no_promised_name_goes_unnoticed(assert_expected: Callable[[str, str], None]) -> None:
-    """A line that is gone, or another, breaks what somebody relies on; a new line breaks nothing."""
+    """A removed or changed line breaks users. A new line breaks no user."""
     parts = {
         "Commands and options": commands(),
         "Rules": sorted(f"{rule.name}: {rule.severity.value}" for rule in RULES_BY_NAME.values()),
@@ -93,7 +93,7 @@ def notes() -> list[str]:
 
 
 def api() -> list[str]:
-    """The public names of krmfn, and what they are called with."""
+    """Return the public names of krmfn with their parameters."""
     lines: list[str] = []
     for name in krmfn.__all__:
         value: Any = getattr(krmfn, name)
@@ -104,7 +104,7 @@ def api() -> list[str]:
 
 
 def parameters(value: Any) -> str:
-    """Names of parameters, `=` behind those that need not be given; nothing for what is not called."""
+    """Return the names of parameters, with `=` behind optional ones, or nothing for an object that is no function."""
     if not (inspect.isfunction(value) or inspect.ismethod(value)):
         return ""
     shown = [

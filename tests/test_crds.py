@@ -29,7 +29,7 @@ NO_MANIFESTS = ("TopologyRender", "Kptfile")
 
 
 def refusals(validator: Path, manifests: Path, *crds: Path) -> str:
-    """What the API server would say of the manifests in a folder; empty when it accepts all of them."""
+    """Return the API server's errors about the manifests in a folder, or "" if it accepts all of them."""
     folders = [word for folder in crds for word in ("--local-crds", str(folder))]
     done = subprocess.run(
         [str(validator), str(manifests), *folders], capture_output=True, text=True, timeout=300, check=False

@@ -1,9 +1,9 @@
 """Every command in the documentation runs.
 
-In a page, a fence of `console` holds commands (`$ …`) and, where a reader is shown any, the whole output. The commands
-of one page run in order, in one copy of the files a reader has, each block in a shell of its own. A block whose last
-command must fail says so: `console exits=1`. `make` commands are not run from inside a test: CI runs them; here they
-must name targets that exist.
+In a page, a fence of `console` holds commands (`$ …`) and, if the page shows output, the whole output. The commands of
+one page run in order, in one copy of a reader's files, each block in a shell of its own. If the last command of a block
+must fail, its fence is `console exits=1`. A test runs no `make` commands, because CI runs them. Here they must name
+existing targets.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every rule is explained, and every example does what its explanation says of it, run as a user's files are."""
+"""Every rule is explained, and every example has the effect that its explanation describes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_every_rule_is_explained_and_nothing_else() -> None:
 
 
 def test_an_explanation_lies_beside_the_module_with_its_rule() -> None:
-    """Each name has one file, in `explanations/` of a folder one of whose modules spells it."""
+    """Each name has one file, in `explanations/` of the folder of a module that spells it."""
     files = sorted((ROOT / "fn" / "packwise").rglob("explanations/*.yaml"))
     modules = {
         file.parents[1]: "".join([each.read_text("utf-8") for each in file.parents[1].glob("*.py")]) for file in files
@@ -80,7 +80,7 @@ def test_the_failing_example_fails_this_rule(name: str) -> None:
 
 
 def has_comment(found: RuleExplanation, line: int) -> bool:
-    """Whether a comment says what is wrong in that line, or at the key above it."""
+    """Return True if a comment names the problem in that line, or at the key above it."""
     return any(" # " in text for text in found.failing.splitlines()[max(line - 2, 0) : line])
 
 

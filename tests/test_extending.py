@@ -63,7 +63,7 @@ spec:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A copy of the two import packages, to be edited; with their bytecode, which is of sources of the same time."""
+    """A copy of the two import packages for edits, with their bytecode for sources of the same time."""
     ignore = shutil.ignore_patterns("*.dist-info")
     shutil.copytree(ROOT / "fn", tmp_path / "fn", ignore=ignore)
     return tmp_path / "fn"
@@ -283,7 +283,7 @@ NEXT_FIELDS = """API_FIELDS: Mapping[str, WorkloadFields] = {
 
 
 def test_a_release_with_new_fields_is_one_file(source: Path) -> None:
-    """The record, its fields and what is known of it stand together: nothing else in the code asks for the release."""
+    """The record, its fields and its history are in one file. No other code asks for the release."""
     grove = source / "packwise" / "revisions" / "grove.py"
     edit(grove, NEXT_FIELDS.partition('    "next"')[0], NEXT_FIELDS.replace("NEWEST_API", NEWEST.workload_api))
     edit(grove, "RECORDS: tuple[Revision, ...] = (", NEXT.lstrip())

@@ -1,4 +1,4 @@
-"""What tells a gang from others whatever its epoch is."""
+"""The key that identifies a gang with any epoch."""
 
 from __future__ import annotations
 

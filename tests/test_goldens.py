@@ -1,7 +1,7 @@
-"""What the operators' own code answered, case by case, against the command; one of each kind against the installed one.
+"""Answers of the operators' own code against the command, by case; one of each kind against the installed one.
 
-`golden_exceptions.toml` lists what does not agree: a difference outside it fails, and so does an entry whose case
-agrees.
+`golden_exceptions.toml` lists the disagreements. A difference outside of it fails, and so does an entry for a case
+that agrees.
 """
 
 from __future__ import annotations

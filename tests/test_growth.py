@@ -1,6 +1,6 @@
-"""The work of every command grows with its input, not with the square of it: calls of functions are counted, not time.
+"""The work of every command grows with its input, not with its square. The tests count calls, not time.
 
-Each front end has an input of n and of four times n objects. What the native core does within one call is not seen.
+Each front end has an input of n and of four times n objects. Work of the native core within one call does not count.
 """
 
 from __future__ import annotations

@@ -125,13 +125,13 @@ def test_the_action_installs_what_the_locks_pin() -> None:
 
 
 def test_scripts_of_the_action_take_inputs_from_the_environment_alone() -> None:
-    """What stands in a script as an expression, a pull request could make part of the script."""
+    """A pull request could change a script through an expression in it."""
     assert [script for script in scripts() if "${{" in script] == []
 
 
 @pytest.fixture
 def runner(tmp_path: Path, packwise: Path) -> Path:
-    """A runner's temporary folder after packwise was installed, beside a workspace with an error in it."""
+    """A runner's temporary folder after the installation of packwise, and a workspace with an error in it."""
     (tmp_path / "temp/packwise/bin").mkdir(parents=True)
     (tmp_path / "temp/packwise/bin/packwise").symlink_to(packwise)
     write(tmp_path / "work", {"clusters/my west/topology.yaml": CONFIG, "clusters/my west/web.yaml": BROKEN})
@@ -211,7 +211,7 @@ def committed(folder: Path) -> str:
 
 @pytest.fixture
 def history(runner: Path) -> Path:
-    """The workspace as a repository: two packages with an error each, of which a commit changes nothing yet."""
+    """The workspace as a repository: two packages with an error each, and a commit that changes neither."""
     work = runner / "work"
     write(work, {"clusters/east/topology.yaml": CONFIG, "clusters/east/web.yaml": BROKEN})
     git(work, "init", "--quiet")
@@ -249,7 +249,7 @@ def shown(name: str) -> str:
 
 
 def warned(work: Path, done: subprocess.CompletedProcess[str]) -> set[str]:
-    """The files of which something is wrong. What was wrong before is a warning where there is a baseline."""
+    """Return the files with findings. With a baseline, an earlier problem is a warning."""
     found: list[dict[str, Any]] = json.loads(done.stdout)
     assert list(work.rglob("pwned")) == []
     return {shown(finding["file"]) for finding in found if finding["severity"] != "info"}
@@ -268,7 +268,7 @@ def test_the_action_checks_what_changed(change: str, runner: Path, history: Path
 
 
 def test_the_action_checks_more_files_than_a_command_line_holds(runner: Path, history: Path) -> None:
-    """A command line holds a fourth of what the stack may take."""
+    """A command line holds a fourth of the stack's limit."""
     folder = history / "clusters/east" / "deep".ljust(200, "x")
     write(folder, {f"{at}".ljust(200, "y") + ".yaml": "a: 1\n" for at in range(1000)})
     write(folder, {"web.yaml": BROKEN.replace("web", "x")})
@@ -507,7 +507,7 @@ Commenter = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(params=["GitHub", "GitLab"])
 def commenter(request: pytest.FixtureRequest, runner: Path, remote: Forge, packwise: Path) -> Commenter:
-    """What comments on a change, with the variables that both call alike."""
+    """The script that comments on a change, with the common variables of both callers."""
     names = {"token": "PACKWISE_TOKEN", "number": "CI_MERGE_REQUEST_IID", "nodes": "PACKWISE_NODES"}
     if request.param == "GitHub":
         names = {"token": "TOKEN", "number": "NUMBER", "nodes": "NODES"}
@@ -557,7 +557,7 @@ def test_a_full_last_page_is_followed_by_an_empty_one(commenter: Commenter, remo
 
 
 def _messages(stderr: str) -> str:
-    """What the steps say on stderr but for what `packwise comment` counts there."""
+    """Return the stderr of the steps without the counts of `packwise comment`."""
     return re.sub(r"^\d+ workloads? judged .*\n", "", stderr, flags=re.MULTILINE)
 
 
@@ -699,7 +699,7 @@ def test_a_bug_is_told_from_findings(runner: Path, packwise: Path) -> None:
 
 
 def test_actionlint_takes_the_steps_of_the_action(tmp_path: Path) -> None:
-    """As those of a workflow that is called with the same inputs: actionlint reads no actions themselves."""
+    """The test puts them into a workflow with the same inputs, because actionlint reads no actions."""
     actionlint = TOOLS / "actionlint-v1.7.12" / "actionlint"
     if not actionlint.exists():
         missing("actionlint is not built: `make tools` does it")

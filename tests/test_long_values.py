@@ -1,4 +1,4 @@
-"""Long values take time in proportion to their length: the kernel ends what takes more processor time than it may."""
+"""Long values take time in proportion to their length. The kernel ends a run that exceeds its processor time."""
 
 from __future__ import annotations
 

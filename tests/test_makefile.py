@@ -25,7 +25,7 @@ LOCKS = tuple([f"requirements{name}.lock" for name in ("", "-build", "-native", 
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """What `make setup` looks at, in a folder without an environment."""
+    """The files that `make setup` reads, in a folder without an environment."""
     for name in ("Makefile", "pyproject.toml", "fn/krmfn/pyproject.toml", *LOCKS, "tests/e2e/control_plane/go.mod"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)

@@ -99,7 +99,7 @@ def test_all_origins_of_a_case(case: Path, assert_expected: Callable[[str, str],
 
 
 def listed(generated: Generated) -> str:
-    """The object, what it is rendered from and where that is, and each of its parts that has an origin of its own."""
+    """Return the object, its source with the place, and each of its parts with an origin of its own."""
     subject = "nowhere" if generated.subject is None else generated.subject.location()
     lines = [
         f"  {format_path(path) or '*'}: {origin.place.description} ({origin.rule})"

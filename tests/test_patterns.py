@@ -1,4 +1,4 @@
-"""Every regular expression of the code takes time in proportion to the text, whatever that is."""
+"""Every regular expression of the code takes time in proportion to any text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HARMLESS = {
 
 
 def is_busy(use: Use) -> bool:
-    """Whether one of its attacks keeps it busy for longer than MOST."""
+    """Return True if one of its attacks keeps it busy for longer than MOST."""
     child = os.fork()
     if child == 0:
         for text in attacks(use):

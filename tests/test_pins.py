@@ -265,7 +265,7 @@ def test_a_line_that_cannot_be_pinned_leaves_all_files_as_they_were(project: Pat
 
 
 def test_git_itself_tells_the_commit_of_an_annotated_tag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A repository in a folder stands for GitHub; `x/v1` is there to be taken for `v1`."""
+    """A repository in a folder replaces GitHub. `x/v1` could be confused with `v1`."""
     remote, root = tmp_path / "hub" / "o" / "r", tmp_path / "root"
     remote.mkdir(parents=True)
     root.mkdir()
@@ -331,7 +331,10 @@ def registry() -> Iterator[tuple[str, dict[str, bytes]]]:
 def test_crane_itself_tells_the_digest_of_an_image(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, registry: tuple[str, dict[str, bytes]]
 ) -> None:
-    """A registry on loopback stands for those of the bases; a tag that moves is renewed, one that is gone is named."""
+    """A registry on loopback replaces the registries of the bases.
+
+    A moved tag is renewed, and a missing one is reported.
+    """
     crane = next(TOOLS.glob("crane-*/crane"), None)
     if crane is None:
         missing("crane is not built: `make e2e-tools` does")

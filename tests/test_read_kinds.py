@@ -1,7 +1,7 @@
-"""Every kind of object that packwise reads for any purpose is judged by a rule: an object that is wrong has a finding.
+"""A rule judges every kind of object that packwise reads for any purpose: a wrong object has a finding.
 
-The kinds are those that the code names, whatever for. One that is new here needs an object with a wrong field, or a
-reason why nothing of it is judged.
+The kinds are the ones that the code names for any purpose. A new kind needs an object with a wrong field here, or a
+reason why packwise does not judge it.
 """
 
 from __future__ import annotations

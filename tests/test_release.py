@@ -1,4 +1,4 @@
-"""What `make release-check` says of a release that is not whole; no page names a version that does not exist."""
+"""Errors of `make release-check` about an incomplete release, and versions in pages that do not exist."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_context_without_what_the_image_copies() -> None:
 @pytest.mark.slow
 @pytest.mark.client
 def test_a_release_of_this_tree_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for the tag that is asked for, which is not its version: `make release-check` asks for none."""
+    """The requested tag differs from its version, and `make release-check` requests none."""
     command = [ROOT / ".venv/bin/python", "-m", "supplychain.release", tmp_path / "dist", "v99.0.0"]
     environment = {"SOURCE_DATE_EPOCH": "1767225600", "PATH": "/usr/bin:/bin"}
 

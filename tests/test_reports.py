@@ -1,4 +1,4 @@
-"""What `-p tests.reports` takes for a place in the code that reports something to users."""
+"""The places in the code that `-p tests.reports` treats as reports to users."""
 
 from __future__ import annotations
 

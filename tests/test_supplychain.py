@@ -1,4 +1,4 @@
-"""What is shipped beside packwise's own code: licences, bills of materials, and what an audit says of the locks."""
+"""The parts of a release beside packwise's own code: licences, bills of materials, and an audit of the locks."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tests.tables import assert_each
 
 
 class Config:
-    """What a run was told of `--row`."""
+    """The value of `--row` for a run."""
 
     def __init__(self, row: str = "") -> None:
         self.row = row

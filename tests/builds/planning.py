@@ -17,7 +17,7 @@ HERE = "https://kubernetes.default.svc"
 
 
 def application(source: Mapping[str, Any], name: str = "llm", **spec: Any) -> str:
-    """An Application whose one source is the chart of this repository, changed by `source`."""
+    """Return an Application with the chart of this repository as its only source, changed by `source`."""
     sources = spec.pop("sources", None)
     own = {"repoURL": URL, "path": "charts/llm", **source}
     fields = {"sources": sources} if sources else {"source": own}
@@ -33,7 +33,7 @@ def application(source: Mapping[str, Any], name: str = "llm", **spec: Any) -> st
 def planned(
     files: Mapping[str, str], remotes: tuple[str, ...] = (URL,), revisions: tuple[str, ...] = ("main",)
 ) -> list[Delivery | Unbuilt]:
-    """What the owners among the files deliver, in their order."""
+    """Return the planned sources of the owners among the files, in their order."""
     tree = MemoryTree({path: content.encode() for path, content in files.items()})
     repository = repository_of(tree, remotes, revisions)
     return [
@@ -42,7 +42,7 @@ def planned(
 
 
 def chart(files: Mapping[str, str], **options: Any) -> ChartSource:
-    """The one chart that the owners among the files deliver."""
+    """Return the one planned chart of the owners among the files."""
     (delivery,) = planned(files, **options)
     assert isinstance(delivery, Delivery), delivery
     assert isinstance(delivery.source, ChartSource)

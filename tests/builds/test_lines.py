@@ -37,7 +37,7 @@ spec:
 
 @pytest.mark.parametrize(("line", "expected"), [(1, 1), (3, 3), (6, 6), (8, 8), (9, 10), (10, 10), (11, 4), (99, None)])
 def test_the_line_that_makes_a_line(line: int, expected: int | None) -> None:
-    """Line 11 is one that a function makes: the line above it, by indentation, is told."""
+    """A function makes line 11, so the finding names the line above it by indentation."""
     assert template_line(TEMPLATE, BUILT, line) == expected
 
 

@@ -1,4 +1,4 @@
-"""What is reported of sources: those that cannot be built, and what is assumed of others. No program is needed."""
+"""Reports about sources that cannot be built, and about assumptions for others. They need no program."""
 
 from __future__ import annotations
 

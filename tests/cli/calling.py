@@ -135,7 +135,7 @@ SERVICE = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web # mine\n"
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What one call answered."""
+    """The answer of one call."""
 
     code: int
     stdout: str
@@ -143,14 +143,14 @@ class Ran:
 
     @property
     def closing(self) -> str:
-        """The last line of stderr, which says how much was found, done and judged."""
+        """Return the last line of stderr, with the counts of findings, actions and judged objects."""
         return self.stderr.removesuffix("\n").rpartition("\n")[2]
 
     @property
     def messages(self) -> str:
-        """Stderr without what its last line says of the findings' number, of what was judged and of what was left out.
+        """Return stderr without the counts of its last line: findings, judged and skipped objects.
 
-        What a render says that it did stays. A comparison has such a line for each of its sides.
+        The actions of a render stay. A comparison has such a line for each of its sides.
         """
         *above, last = self.stderr.removesuffix("\n").split("\n")
         last = _COUNTED.sub("", _JUDGED.sub("", last))

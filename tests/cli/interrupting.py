@@ -22,7 +22,7 @@ TRACEBACK = 78
 
 
 class Blow(Enum):
-    """What happens to the process."""
+    """An event that hits the process."""
 
     KILL = "kill -9"
     STOP = "Ctrl-C"
@@ -30,7 +30,7 @@ class Blow(Enum):
 
 
 def interrupted_at(step: int, blow: Blow, run: Callable[[], Any]) -> bool:
-    """Whether a child that runs `run` came to its `step`th change of the disk, where `blow` fell."""
+    """Call `run` in a child and apply `blow` at its `step`th change of the disk. Return True if it came that far."""
     child = os.fork()
     if child == 0:
         struck = False

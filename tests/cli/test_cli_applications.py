@@ -1,4 +1,4 @@
-"""Applications of Argo CD beside the folders that packwise's plugin renders: which must name the plugin."""
+"""Applications of Argo CD beside folders of packwise's plugin: the ones that must name the plugin."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def git(folder: Path, *words: str) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository, which the current folder is."""
+    """A repository in the current folder."""
     for old in (tmp_path / "in").glob("*"):
         old.unlink()
     write(tmp_path, FOLDERS)

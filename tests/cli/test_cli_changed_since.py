@@ -1,4 +1,4 @@
-"""`check --changed-since REF`: what a change reaches is checked, and nothing else; git itself says what changed."""
+"""`check --changed-since REF` checks only files that a change reaches. Git itself names the changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def committed(root: Path, message: str = "more") -> None:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What git makes once, for all tests to copy."""
+    """A repository that git makes once, for all tests to copy."""
     root = tmp_path_factory.mktemp("template")
     write(root, FILES)
     git(root, "init", "--quiet", "--initial-branch=main", "--template=")
@@ -201,7 +201,7 @@ def test_a_configuration_gone_is_said(call: Call, repository: Path) -> None:
 
 
 def test_a_branch_means_where_it_was_left(call: Call, repository: Path) -> None:
-    """What others did to main since is no change of this branch."""
+    """Later commits of others on main are no changes of this branch."""
     write(repository, {"clusters/east/more.yaml": OTHER})
     committed(repository)
     git(repository, "checkout", "--quiet", "main")
@@ -273,7 +273,7 @@ def test_a_folder_in_the_place_of_a_link_and_the_other_way_round(call: Call, rep
 
 
 def test_a_second_object_of_a_name_is_reported_wherever_it_is_said(call: Call, repository: Path) -> None:
-    """The finding is about the file that comes later, which nobody touched."""
+    """The finding is about the later file, which did not change."""
     write(repository, {"clusters/east/a.yaml": WORKLOAD.replace("name: web", "name: fine")})
     committed(repository)
 
@@ -512,7 +512,7 @@ def test_a_shallow_clone_says_what_to_fetch(call: Call, repository: Path, tmp_pa
 
 
 def test_a_parent_is_enough_of_a_shallow_clone(call: Call, repository: Path, tmp_path: Path) -> None:
-    """What the page for GitHub says: fetch-depth: 2, and the first parent."""
+    """As on the page for GitHub: fetch-depth: 2, and the first parent."""
     git(repository, "checkout", "--quiet", "main")
     write(repository, {"README.md": "a\n"})
     committed(repository)

@@ -1,4 +1,4 @@
-"""Which findings are reported: by the configuration, by comments, by options, and but for those that are known."""
+"""The choice of reported findings: by the configuration, comments, options and known findings."""
 
 from __future__ import annotations
 

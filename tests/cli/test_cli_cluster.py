@@ -1,4 +1,4 @@
-"""A cluster that kubectl lists, in the place of files: a program of its name answers, and tells what it was asked."""
+"""A cluster that kubectl lists instead of files. A program of this name answers, and records its arguments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ esac
 
 
 def answers(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program of the name kubectl, first on PATH; the file that has what it was asked."""
+    """Put a program with the name kubectl first on PATH, and return the file with its arguments."""
     program = folder / "bin/kubectl"
     program.parent.mkdir()
     program.write_text(script, encoding="utf-8")

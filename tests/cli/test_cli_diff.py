@@ -23,7 +23,7 @@ RACKS = CONFIG.replace("example.com/rack", "example.com/rack-v2")
 
 @pytest.fixture
 def sides(package: Path) -> Path:
-    """The package as `in`, and beside it as `new` with another label for its racks."""
+    """The package as `in`, and as `new` with another label for its racks."""
     shutil.copytree(package, package.parent / "new")
     write(package.parent, {"new/topology.yaml": RACKS})
     return package.parent
@@ -192,7 +192,7 @@ def test_objects_are_compared_down_to_a_depth(depth: int, code: int, output: str
 
 @pytest.mark.parametrize("output", ["text", "json", "markdown", "patch"])
 def test_an_assumed_release_is_told_once_for_both_sides(tmp_path: Path, call: Call, output: str) -> None:
-    """Where a file lacks the line, each has its place."""
+    """If a file lacks the line, each side has its place."""
     free = WORKLOAD.partition("    topologyConstraint:")[0] + WORKLOAD.partition("rack}\n")[2]
     write(tmp_path, {"old/web.yaml": free, "new/web.yaml": free.replace("replicas: 2", "replicas: 3")})
 

@@ -1,4 +1,4 @@
-"""`packwise doctor`: what it sees, and why a client would pass over packwise."""
+"""`packwise doctor`: the files that it sees, and reasons why a client would skip packwise."""
 
 from __future__ import annotations
 

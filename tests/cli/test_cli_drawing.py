@@ -37,7 +37,7 @@ def listed(*nodes: dict[str, Any]) -> str:
 
 
 def data_of(page: str) -> dict[str, Any]:
-    """What the page draws."""
+    """Return the data that the page draws."""
     found = DATA.search(page)
     assert found is not None
     return json.loads(found[1])
@@ -466,7 +466,7 @@ def test_notes_about_gangs_stand_in_every_format(tmp_path: Path, call: Call) -> 
 @pytest.mark.parametrize("kind", ["html", "svg", "mermaid"])
 @pytest.mark.parametrize("kai", [0, 1])
 def test_gangs_of_other_schedulers_are_noted_in_every_format(tmp_path: Path, call: Call, kind: str, kai: int) -> None:
-    """Beside a gang of KAI's, and where there is none."""
+    """With a gang of KAI's, and without one."""
     other = workload("web").replace("containers:", "schedulerName: default-scheduler\n          containers:")
     texts = {"topology.yaml": CONFIG, "other.yaml": other, **({"own.yaml": workload("own")} if kai else {})}
     write(tmp_path, {"nodes.json": cluster(), **{f"in/{name}": text for name, text in texts.items()}})

@@ -1,4 +1,4 @@
-"""Releases whose PodGangs have epochs in their names, on the command line."""
+"""Releases with epochs in the names of PodGangs, on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines of a file that a finding shows: what is marked, what is cut, what is made visible."""
+"""The lines of a file in a finding: marks, cuts and escapes."""
 
 from __future__ import annotations
 

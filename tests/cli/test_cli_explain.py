@@ -283,7 +283,7 @@ def test_a_document_in_a_configmap(call: Call, tmp_path: Path, assert_expected: 
 
 
 def test_a_line_of_a_template(call: Call, tmp_path: Path, assert_expected: Expect) -> None:
-    """What is made of a template comes from its lines, which are no YAML."""
+    """Objects from a template come from its lines, although the lines are not YAML."""
     case = TESTDATA / "osmo" / "a-template-is-filled-in-with-its-default-values"
     write(tmp_path, {f"in/{name}": (case / name).read_text(encoding="utf-8") for name in ("pool.yaml", "train.yaml")})
 

@@ -1,4 +1,4 @@
-"""Disks that are full, folders that nobody may write, two runs at once: all is old or new, and a line says why."""
+"""Full disks, folders without permission, two runs at once: all files are old or new, and a line gives the reason."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_a_folder_that_may_not_be_written_stays(command: str, packwise: Path, tm
 
 
 def test_two_renders_into_one_folder_give_one_of_them(packwise: Path, tmp_path: Path) -> None:
-    """Whole: not the files of one beside those of the other."""
+    """The folder never holds files of both renders."""
     for name in ("first", "second"):
         write(tmp_path / name, {"topology.yaml": CONFIG})
         files = {f"{name}-{at}.yaml": WORKLOAD.replace("name: web", f"name: {name}-{at}") for at in range(20)}

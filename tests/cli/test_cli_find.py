@@ -1,4 +1,4 @@
-"""Which files a path names, in which order, under which names."""
+"""The files of a path, with their order and their names."""
 
 from __future__ import annotations
 

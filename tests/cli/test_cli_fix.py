@@ -1,4 +1,4 @@
-"""`packwise check --fix`: files mended in place, and what is left to say afterwards."""
+"""`packwise check --fix`: files fixed in place, and the findings that remain."""
 
 from __future__ import annotations
 

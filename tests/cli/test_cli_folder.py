@@ -1,4 +1,4 @@
-"""`packwise render -o DIR` and `--in-place`: which files are there afterwards, with which bytes."""
+"""`packwise render -o DIR` and `--in-place`: the files afterwards, with their bytes."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_files_outside_packwise_of_which_nothing_remains_are_removed(call: Call,
 
 
 def test_nothing_is_removed_behind_a_link(call: Call, package: Path) -> None:
-    """A file of which nothing remains, where the output has a folder of that name elsewhere."""
+    """Nothing remains of a file, and the output has a folder of that name elsewhere."""
     generated = (
         "apiVersion: kai.scheduler/v1alpha1\nkind: Topology\n"
         "metadata:\n  name: a\n  annotations:\n    packwise.dev/rendered-from: x\n"
@@ -254,7 +254,7 @@ def test_items_of_a_list_go_where_their_client_says(call: Call, tmp_path: Path) 
 
 
 def test_documents_of_stdin_go_to_files_of_their_own(call: Call, package: Path) -> None:
-    """What an earlier render made goes where that had it."""
+    """Objects of an earlier render keep their files."""
     stream = f"{CONFIG}---\n{call('render', 'in').stdout}"
 
     assert call("render", "-", "-o", "out", stdin=stream).messages == "wrote 6 files to out\n"

@@ -1,4 +1,4 @@
-"""A file of another tool that nobody can read keeps no command from the rest, and is an error all the same."""
+"""An unreadable file of another tool is an error, and every command still reads the other files."""
 
 from __future__ import annotations
 

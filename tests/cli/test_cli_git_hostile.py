@@ -1,4 +1,4 @@
-"""Repositories whose own settings name programs: reading a commit of them runs none."""
+"""Repositories with programs in their own settings: reading a commit runs no program."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def reads(call: Call) -> list[Ran]:
 def age(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Without what git knows since 2.38 (`safe.bareRepository`) and 2.45 (`GIT_NO_LAZY_FETCH`)."""
+    """Remove the protections that git has since 2.38 (`safe.bareRepository`) and 2.45 (`GIT_NO_LAZY_FETCH`)."""
     if request.param == "an older git":
         folder = tmp_path_factory.mktemp("older")
         program = folder / "git"
@@ -293,7 +293,7 @@ def reads_and_asks(call: Call) -> list[Ran]:
 
 
 def swap(path: Path, target: str | None) -> None:
-    """In the place of a file a link, or a pipe into which nobody writes."""
+    """Replace a file by a link, or by a pipe without a writer."""
     path.unlink(missing_ok=True)
     path.parent.mkdir(exist_ok=True)
     if target is None:
@@ -328,7 +328,7 @@ def test_what_an_alternate_names_is_looked_at_too(call: Call, repository: Path, 
 
 
 def bare(repository: Path, tmp_path: Path) -> Path:
-    """The `.git` of the repository, moved out of it."""
+    """Move the `.git` of the repository out of it."""
     place = tmp_path.parent / f"{tmp_path.name}.git"
     shutil.move(repository / ".git", place)
     return place
@@ -404,7 +404,7 @@ def test_settings_that_git_refuses(settings: str, call: Call, repository: Path) 
 
 
 def test_a_commit_is_what_its_hash_says(call: Call, repository: Path) -> None:
-    """Also where refs or a file would put another blob, or other parents, in the place of its own."""
+    """Also if refs or a file would replace a blob or the parents."""
     blob, other = (
         subprocess.run(
             ["git", "hash-object", "-w", "--stdin"], cwd=repository, input=text, capture_output=True, check=True

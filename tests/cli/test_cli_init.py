@@ -1,4 +1,4 @@
-"""`packwise init`: what it writes passes a check, is rendered by the client it is for, and overwrites nothing."""
+"""`packwise init`: its files pass a check, its client renders them, and it overwrites no file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An exception that nobody expected: an exit code of its own and one line, no traceback."""
+"""An unexpected exception has an exit code of its own and one line, without a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that are interrupted at each change of the disk: each file is old or new, and a line says which."""
+"""Interruptions at each change of the disk: each file is old or new, and a line names the changed ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ State = dict[str, str]
 
 
 def state(folder: Path) -> State:
-    """Every file of a folder and what it holds, hidden ones and links too."""
+    """Return every file of a folder with its content, also hidden files and links."""
     return {
         path.relative_to(folder).as_posix(): f"-> {path.readlink()}" if path.is_symlink() else path.read_text("utf-8")
         for path in sorted(folder.rglob("*"))
@@ -175,7 +175,7 @@ def run(words: list[str], stderr: TextIO) -> None:
 
 
 def changed_line(said: Path) -> str:
-    """What stderr says of the files, without its first word."""
+    """Return the line of stderr about files, without its first word."""
     lines = said.read_text(encoding="utf-8").splitlines()
     return next(line for line in lines if line.startswith("changed ")).removeprefix("changed ")
 

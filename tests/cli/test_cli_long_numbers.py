@@ -1,4 +1,4 @@
-"""Numbers of thousands of digits, which Python refuses to read: each is no number, and never a traceback."""
+"""Numbers of thousands of digits: Python refuses to read them, and packwise treats them as no numbers."""
 
 from __future__ import annotations
 

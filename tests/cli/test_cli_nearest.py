@@ -54,7 +54,7 @@ TEXTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A tree of which the folder `at` is named, and what judges: workloads in `check`, all in `render`, packages."""
+    """A tree with the named folder `at`, and the configurations that apply to workloads and packages."""
 
     tree: str
     check: str
@@ -428,7 +428,7 @@ def checked(at: str) -> Iterator[str]:
 
 
 def fleet(at: str) -> Iterator[str]:
-    """What judges each package; what comes out of a build of kustomize is not known here."""
+    """Return the configuration of each package. The output of kustomize is not known here."""
     top = top_of(real(at))
     root = from_top(at, top).removeprefix(".")
     rooted = Rooted.of(DiskTree(top, root), root)

@@ -1,6 +1,6 @@
-"""Settings that nobody would write: every command that reads them answers, and writes nothing where it says no.
+"""Odd settings: every command that reads them answers, and writes no file if it reports an error.
 
-Each stands in a file of the package, as the function's configuration in a list, as `--config`, and in a ConfigMap.
+Each is in a file of the package, the function's configuration in a list, a file of `--config`, and a ConfigMap.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def indented(text: bytes, by: int) -> bytes:
 
 
 def assert_answered(command: str, content: bytes, call: Call, folder: Path) -> None:
-    """A documented exit code; what is changed stands where the command may write, and nothing is on an error."""
+    """The exit code is documented. Changes are only in allowed places, and absent after an error."""
     files = {"in/web.yaml": WORKLOAD, "in/service.yaml": SERVICE, "before/web.yaml": WORKLOAD, "nodes.yaml": NODES}
     write(folder, {**files, "before/topology.yaml": CONFIG, ".git/HEAD": ""})
     (folder / "in" / "topology.yaml").write_bytes(content)
@@ -218,7 +218,7 @@ def assert_answered(command: str, content: bytes, call: Call, folder: Path) -> N
 
 
 def state(folder: Path) -> dict[str, bytes]:
-    """Every file of a folder, and of the one it stands in, and what it holds."""
+    """Return every file of a folder and of its parent, with its content."""
     paths = [path for path in folder.rglob("*") if path.is_file()]
     beside = [path for path in folder.parent.iterdir() if path.is_file()]
     return {os.path.relpath(path, folder): path.read_bytes() for path in (*paths, *beside)}

@@ -1,4 +1,4 @@
-"""OSMO's files on the command line: cases of testdata/osmo whole, and what becomes of them as they change."""
+"""OSMO's files on the command line: whole cases of testdata/osmo, and the effects of changes."""
 
 from __future__ import annotations
 

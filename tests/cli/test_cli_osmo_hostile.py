@@ -50,7 +50,7 @@ PACKAGES = 4
 
 
 def embedded(body: str, number: int) -> str:
-    """A ConfigMap with a workflow of which `body` is the name."""
+    """Return a ConfigMap with a workflow that has `body` as its name."""
     lines = f"version: 2\nworkflow:\n  name: {body}\n  # {number}\n".splitlines()
     head = (
         f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: flow-{number}, labels: {{packwise.dev/osmo: workflow}}}}\n"
@@ -88,7 +88,7 @@ def fills(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_many_long_templates_take_no_longer_than_two(
     command: str, call: Call, tmp_path: Path, fills: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The system ends the copies of one command; the others get at once what comes of that, a second each time."""
+    """The kernel ends the copies only for `check`. For other commands, each template counts one second at once."""
     many = "many" in command
 
     def ended(_: Callable[[], bytes]) -> Confined:
@@ -151,7 +151,7 @@ def test_what_a_template_becomes_is_read_once_by_a_command(
 def test_each_package_of_a_fleet_has_the_limits_for_itself(
     verb: str, call: Call, tmp_path: Path, fills: list[float]
 ) -> None:
-    """What becomes of one package depends on no other: its answer is kept in a cache."""
+    """The answer of a package depends on no other, because a cache keeps it."""
     write(tmp_path, packages(LONG, "in", 2, many=True) | packages(LONG, "before", many=True))
     write(tmp_path, {f"nodes/{number}.yaml": NODES for number in range(PACKAGES)})
     (tmp_path / ".git").mkdir()

@@ -1,4 +1,4 @@
-"""`packwise place`: where gangs go on the nodes of a cluster, and what is in the way."""
+"""`packwise place`: the nodes of gangs in a cluster, and obstacles."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`packwise place` on whole clusters: what runs there counts in queues, ports, affinities and shares of GPUs.
+"""`packwise place` on whole clusters: running pods count in queues, ports, affinities and shares of GPUs.
 
-The goldens are what KAI v0.17.0 answered on snapshots of the same objects.
+The goldens are the answers of KAI v0.17.0 for snapshots of the same objects.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def queue(name: str, parent: str = "", resources: dict[str, Any] | None = None, 
 
 
 def running(name: str, where: str, group: str = "", gpus: int = 8, **more: Any) -> dict[str, Any]:
-    """A pod of somebody else's."""
+    """Return a running pod of another owner."""
     metadata: dict[str, Any] = {"name": name, "namespace": "other", **more.pop("metadata", {})}
     if group:
         metadata["annotations"] = {"pod-group-name": group, **metadata.get("annotations", {})}
@@ -520,7 +520,7 @@ def test_a_gpu_that_is_shared_goes_to_one_pod_whole_once_nobody_shares_it(place:
 
 
 def test_pods_without_gpus_go_where_gpus_are_shared(place: Any) -> None:
-    """KAI's order of nodes asks whether the pod fits on a GPU that is shared, which one without GPUs does."""
+    """KAI's order of nodes asks if the pod fits on a shared GPU. A pod without GPUs does."""
     nodes = [node("n0"), node("n1")]
     bound = shared("f", "0.3", "g")
     bound["spec"]["nodeName"] = "n1"
@@ -657,7 +657,7 @@ def test_namespaces_of_the_input_are_there_too(place: Any) -> None:
 
 @pytest.mark.parametrize(("cpu", "fits"), [("1", True), ("64", False)])
 def test_the_overhead_of_a_runtime_class_of_the_input_counts(place: Any, cpu: str, fits: bool) -> None:
-    """Of one in the cluster, too: the input's comes in its place."""
+    """It replaces the RuntimeClass of the same name in the cluster."""
     metadata = "apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: kata}\n"
     own = f"{metadata}overhead: {{podFixed: {{cpu: {cpu}}}}}\n"
     there = {"kind": "RuntimeClass", "metadata": {"name": "kata"}, "overhead": {"podFixed": {"cpu": "2"}}}

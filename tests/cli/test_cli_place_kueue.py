@@ -1,4 +1,4 @@
-"""`packwise place` on clusters with Kueue: its answers as JSON, and what people read."""
+"""`packwise place` on clusters with Kueue: its answers as JSON and as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only a process of its own shows: the installed command, closed pipes, the function."""
+"""Behaviour that only a separate process shows: the installed command, closed pipes, the function."""
 
 from __future__ import annotations
 

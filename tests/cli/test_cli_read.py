@@ -1,4 +1,4 @@
-"""What cannot be read: every fault with its place, and nothing else said."""
+"""Unreadable input: every fault with its place, and no other report."""
 
 from __future__ import annotations
 

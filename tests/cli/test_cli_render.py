@@ -274,7 +274,7 @@ items:
 
 
 def test_a_list_becomes_documents(call: Call, tmp_path: Path) -> None:
-    """Its functionConfig configures the render, and what the client keeps in annotations goes."""
+    """Its functionConfig configures the render. Annotations of the client are removed."""
     ran = call("render", "-", stdin=LIST)
 
     first = """\

@@ -1,4 +1,4 @@
-"""`comment`, `report` and `fleet place` say of every example what `place` says, in the same words."""
+"""`comment`, `report` and `fleet place` report every example in the words of `place`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXAMPLES = [
 
 @pytest.fixture(params=EXAMPLES)
 def package(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An example beside a cluster that shows few objects, so that gangs have notes."""
+    """An example with a cluster of few objects, so that gangs have notes."""
     shutil.copytree(ROOT / "examples" / request.param, tmp_path / "in" / "package")
     nodes = (ROOT / "examples" / "nodes.yaml").read_text(encoding="utf-8")
     (tmp_path / "nodes.yaml").write_text(nodes.partition("- apiVersion: scheduling.run.ai")[0], encoding="utf-8")

@@ -1,7 +1,7 @@
-"""Nothing that was asked about is passed over in silence: each command reports what keeps it from judging.
+"""No command skips requested input silently: each command reports errors that keep it from judging.
 
-The matrix has a folder for each such error, and every command that judges: none of them ends in a pass, and each names
-the file that is wrong.
+The matrix has a folder for each such error, and every command that judges. No command passes, and each names the wrong
+file.
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ def test_so_they_are_on_a_config_map_that_configures_and_on_no_others(call: Call
 
 
 def test_so_they_are_on_what_kai_groups_itself_and_on_its_pods(call: Call, tmp_path: Path) -> None:
-    """An object whose own labels no API server takes is an object of no scheduler, and nothing else is judged in it."""
+    """An object with labels that no API server accepts has no scheduler, and nothing else is judged in it."""
     job = (
         "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, labels: {a: LABEL}}\n"
         "spec: {template: {metadata: {annotations: {b: true}}, spec: {schedulerName: SCHEDULER,"

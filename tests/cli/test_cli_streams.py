@@ -1,4 +1,4 @@
-"""Streams that are full, closed or gone, and a process that is told to stop: a line that says so, and no traceback."""
+"""Full, closed or missing streams, and a stopped process: a line reports it, without a traceback."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_ctrl_c_ends_it_as_it_ends_other_commands(words: str, packwise: Path, tm
 
 
 def waiting(process: int) -> str:
-    """`S` where the process waits for its stdin, which nothing is written to."""
+    """Return `S` if the process waits for its stdin, which gets no data."""
     try:
         place = Path(f"/proc/{process}/wchan").read_text(encoding="ascii")
     except OSError:
@@ -141,7 +141,7 @@ def waiting(process: int) -> str:
 
 @pytest.mark.parametrize("words", ["check in/big.yaml", "fn", "render in/big.yaml", "diff in/big.yaml in/big.yaml"])
 def test_too_little_memory_is_an_error(words: str, packwise: Path, tmp_path: Path) -> None:
-    """10 MB of objects, fewer than the limit on nodes, and 120 MB to hold them, in which half of them find room."""
+    """10 MB of objects, below the limit on nodes, in 120 MB of memory, which holds half of them."""
     big = "".join([f"- {{apiVersion: v1, kind: ConfigMap, metadata: {{name: c{at}}}}}\n" for at in range(150_000)])
     write(tmp_path, {"in/big.yaml": f"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{big}"})
 

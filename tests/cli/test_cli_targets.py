@@ -1,4 +1,4 @@
-"""Where the objects of a stream may be written to: what a client's annotation says is not trusted."""
+"""Allowed paths for the objects of a stream: packwise does not trust a client's annotation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`packwise topologies`: which topologies there are, and which workload uses which."""
+"""`packwise topologies`: all topologies, and the topology of each workload."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_each_node_pool_has_its_members(call: Call) -> None:
 
 
 def test_without_a_node_pool_none_are_listed(call: Call) -> None:
-    """The default shard alone is what the chart makes."""
+    """The chart makes only the default shard."""
     text = POOLS.partition("---\n")[0] + "---\n" + POOLS.rpartition("---\n")[2]
 
     assert "NODE POOL" not in call("topologies", "-", stdin=text).stdout

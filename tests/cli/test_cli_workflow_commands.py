@@ -1,4 +1,4 @@
-"""Names and values of an input never become commands to the runner of a CI job, whatever prints them and where to."""
+"""Names and values of an input never become commands to the runner of a CI job, in any output."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def app(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def kustomization(app: Path) -> Path:
-    """The folder of a kustomization whose configuration stands beside it."""
+    """Return the folder of a kustomization with its configuration beside it."""
     write(app, {"overlay/kustomization.yaml": "namePrefix: east-\nresources: [workload.yaml]\n"})
     write(app, {"overlay/workload.yaml": WORKLOAD})
     return app / "overlay"
@@ -151,7 +151,7 @@ def test_no_parameter_leads_out_of_the_repository(
 
 @pytest.mark.parametrize("path", ["overlay", "east/overlay", "clusters/east/overlay"])
 def test_a_part_of_the_repository_is_enough(plugin: Plugin, kustomization: Path, path: str) -> None:
-    """What the repo-server sends by manifest-generate-paths begins below the top of the repository."""
+    """With manifest-generate-paths, the repo-server sends files from below the top of the repository."""
     ran = plugin("generate", kustomization, PARAM_CONFIG="../topology.yaml", ARGOCD_APP_SOURCE_PATH=path)
 
     assert ran.code == 0, ran.stderr
@@ -193,7 +193,7 @@ spec:
 
 
 def installed(component: str, kustomize: Path, folder: Path) -> dict[str, dict[str, Any]]:
-    """What an installation with a component of argocd-plugin/ becomes, by kind."""
+    """Return the objects of an installation with a component of argocd-plugin/, by kind."""
     shutil.copytree(FOLDER, folder / "argocd-plugin")
     kustomization = f"resources: [cm.yaml, deployment.yaml]\ncomponents: [{component}]\n"
     write(folder, {"kustomization.yaml": kustomization, "cm.yaml": CONFIGMAP, "deployment.yaml": DEPLOYMENT})

@@ -1,4 +1,4 @@
-"""The same input gives the same bytes: whatever the environment, the order of a folder's entries, the interpreter."""
+"""The same input gives the same bytes for any environment, order of a folder's entries and interpreter."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COMMANDS = [
 
 
 class Answer(NamedTuple):
-    """What a command answered, and the files that it wrote."""
+    """The answer of a command, and the files that it wrote."""
 
     code: int
     stdout: bytes

@@ -46,7 +46,7 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Git repository with what both are built from."""
+    """A Git repository with the sources of both distributions."""
     folder = tmp_path_factory.mktemp("repository")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder / name)

@@ -1,4 +1,4 @@
-"""A DynamoGraphDeployment through the clients: the graph is applied, what its operator makes of it is not."""
+"""A DynamoGraphDeployment through the clients: they apply the graph, and not the preview of its operator's objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Dockerfile pins, and what it says of its images; `make image-test` builds and runs them."""
+"""The pins of the Dockerfile, and the facts about its images. `make image-test` builds and runs them."""
 
 from __future__ import annotations
 

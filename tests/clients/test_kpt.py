@@ -25,7 +25,7 @@ def package(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def call(kpt: Path, packwise: Path, package: Path) -> Kpt:
-    """Run kpt beside the package."""
+    """Run kpt in the folder of the package."""
 
     def one(*words: str) -> Ran:
         return run([kpt, *words], cwd=package.parent, packwise=packwise)
@@ -35,7 +35,7 @@ def call(kpt: Path, packwise: Path, package: Path) -> Kpt:
 
 @pytest.fixture
 def shell(packwise: Path, package: Path, kpt: Path) -> Kpt:
-    """Run a line of bash beside the package."""
+    """Run a line of bash in the folder of the package."""
     assert kpt.exists()
 
     def one(line: str) -> Ran:

@@ -1,4 +1,4 @@
-"""kustomize v5.8.2 runs packwise: the files under kustomize-plugin/ as users copy them, and what users do wrong."""
+"""kustomize v5.8.2 runs packwise: the files under kustomize-plugin/ as users copy them, and mistakes of users."""
 
 from __future__ import annotations
 

@@ -48,13 +48,13 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where pre-commit keeps what it installed, once for all tests."""
+    """The folder in which pre-commit keeps its installations, once for all tests."""
     return tmp_path_factory.mktemp("home")
 
 
 @pytest.fixture
 def user(tmp_path: Path, hooks: tuple[Path, str]) -> Path:
-    """A user's repository, whose configuration names both hooks."""
+    """A user's repository with both hooks in its configuration."""
     folder, commit = hooks
     ids = "".join(f"  - id: packwise-check{suffix}\n" for suffix in ("", "-changed"))
     configuration = f"repos:\n- repo: file://{folder}\n  rev: {commit}\n  hooks:\n{ids}"

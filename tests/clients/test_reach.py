@@ -1,4 +1,4 @@
-"""What `packwise fn` reaches, as the system sees it: its own code and its input, whoever runs it and wherever."""
+"""The reach of `packwise fn`, as the system sees it: only its own code and its input, for any user and folder."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def folder(tmp_path: Path) -> Path:
 def traced(
     command: list[str | Path], folder: Path, *, alone: bool, stdin: bytes = INPUT.read_bytes()
 ) -> tuple[subprocess.CompletedProcess[bytes], str]:
-    """The run and its system calls; `alone`: without network, as nobody, on a file system that cannot be written."""
+    """Return the run and its system calls. `alone` means without network, as nobody, on a read-only file system."""
     trace = folder.parent / "trace"
     around: list[str] = []
     if alone:
@@ -193,7 +193,7 @@ ELSEWHERE = (
 
 @pytest.mark.parametrize("words", ELSEWHERE)
 def test_commands_need_no_file_of_their_own(words: str, packwise: Path, tmp_path: Path) -> None:
-    """As nobody, without network and home, where nothing can be written: the same answer, by templates too."""
+    """The user nobody, without network, home and a writable file system, gets the same answer, also from templates."""
     if os.geteuid() != 0:
         missing("only root can become another user in a network of its own")
     flow = embedded("x\n  tasks: [{name: t, image: i, command: [sleep], args: ['{{ 1 + 1 }}']}]", 1)
@@ -220,7 +220,7 @@ def test_commands_need_no_file_of_their_own(words: str, packwise: Path, tmp_path
     "words", ["render in -o out", "check in --fix", "fleet render in -o out", "render --in-place in"]
 )
 def test_another_user_changes_nothing_and_is_told(words: str, packwise: Path, tmp_path: Path) -> None:
-    """Nobody, in folders of root that it may read; the cache of a home that is not there is one warning."""
+    """The user nobody reads folders of root. The cache in a missing home is one warning."""
     if os.geteuid() != 0:
         missing("only root can become another user")
     (tmp_path / ".git").mkdir()

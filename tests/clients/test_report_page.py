@@ -1,7 +1,7 @@
 """The page of `packwise report` in a real browser: Debian's Chromium, driven by Playwright, judged by axe-core.
 
-`pytest --update` takes the pictures of docs/images/ anew. Fonts differ from machine to machine, so that what is
-compared is the page that a picture was taken of.
+`pytest --update` takes the pictures of docs/images/ anew. Fonts differ between machines, so the tests compare the page
+and not its picture.
 """
 
 from __future__ import annotations
@@ -282,7 +282,7 @@ def test_the_map_of_another_topology_is_chosen(folder: Path, packwise: Path, sho
 
 
 def test_no_other_script_runs(folder: Path, browser: Browser) -> None:
-    """What would slip into the page is stopped by its policy."""
+    """The page's policy blocks injected scripts."""
     text = (folder / "plain.html").read_text(encoding="utf-8")
     injected = "<script>document.title = 'run'</script><img src=x onerror=\"document.title = 'run'\">"
     (folder / "injected.html").write_text(text.replace("<body>", f"<body>{injected}"), encoding="utf-8")

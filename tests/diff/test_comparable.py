@@ -1,4 +1,4 @@
-"""What of an object counts in a comparison, and how the rest of an object stays as it is."""
+"""The parts of an object that count in a comparison. The rest of the object stays as it is."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ WITH: list[tuple[str, str, str, str]] = [
 
 
 def without_epoch(team: str) -> str:
-    """What counts of a gang of an epoch beside one of another."""
+    """Return the comparable part of a gang with an epoch, for a comparison with another epoch."""
     labels = LABELS.partition("team: %s, ")[2]
     head = "apiVersion: scheduler.grove.io/v1alpha1, kind: PodGang"
     return f"{{{head}, metadata: {{labels: {{team: {team}, {labels}}}}}}}"

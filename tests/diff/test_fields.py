@@ -1,4 +1,4 @@
-"""The fields in which two values differ, the order of objects, and the constraints among the fields."""
+"""The fields in which two values differ, the order of objects, and constraints among the fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operator's own code made of a workload, as an export of a cluster: Git differs from it in nothing."""
+"""The operator's own objects of a workload, as an export of a cluster, do not differ from Git."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def test_there_and_back_are_the_same_fields(before: list[dict[str, Any]], after:
 
 
 def plain(item: KubeObject) -> dict[str, Any]:
-    """The object as a client has it: no part of it is in two places."""
+    """Return the object as a client has it: no part of it is in two places."""
     return cast("dict[str, Any]", json.loads(json.dumps(item.value)))
 
 
@@ -197,5 +197,5 @@ def test_slips_of_the_pen_never_lead_to_a_crash(one: list[Any], other: list[Any]
 
 
 def readable(item: Any) -> bool:
-    """Whether the command line takes it for an object."""
+    """Return True if the command line treats it as an object."""
     return all(isinstance(item.get(key), str) for key in ("apiVersion", "kind"))

@@ -1,4 +1,4 @@
-"""What a file of a repository is: by what other files say of its path, by git's rules, by its own text."""
+"""The kind of a file in a repository: by other files, by git's rules, by its own text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents of other tools are told without their values: nothing else changes by it."""
+"""packwise recognizes documents of other tools without their values, with the same results."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def paths_of(chance: random.Random) -> Iterator[str]:
 
 @pytest.mark.slow
 def test_any_gitignore_names_what_git_says(tmp_path: Path) -> None:
-    """Of 20,000 paths, with files that are made of all wildcards."""
+    """20,000 paths, and files with all wildcards."""
     chance = random.Random(0)  # noqa: S311
     texts: dict[str, str] = {}
     files: set[str] = set()

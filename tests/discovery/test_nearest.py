@@ -1,4 +1,4 @@
-"""The folder whose configuration a file is judged by."""
+"""The folder with the configuration that applies to a file."""
 
 from __future__ import annotations
 

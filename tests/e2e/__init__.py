@@ -1,1 +1,1 @@
-"""What packwise renders, through a real API server, Argo CD and Flux: `make e2e`."""
+"""Rendered objects in a real API server, Argo CD and Flux: `make e2e`."""

@@ -1,4 +1,4 @@
-"""A kube-apiserver over etcd, with what tests ask of it. There are no nodes: what counts is its state."""
+"""A kube-apiserver over etcd, with the requests of tests. It has no nodes, because only its state matters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ApiServer:
     kubeconfig: Path
 
     def kubectl(self, *words: str | Path, stdin: str | None = None, check: bool = True) -> str:
-        """What kubectl prints to stdout. With `check`, raises AssertionError with its stderr where it fails."""
+        """Return the stdout of kubectl. With `check`, raise AssertionError with its stderr if it fails."""
         done = subprocess.run(
             [installed("kubectl"), f"--kubeconfig={self.kubeconfig}", *map(str, words)],
             input=stdin,

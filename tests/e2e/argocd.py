@@ -23,13 +23,13 @@ _REFRESH = "argocd.argoproj.io/refresh"
 
 @dataclass(frozen=True)
 class ArgoCd:
-    """A running Argo CD, whose objects are on `cluster`; the sockets of its plugins stand in `plugins`."""
+    """A running Argo CD with its objects on `cluster`, and the sockets of its plugins in `plugins`."""
 
     cluster: ApiServer
     plugins: Path
 
     def refresh(self, name: str) -> None:
-        """Has the Application compared with the newest commit; what comes of it may still be under way."""
+        """Make Argo CD compare the Application with the newest commit. The sync may still be under way."""
         words = (_APPLICATION, name, "-n", NAMESPACE, f"{_REFRESH}=hard")
         # Asked for while one is under way, it would be forgotten with that one.
         wait_for(f"an earlier comparison of Application {name}", lambda: not self._is_asked(name))
@@ -64,7 +64,7 @@ class ArgoCd:
         )
 
     def health_of(self, name: str) -> dict[str, str]:
-        """What Argo CD says of each object of the Application, by kind and name; of those it knows a check for."""
+        """Return Argo CD's health of each object of the Application with a health check, by kind and name."""
         return {
             f"{one['kind']}/{one['name']}": one["health"]["status"]
             for one in self._status(name)["resources"]
@@ -117,10 +117,10 @@ def _start_beside(servers: Servers, tool: ArgoCd, name: str, *words: str) -> Non
 
 
 def start(servers: Servers, cluster: ApiServer, folder: Path, plugin: Path, path: str) -> ArgoCd:
-    """Starts the components, whose ConfigMaps and CRDs are installed already.
+    """Start the components. Their ConfigMaps and CRDs are installed already.
 
-    `plugin` is the folder of plugin.yaml. `path` comes first where the repo-server and the plugin look for programs, as
-    in their images. `folder` must be short: sockets stand in it.
+    `plugin` is the folder of plugin.yaml. The repo-server and the plugin look for programs first in `path`, as in their
+    images. `folder` must be short, because it holds sockets.
     """
     for name in ("plugins", "tls", "ssh", "plugin-work"):
         (folder / name).mkdir(parents=True)

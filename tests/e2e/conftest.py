@@ -1,4 +1,4 @@
-"""The control plane of the tests, and what it printed when one of them failed."""
+"""The control plane of the tests, and its output if a test failed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(scope="session", autouse=True)
 def private_network() -> None:
-    """These servers trust whoever reaches them, and listen where others may: they get a network of their own."""
+    """These servers trust every client and listen on all addresses, so they get a network of their own."""
     interfaces = Path("/proc/net/dev").read_text(encoding="utf-8").splitlines()[2:]
     if [line.partition(":")[0].strip() for line in interfaces] != ["lo"]:
         missing("this is not a private network namespace: `make e2e` runs these tests in one")
@@ -38,7 +38,7 @@ def private_network() -> None:
 
 @pytest.fixture(scope="module")
 def servers(request: pytest.FixtureRequest) -> Generator[Servers]:
-    """What the tests of one module start; stopped after the last of them."""
+    """The servers of the tests of one module, stopped after the last test."""
     logs = LOGS / request.path.stem
     shutil.rmtree(logs, ignore_errors=True)
     started = Servers(logs)

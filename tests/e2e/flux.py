@@ -1,4 +1,4 @@
-"""Flux's source-controller, kustomize-controller and helm-controller, and what tests ask of their objects."""
+"""Flux's source-controller, kustomize-controller and helm-controller, and the requests of tests."""
 
 from __future__ import annotations
 

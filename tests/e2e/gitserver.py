@@ -1,4 +1,4 @@
-"""A Git server: `git http-backend`, since the controllers do not speak the dumb protocol; and clones of it."""
+"""A Git server, `git http-backend`, because the controllers do not speak the dumb protocol; and clones of it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Clone:
         return self.push_commits()
 
     def push_commits(self) -> str:
-        """Pushes what is committed, and gives the newest commit."""
+        """Push the commits, and return the newest one."""
         self.git("push", "--quiet", "origin", "HEAD")
         return self.git("rev-parse", "HEAD")
 
@@ -64,7 +64,7 @@ class GitServer:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def create(self, name: str, clone: Path, path: str) -> Clone:
-        """A new repository, and a clone of it whose commands find programs in `path` first."""
+        """Create a repository, and return a clone with `path` first on the PATH of its commands."""
         bare = self._folder / name
         subprocess.run(["git", "init", "--quiet", "--bare", "--initial-branch=main", bare], check=True)
         subprocess.run(["git", "-C", bare, "config", "http.receivepack", "true"], check=True)

@@ -22,7 +22,7 @@ _PATIENCE = 180
 
 @dataclass
 class Servers:
-    """Processes that end with the tests, the last first. `logs` is the folder of what they print."""
+    """Processes that end with the tests, the last first. `logs` is the folder of their output."""
 
     logs: Path
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict[str, subprocess.Popen[bytes]])
@@ -42,7 +42,7 @@ class Servers:
         self._running[name] = started
 
     def stop(self, *names: str) -> None:
-        """Stops these, or all of them; those that do not listen within five seconds are killed."""
+        """Stop these processes, or all of them. Kill the ones that do not end within five seconds."""
         for name in names or tuple(reversed(self._running)):
             server = self._running.pop(name)
             for number in (signal.SIGTERM, signal.SIGKILL):
@@ -53,9 +53,9 @@ class Servers:
 
 
 def wait_for(what: str, look: Callable[[], Found | None]) -> Found:
-    """What `look` finds as soon as that is anything. Raises AssertionError that says what did not come.
+    """Return the result of `look` as soon as it is true. Raise AssertionError with the missing event.
 
-    No test says how long a server takes: the machine works on other tests meanwhile.
+    No test states how long a server takes, because the machine runs other tests meanwhile.
     """
     end = time.monotonic() + _PATIENCE
     while True:

@@ -17,7 +17,7 @@ Crd = dict[str, Any]
 
 @dataclass(frozen=True)
 class Revision:
-    """`crds` are folders of upstream's CRDs; `amended` changes what was published to what the revision means."""
+    """`crds` are folders of upstream's CRDs. `amended` changes published CRDs to the meaning of the revision."""
 
     name: str
     crds: tuple[str, ...]

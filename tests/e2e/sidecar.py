@@ -31,7 +31,7 @@ def image_of_plugin() -> str:
 
 
 class Sidecar:
-    """A container beside the repo-server; `plugins` is the folder of sockets that both have, `folder` its own."""
+    """A container beside the repo-server. `plugins` is the shared folder of sockets, `folder` is its own."""
 
     def __init__(self, image: str, plugins: Path, folder: Path) -> None:
         self.image = image
@@ -54,7 +54,7 @@ class Sidecar:
         wait_for("the socket of the sidecar", lambda: list(self.plugins.glob("*.sock")))
 
     def stop(self) -> None:
-        """Where the engine's own process is killed, the container runs on."""
+        """Stop the container itself, because it survives the engine's own process."""
         call(["podman", "rm", "--force", "--ignore", "--time=5", self.name])
 
     def _options(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What both GitOps tools are driven through: a source with two workloads, its cluster, what it changes there."""
+"""The story of both GitOps tools: a source with two workloads, its cluster, and changes there."""
 
 from __future__ import annotations
 
@@ -90,21 +90,21 @@ class Source:
         return self.clone.push("No more batch")
 
     def break_workload(self) -> str:
-        """A constraint that no level answers, beside a change that alone would be right."""
+        """Commit a constraint without a level, together with a correct change."""
         edit(self.folder / "inference.yaml", "packDomain: block", "packDomain: datacenter")
         edit(self.folder / "inference.yaml", "terminationDelay: 30m", "terminationDelay: 20m")
         return self.clone.push("Break it")
 
 
 def edit(path: Path, old: str, new: str) -> None:
-    """Replaces `old`, which must be there."""
+    """Replace `old`, which must exist."""
     text = path.read_text(encoding="utf-8")
     assert old in text, f"{path.name} does not contain {old!r}: nothing would change"
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
 def start_cluster(servers: Servers, crds: Path, folder: Path) -> ApiServer:
-    """An API server with the CRDs of Grove and KAI, which takes no workload before its topology."""
+    """Start an API server with the CRDs of Grove and KAI. It accepts no workload before its topology."""
     cluster = apiserver.start(servers, folder)
     (revision,) = [one for one in REVISIONS if one.name == "grep-244-multi"]
     cluster.install(*revision.definitions(crds))
@@ -127,7 +127,7 @@ def snapshot(cluster: ApiServer) -> dict[str, tuple[str, str]]:
 
 
 def available(cluster: ApiServer, *names: str) -> None:
-    """Says of workloads what the operator says once all their replicas run."""
+    """Set the status that the operator sets once all replicas of the workloads run."""
     for name in names:
         value = cluster.get("podcliquesets.grove.io", name, "inference")
         assert value is not None, name

@@ -1,4 +1,4 @@
-"""An API server with the CRDs of each revision takes what is rendered, and has nothing to change the second time."""
+"""An API server with the CRDs of each revision accepts rendered objects, and the second apply changes nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CONFIGURATIONS = {"TopologyRender", "Kptfile"}
 
 
 def sources(revision: Revision) -> list[Path]:
-    """The examples that are of this revision, or can be carried to it; OSMO's, which are of none."""
+    """Return the examples of this revision, or that can migrate to it, and OSMO's, which have no revision."""
     found: list[Path] = []
     for source in (*EXAMPLES, KPT_PACKAGE):
         if is_preview(source) or source.name in OF_OTHERS:
@@ -62,7 +62,7 @@ def cluster(
 
 
 def rendered(packwise: Path, source: Path, revision: Revision, folder: Path) -> list[dict[str, Any]]:
-    """What is rendered of the source for this revision and both GitOps tools."""
+    """Render the source for this revision and both GitOps tools."""
     copied = Path(shutil.copytree(source, folder / "in"))
     if holds_workloads_of_grove(source) and revision_of(copied) != revision.name:
         run(packwise, "migrate", copied, "--to", revision.name)
@@ -79,7 +79,7 @@ GITOPS = {"gitops": ["argocd", "flux"]}
 
 
 def with_gitops(file: Path) -> bool:
-    """Whether `file` holds packwise's configuration, which asks for both tools then."""
+    """Return True if `file` holds packwise's configuration, and set both tools in it."""
     values = [value for value in yaml.safe_load_all(file.read_text(encoding="utf-8")) if value]
     own = [value for value in values if value.get("kind") == "TopologyRender"]
     for value in own:

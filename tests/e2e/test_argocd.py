@@ -139,7 +139,7 @@ def test_levels_change_and_the_topology_alone_is_recreated(tool: ArgoCd, cluster
 
 
 def test_levels_change_under_server_side_apply_too(tool: ArgoCd, cluster: ApiServer, source: Source) -> None:
-    """Where Force alone fails. A port without `protocol`, which the CRD adds, would be out of sync for ever."""
+    """Force alone fails here. A port without `protocol` would be out of sync forever, because the CRD adds it."""
     sync_options(cluster, "ApplyOutOfSyncOnly=true", "ServerSideApply=true")
     edit(
         source.folder / "inference.yaml", "containerPort: 8080\n", "containerPort: 8080\n              protocol: TCP\n"
@@ -156,7 +156,7 @@ def test_levels_change_under_server_side_apply_too(tool: ArgoCd, cluster: ApiSer
 
 
 def sync_options(cluster: ApiServer, *given: str) -> None:
-    """Sets those of the Application."""
+    """Set the sync options of the Application."""
     patch = yaml.safe_dump({"spec": {"syncPolicy": {"syncOptions": list(given)}}})
     cluster.kubectl("patch", "application", "west", "-n", "argocd", "--type=merge", "-p", patch)
 
@@ -242,7 +242,7 @@ def test_without_the_plugin_argo_cds_own_kustomize_runs_packwise(
 
 
 def test_a_rendered_branch_needs_no_plugin(tool: ArgoCd, cluster: ApiServer, source: Source) -> None:
-    """The application changes over from the plugin to what CI renders, and no object changes."""
+    """The application changes from the plugin to the branch that CI renders, and no object changes."""
     before = snapshot(cluster)
     source.clone.run("flux/push-branch.sh", "clusters/west", "rendered/west")
     revision = source.clone.git("ls-remote", "origin", "refs/heads/rendered/west").split()[0]

@@ -1,4 +1,4 @@
-"""What packwise builds is what Argo CD and Flux apply: each object, as the API server got it."""
+"""packwise builds the objects that Argo CD and Flux apply: each object, as the API server got it."""
 
 from __future__ import annotations
 
@@ -340,14 +340,14 @@ def address(value: Mapping[str, Any]) -> str:
 
 
 def without(value: dict[str, Any], field: str, *keys: str) -> dict[str, Any]:
-    """The object without keys of a field of its metadata; without the field if nothing is left of it."""
+    """Return the object without keys of a metadata field, and without the field if it is then empty."""
     kept = {key: each for key, each in value["metadata"].get(field, {}).items() if key not in keys}
     metadata = {key: each for key, each in value["metadata"].items() if key != field}
     return {**value, "metadata": {**metadata, field: kept} if kept else metadata}
 
 
 def as_sent(value: dict[str, Any]) -> dict[str, Any]:
-    """The object without what the API server adds."""
+    """Return the object without the API server's additions."""
     added = ("uid", "resourceVersion", "creationTimestamp", "managedFields")
     return {**value, "metadata": {key: each for key, each in value["metadata"].items() if key not in added}}
 

@@ -98,7 +98,7 @@ Ran = tuple[int, str, list[str]]
 
 @pytest.fixture
 def run(cluster: ApiServer, packwise: Path, tmp_path: Path) -> Callable[..., Ran]:
-    """Run a program in a folder of its own: its exit code, what it prints, and the lines of its stderr."""
+    """Run a program in a folder of its own. Return its exit code, its stdout and the lines of its stderr."""
     path = os.pathsep.join([str(packwise.parent), os.environ["PATH"]])
     environment = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig), "PATH": path}
 

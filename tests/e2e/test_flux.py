@@ -1,4 +1,4 @@
-"""Flux applies what CI rendered: the page is followed, then a repository lives through its changes, in this order."""
+"""Flux applies the output of CI: the test follows the page, then changes a repository, in this order."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def source(cluster: ApiServer, packwise: Path, tmp_path_factory: pytest.TempPath
 
 
 def follow(clone: Clone, command: str) -> str:
-    """Runs a command of the page; what it prints."""
+    """Run a command of the page, and return its output."""
     return clone.run("bash", "-euc", command).stdout
 
 
@@ -74,7 +74,7 @@ def rendered(clone: Clone) -> str:
 
 
 def settle(controllers: Flux, revision: str) -> None:
-    """Both Kustomizations have applied this revision."""
+    """Wait until both Kustomizations have applied this revision."""
     controllers.reconcile("gitrepository", "west")
     controllers.applied("west-topologies", revision)
     controllers.applied("west-workloads", revision)

@@ -31,7 +31,7 @@ def built(name: str) -> Path:
 
 
 def manifests_of(name: str) -> Path:
-    """The folder of what comes with a controller: its CustomResourceDefinitions, or how it is installed."""
+    """Return the folder of a controller's manifests: its CustomResourceDefinitions, or its installation."""
     return _folder(name) / "manifests"
 
 

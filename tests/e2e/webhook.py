@@ -1,6 +1,6 @@
-"""A policy in the place of Grove's webhook, which refuses a workload whose topology is not there.
+"""A policy instead of Grove's webhook: it refuses a workload with a missing topology.
 
-The API server looks the ClusterTopology up itself, as the policy's parameter; so no server of Grove is needed.
+The API server looks the ClusterTopology up itself, as the policy's parameter, so no server of Grove is needed.
 """
 
 from __future__ import annotations

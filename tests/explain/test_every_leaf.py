@@ -42,7 +42,7 @@ def explained(package: Package) -> Explanation:
 
 
 def unexplained(explanation: Explanation) -> list[str]:
-    """What is wrong with the causes of the values of all objects."""
+    """Return the faults in the causes of the values of all objects."""
     known = {id(item.origin) for item in explanation.items}
     wrong: list[str] = []
     for emitted in explanation.objects:
@@ -104,7 +104,7 @@ def test_of_a_render_that_finds_its_own_output(example: str) -> None:
 
 
 def answers() -> Iterator[tuple[str, str, dict[str, str]]]:
-    """What the operators' own code was asked: the release, the case, its files."""
+    """Return the questions to the operators' own code: the release, the case, its files."""
     for name in RELEASES:
         for folder in sorted((GOLDEN / name).glob("*/")) if (GOLDEN / name).is_dir() else ():
             yield name, folder.name, {file.name: file.read_text(encoding="utf-8") for file in folder.glob("*.yaml")}

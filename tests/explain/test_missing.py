@@ -1,4 +1,4 @@
-"""Why a value is missing, and what would change it."""
+"""The reason why a value is missing, and the change that would add it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a value is missing in the objects of OSMO's workflows and Dynamo's graphs, and what would change it."""
+"""The reason why a value is missing in objects of OSMO's workflows and Dynamo's graphs, and the change that adds it."""
 
 from __future__ import annotations
 

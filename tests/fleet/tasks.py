@@ -1,4 +1,4 @@
-"""What the tests give to workers: functions that other processes can import."""
+"""Functions that tests give to workers. Other processes can import them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def nothing_to_pickle(number: int) -> object:
 
 
 def keep_busy(folder: str) -> None:
-    """Starts a program, notes both processes and a temporary folder below `folder`, and waits for what never comes."""
+    """Start a program, note both processes and a temporary folder below `folder`, and wait forever."""
     with TemporaryDirectory(dir=folder) as temporary:
         program = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
         note = Path(folder, f"{os.getpid()}.part")
@@ -91,7 +91,7 @@ def keep_busy(folder: str) -> None:
 
 
 def open_fifo(task: tuple[str, str]) -> None:
-    """Notes its process in the folder, and is done when somebody reads the FIFO."""
+    """Note the process in the folder, and return when a reader opens the FIFO."""
     folder, fifo = task
     note = Path(folder, f"{os.getpid()}.part")
     note.write_text(str(os.getpid()), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A cache: what was put is there for every job, what is not whole is not, and nothing of it ever stops a run."""
+"""A cache: every job reads its entries, incomplete entries do not count, and no fault of it stops a run."""
 
 from __future__ import annotations
 

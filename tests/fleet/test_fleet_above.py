@@ -75,7 +75,7 @@ def test_a_folder_as_the_baseline_has_its_own(call: Call, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("prefix", ["", "git:"])
 def test_a_change_starts_where_the_branch_left(call: Call, tmp_path: Path, prefix: str) -> None:
-    """What the target branch got since is none of the change, and crossing merges have several starts."""
+    """Later commits of the target branch are not part of the change. Crossing merges have several starts."""
     write(tmp_path, {"d/topology.yaml": CONFIG, "d/web.yaml": WORKLOAD})
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "--quiet", "-m", "b")

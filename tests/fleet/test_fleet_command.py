@@ -1,4 +1,4 @@
-"""`packwise fleet`: what people, programs and pull requests are shown of many packages, and what is written."""
+"""`packwise fleet`: its output for people, programs and pull requests about many packages, and its files."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ failing: 1 error: {folder}
 
 
 def failing(folder: str, finding: str, judged: str = "") -> str:
-    """The report of a fleet of one package, which has one error."""
+    """The report of a fleet of one package with one error."""
     return REPORT.format(folder=folder, finding=finding, judged=judged)
 
 

@@ -132,7 +132,7 @@ def test_a_change_of_the_definitions_reaches_all_packages(call: Call, fleet: Pat
 
 
 def test_a_rule_that_cannot_be_evaluated_is_reported_for_each_package(call: Call, fleet: Path) -> None:
-    """The schemas of a CRD are read once; what was reported of it is not shared."""
+    """Packages share the schemas of a CRD, and not the reports about it."""
     rules = [{"rule": "nonsense(", "message": "never"}]
     spec = {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-validations": rules}
     write(fleet, {"crds/pcs.json": crd("grove.io", "PodCliqueSet", spec)})

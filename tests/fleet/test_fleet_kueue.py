@@ -1,4 +1,4 @@
-"""Packages whose jobs Kueue queues: judged, rendered and compared as those of Grove are."""
+"""Packages with jobs of Kueue: judged, rendered and compared like packages of Grove."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ GOOD = {
 
 @pytest.fixture(autouse=True)
 def _fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A good package, one with a level that no Topology has, one whose LocalQueue has another name."""
+    """A good package, one with a level that no Topology has, and one with another name of its LocalQueue."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     write(tmp_path / "clusters" / "good", GOOD)
     write(tmp_path / "clusters" / "level", GOOD | {"job.yaml": JOB.replace("LEVEL", "example.com/block")})
@@ -56,7 +56,7 @@ def _fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def packages(call: Call, *words: str) -> dict[str, dict[str, Any]]:
-    """What is said of each package."""
+    """Return the report of each package."""
     listed = json.loads(call("fleet", *words, "--no-cache").stdout)["packages"]
     return {Path(each["package"]).name: each for each in listed}
 

@@ -1,4 +1,4 @@
-"""What an earlier run wrote for packages that are gone: it is named, and removed where that is asked for."""
+"""Files of an earlier run for packages that no longer exist: listed, and removed on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The output folder of a fleet: what looks as it did when it was right is not read, and what differs is put right."""
+"""The output folder of a fleet: unchanged files are not read, and different files are corrected."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def out(call: Call, fleet: Path) -> Path:
 
 @pytest.fixture
 def surveyed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the packages whose files are compared with the answer, in their order."""
+    """Return the names of the packages whose files are compared with the answer, in their order."""
     from packwise.render.folder import survey
 
     names: list[str] = []
@@ -67,7 +67,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def numbers(folder: Path) -> dict[str, tuple[int, int]]:
-    """What would show that a file was written anew."""
+    """Return the facts that would show that a file was written again."""
     return {
         path.relative_to(folder).as_posix(): (path.stat().st_ino, path.stat().st_mtime_ns)
         for path in folder.rglob("*")
@@ -326,7 +326,7 @@ def test_a_look_is_the_same_where_the_system_cannot_open_a_folder(
 def test_a_file_that_can_no_longer_be_read_is_an_error(
     call: Call, out: Path, monkeypatch: pytest.MonkeyPatch, *, known: bool
 ) -> None:
-    """It was listed, and then somebody took it away."""
+    """The file was listed, and is then removed."""
 
     def without(asked: Callable[[DiskTree, str], bytes]) -> Callable[[DiskTree, str], bytes]:
         def answer(tree: DiskTree, path: str) -> bytes:

@@ -1,4 +1,4 @@
-"""kustomize gets nothing but what packwise read, understood and wrote out again: attacks, with the real kustomize."""
+"""kustomize gets only input that packwise read, understood and wrote again: attacks on the real kustomize."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def inline(field: str, text: str) -> str:
 
 
 def folder(*lines: str) -> dict[str, str]:
-    """A kustomization of plugins with these lines, and what it lists."""
+    """Return a kustomization of plugins with these lines, and the files that it lists."""
     return {
         "p/kustomization.yaml": "".join([f"{line}\n" for line in ("resources: [plugin.yaml]", *lines)]),
         "p/plugin.yaml": plugin("LabelTransformer", "labels: {a: b}"),
@@ -235,7 +235,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kustomize: Path) -> I
 
 
 def write_attack(folder: Path, name: str, port: int) -> str:
-    """Writes the attack `name` into a repository, beside what it reaches for; returns the text to expect."""
+    """Write the attack `name` and its target into a repository, and return the expected text."""
     attack, named = ATTACKS[name]
     files = {
         "a/kustomization.yaml": overlay(resources="../base"),
@@ -254,7 +254,7 @@ def write_attack(folder: Path, name: str, port: int) -> str:
 def test_kustomize_reads_and_fetches_nothing_that_packwise_did_not(
     call: Call, tmp_path: Path, asked: tuple[int, list[str]], name: str
 ) -> None:
-    """The folder `outside` stands beside the repository, and where the copy for kustomize would have it, too."""
+    """The folder `outside` is beside the repository, and also at its place beside the copy for kustomize."""
     port, paths = asked
     named = write_attack(tmp_path, name, port)
 
@@ -343,7 +343,7 @@ def test_a_kustomization_is_written_out_again() -> None:
 
 
 def chain(depth: int) -> dict[str, str]:
-    """Kustomizations of which each names the next one twice, through two others."""
+    """Return kustomizations that each name the next one twice, through two others."""
     files = {f"b{depth}/kustomization.yaml": "resources: [w.yaml]\n", f"b{depth}/w.yaml": WORKLOAD}
     for at in range(depth):
         files[f"b{at}/kustomization.yaml"] = f"resources: [../x{at}, ../y{at}]\n"
@@ -415,7 +415,7 @@ def test_folders_of_plugins_lead_through_a_hundred_others_at_most() -> None:
 
 @pytest.mark.client
 def test_the_system_shuts_kustomize_in(tmp_path: Path, asked: tuple[int, list[str]]) -> None:
-    """Even where packwise would hand over an address, or a folder outside: neither is among what it may reach."""
+    """Even if packwise passed an address or a folder outside, kustomize could reach neither."""
     port, paths = asked
     confinement = module.confinement_of(module.kustomize_program())
     if not confinement.landlock or not confinement.wrapper:
@@ -462,7 +462,7 @@ def test_each_confinement_builds_the_same_or_is_not_taken(monkeypatch: pytest.Mo
     ],
 )
 def test_a_program_that_is_shut_in_reads_its_folder_alone(tmp_path: Path, words: list[str], may: bool) -> None:
-    """And this process, whose thread started it, reads on."""
+    """This process, which started it in a thread, can still read other files."""
     (tmp_path / "in").mkdir()
     write(tmp_path, {"in/inside": "x", "outside": "y"})
     (tmp_path / "in/link").symlink_to(tmp_path / "outside")

@@ -1,4 +1,4 @@
-"""What becomes of packages: one result, many in sum, and what a change reaches."""
+"""Results of packages: one result, the sum of many, and the reach of a change."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 
 @pytest.fixture
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What a program of the name kustomize was asked to build, a line each."""
+    """The builds that a program with the name kustomize was asked for, a line each."""
     write_program(tmp_path, "")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     return tmp_path / "log"
@@ -71,7 +71,7 @@ def builds(log: Path) -> int:
 
 
 def packwise(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, whose number stands in a file, so that a test may kill it."""
+    """Run the command in a separate process. A file holds its process number, so that a test can kill it."""
     command = ["sh", "-c", 'echo $$ > driver; exec "$0" "$@"', sys.executable, "-P", "-m", "packwise", *words]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 

@@ -1,4 +1,4 @@
-"""Definitions around a package: those that `packwise check` reads around its folder, and none of another client's."""
+"""Definitions around a package: the ones that `packwise check` reads around its folder, and none of another client."""
 
 from __future__ import annotations
 

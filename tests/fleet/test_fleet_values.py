@@ -19,7 +19,7 @@ spec: {osmo: {values: {tag: "1"}}}
 
 @pytest.fixture(autouse=True)
 def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two packages whose workflows have a variable."""
+    """Two packages with a variable in their workflows."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     (tmp_path / ".git").mkdir()
     for name in ("east", "west"):

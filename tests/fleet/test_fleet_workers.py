@@ -177,7 +177,7 @@ def test_dask_gives_the_same_bytes_with_a_worker_that_is_killed_and_without(flee
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system must hold a process to all limits")
 def test_templates_of_strangers_meet_their_limits_on_a_dask_worker(fleet: Path, call: Call, dask: Dask) -> None:
-    """A worker works on them in a thread beside Dask's own."""
+    """A worker fills them in in a thread beside Dask's own."""
     write(fleet, {f"clusters/{at}/flow.yaml": embedded(body, at) for at, body in enumerate((LARGE, LONG))})
     words = ("fleet", "check", "clusters", "--no-cache", "-o", "json")
     here = call(*words)

@@ -1,4 +1,4 @@
-"""Tasks through a function: the same answers wherever it runs, whatever becomes of the workers."""
+"""Tasks through a function: the same answers on any worker, also if workers die."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EVERYWHERE = pytest.mark.parametrize("workers", [HERE, TWO, Processes(5)], ids=[
 
 @pytest.fixture(params=["fork", "spawn"])
 def start(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Both ways to start a process: by a copy, and anew, as where other threads run."""
+    """Both ways to start a process: a copy (fork), and a new process, as with other threads."""
     thread_ends = threading.Event()
     if request.param == "spawn":
         threading.Thread(target=thread_ends.wait, daemon=True).start()
@@ -42,7 +42,7 @@ def start(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def is_alive(process: int) -> bool:
-    """Whether a process runs; one that ended, and nobody asked for yet, does not."""
+    """Return True if a process runs. An ended process that its parent has not waited for does not run."""
     try:
         state = Path(f"/proc/{process}/stat").read_text(encoding="ascii")
     except FileNotFoundError:
@@ -51,7 +51,7 @@ def is_alive(process: int) -> bool:
 
 
 def wait_for_notes(folder: Path, number: int) -> list[str]:
-    """What tasks noted, once that many did."""
+    """Return the notes of tasks, once there are this many."""
     for _ in range(1000):
         notes = sorted(folder.glob("*.busy"))
         if len(notes) == number:

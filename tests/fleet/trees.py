@@ -21,7 +21,7 @@ KPTFILE = f"apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: shop\n{PIP
 
 
 def overlay(*more: str, resources: str = "../../base") -> str:
-    """A kustomization that builds on a base and runs packwise; `more` are lines of it."""
+    """Return a kustomization that builds on a base and runs packwise, with `more` lines."""
     lines = [f"resources: [{resources}]", "transformers: [topology.yaml]", *more]
     return "".join([f"{line}\n" for line in lines])
 

@@ -1,4 +1,4 @@
-"""Labels and annotations that nobody reads: misspelt, in the wrong place, or with a value that means nothing."""
+"""Labels and annotations that no component reads: misspelt, misplaced, or with a meaningless value."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_every_known_key_is_spelt_right_wherever_it_stands() -> None:
 
 
 def test_what_a_key_says_of_itself_holds() -> None:
-    """In each place where a key is read, with each value that it takes, nothing is said."""
+    """A key in a place where it is read, with a value that it accepts, has no finding."""
     revisions = RECORDS
     for key in KEYS.values():
         for form, parts in (("labels", key.labels), ("annotations", key.annotations)):

@@ -1,4 +1,4 @@
-"""What the API server refuses in the pods of a workload, with its own texts, and names that no device has."""
+"""The API server's refusals of a workload's pods, with its own texts, and names that no device has."""
 
 from __future__ import annotations
 

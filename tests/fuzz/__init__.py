@@ -1,1 +1,1 @@
-"""Fuzzing: what any bytes may do to the reader, the splicer, the configuration and workloads."""
+"""Fuzzing: effects of any bytes on the reader, the splicer, the configuration and workloads."""

@@ -1,4 +1,4 @@
-"""What every command makes of files by anyone: an exit code that is documented, and no traceback."""
+"""Answers of every command to files by anyone: a documented exit code, and no traceback."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _BEFORE = TESTDATA / "fuzz" / "before.yaml"
 
 
 def commands(data: bytes) -> None:
-    """The same answer twice, with a documented exit code; what is changed stands in the folders that are named."""
+    """Two runs give the same answer with a documented exit code. Changes are only in the named folders."""
     run_command(COMMANDS[data[0] % len(COMMANDS)] if data else COMMANDS[0], data[1:])
 
 

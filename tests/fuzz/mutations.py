@@ -1,4 +1,4 @@
-"""What every command makes of sound objects of which a few values were replaced by values of other types."""
+"""Answers of every command to correct objects in which a few values have other types."""
 
 from __future__ import annotations
 

@@ -35,9 +35,9 @@ def modules() -> list[str]:
 
 
 def fuzz_each(names: Sequence[str], at_once: int, fuzz: Callable[[str], object]) -> int:
-    """Calls `fuzz` with each name in a process of its own; returns the exit code of the first that fails.
+    """Call `fuzz` with each name in a separate process, and return the exit code of the first failure.
 
-    No other is started then. What a process says is printed when it ends.
+    No other process starts after a failure. The output of a process is printed when it ends.
     """
     waiting, running, failed = list(names), dict[int, str](), 0
     while running or (waiting and not failed):

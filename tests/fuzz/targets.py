@@ -1,4 +1,4 @@
-"""What is fuzzed: each target takes any bytes and raises only where packwise is wrong."""
+"""Targets of fuzzing: each accepts any bytes and raises only if packwise is wrong."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PLACE = re.compile(r'^    (?:line|column): "\d+"\n', re.MULTILINE)
 
 
 def reader(data: bytes) -> None:
-    """The native core tells of any text what libyaml's events and kyaml tell, and writes what can be read again."""
+    """The native core, libyaml's events and kyaml agree on any text, and written text can be read again."""
     text = data.decode("utf-8", "replace")
     if native.is_installed:
         assert_told_alike(text)
@@ -55,7 +55,7 @@ def reader(data: bytes) -> None:
 
 @cache
 def kyaml() -> KyamlOracle | None:
-    """The running program of `make tools` that asks kyaml; None where it is not built."""
+    """Return the running program of `make tools` that asks kyaml, or None if it is not built."""
     if not KYAML_ORACLE.exists():
         return None
     oracle = KyamlOracle(KYAML_ORACLE)
@@ -64,7 +64,7 @@ def kyaml() -> KyamlOracle | None:
 
 
 def splicer(data: bytes) -> None:
-    """Items mean what they meant after edits, new items and results, whatever they are written like."""
+    """Items keep their meaning after edits, new items and results, in any style."""
     text = HEAD + data.decode("utf-8", "replace")
     try:
         parsed = ResourceList.parse(text)
@@ -92,7 +92,7 @@ def configuration(data: bytes) -> None:
 
 
 def workloads(data: bytes) -> None:
-    """Any spec of a PodCliqueSet leads to an answer, and a render of it to itself."""
+    """Any spec of a PodCliqueSet gets an answer, and a render of that answer changes nothing."""
     indented = data.decode("utf-8", "replace").replace("\n", "\n    ")
     answered(HEAD + WORKLOAD + "    " + indented + "\n" + CONFIG + LEVELS)
 
@@ -118,7 +118,7 @@ def answered(text: str) -> None:
 
 
 def without_places(text: str) -> str:
-    """A list without the lines of its findings: what is generated stands before the configuration, and moves it."""
+    """Return a list without the lines of its findings: generated objects before the configuration move it."""
     return PLACE.sub("", text)
 
 

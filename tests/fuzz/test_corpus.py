@@ -1,4 +1,4 @@
-"""What fuzzing has found is run again with every test; `make fuzz` looks for more."""
+"""Every test run repeats the finds of fuzzing. `make fuzz` looks for more."""
 
 from __future__ import annotations
 

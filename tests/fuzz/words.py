@@ -1,4 +1,4 @@
-"""The words that inputs are made of: a dictionary for the fuzzer, which would take long to find them."""
+"""The words of inputs: a dictionary for the fuzzer, which would need long to find them."""
 
 from __future__ import annotations
 

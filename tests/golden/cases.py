@@ -1,4 +1,4 @@
-"""The cases that the operators' own code answered: those of the repository, and upstream's own beside the clone.
+"""Cases with answers of the operators' own code: of the repository, and upstream's own beside the clone.
 
 They are unpacked once, into `.cache/golden/`: docs in `testdata/golden/README.md`.
 """

@@ -357,7 +357,7 @@ def kai_refused(record: Record, *given: Answer) -> frozenset[str]:
 
 
 def topology_refused(record: Record) -> bool:
-    """Whether KAI refuses a Topology that follows from the configuration or a binding, at admission or live."""
+    """Return True if KAI refuses a Topology of the configuration or a binding, at admission or live."""
     found = []
     for name in ("config.yaml", "live.yaml") if record.revision == "alpha7" else ():
         tas = (k.load(record.files.get(name, "")) or {}).get("topologyAwareScheduling") or {}
@@ -380,9 +380,9 @@ def topology_refused(record: Record) -> bool:
 
 
 def podgroup_refused(record: Record) -> bool:
-    """Whether KAI refuses a PodGroup that Grove makes.
+    """Return True if KAI refuses a PodGroup that Grove makes.
 
-    A subgroup's name has a dot, a name stands twice, or a group without cliques gives minMember 0.
+    A subgroup's name has a dot, a name is not unique, or a group without cliques gives minMember 0.
     """
     made = record.expected.get("kaiPodGroups") or []
     made = made.get("items") or [] if isinstance(made, dict) else made
@@ -407,7 +407,7 @@ def podgroup_refused(record: Record) -> bool:
 
 
 def canonical(text: str) -> str:
-    """A text whose lists come in random order: its words, sorted."""
+    """Return the sorted words of a text whose lists come in random order."""
     return " ".join(sorted(re.findall(r"[^\s,\[\]\"]+", text)))
 
 
@@ -533,10 +533,10 @@ def compare(record: Record, admitted: Answer, settled: Answer):
 
 
 def is_replaced(record: Record) -> bool:
-    """Whether the oracle's update is refused because it PUT the new file as a whole.
+    """Return True if the oracle's update is refused because it PUT the new file as a whole.
 
-    That drops the grove.io/auto-mnnvl that the webhook had added. `kubectl apply`, server-side apply, Argo CD and Flux
-    keep an annotation that no file ever named; the answer to such an update is not in the record.
+    This drops the grove.io/auto-mnnvl of the webhook. `kubectl apply`, server-side apply, Argo CD and Flux keep an
+    annotation that no file ever named. The record lacks the answer to such an update.
     """
     key = "grove.io/auto-mnnvl"
     dropped = f"metadata.annotations.{key}: Forbidden: annotation {key} cannot be removed after PodCliqueSet creation"
@@ -756,7 +756,7 @@ def mixed_none(record: Record) -> bool:
 
 
 def has_defect(record: Record) -> bool:  # noqa: PLR0911 - a defect a line
-    """Where D1..D10 (or KAI's rules beyond D4) make OSMO's own answer one that packwise must not repeat."""
+    """Return True if packwise must not repeat OSMO's answer because of D1..D10 (or KAI's rules beyond D4)."""
     refusals = [m for listed in (record.errors.get("kai") or {}).values() for m in listed]
     if any(INNER_MEMBERS not in m for m in refusals):
         return True
@@ -886,7 +886,7 @@ def osmo_podgroups(record: Record, answer: Answer) -> str | None:
 
 
 def levels_refused(labels: list[str]) -> bool:
-    """Whether KAI's CRD refuses a Topology of these node labels."""
+    """Return True if KAI's CRD refuses a Topology of these node labels."""
     bad = [lb for lb in labels if not KEY.match(lb) or len(lb) > 316]
     return bool(
         not 1 <= len(labels) <= 16 or len(set(labels)) != len(labels) or bad or "kubernetes.io/hostname" in labels[:-1]

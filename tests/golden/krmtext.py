@@ -1,4 +1,4 @@
-"""What the comparison reads and writes: YAML read as Kubernetes tools read it, ResourceLists built as text.
+"""Input and output of the comparison: YAML as Kubernetes tools read it, ResourceLists built as text.
 
 Standard library and PyYAML only; never imports packwise.
 """
@@ -156,7 +156,7 @@ def config_text(function_config: str | None) -> str:
 
 
 class Output:
-    """What a ResourceList on stdout holds: items parsed, each with its own lines, and the raw region of items."""
+    """The content of a ResourceList on stdout: parsed items, each with its own lines, and the raw region of items."""
 
     def __init__(self, text: str):
         node = yaml.compose(text, Loader=Marks)

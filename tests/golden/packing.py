@@ -77,7 +77,7 @@ def files_of(folder: Path) -> dict[str, str]:
 
 
 def described(folder: Path) -> list[dict[str, Any]]:
-    """What is said of each case, beside its files; nothing where the folder says nothing."""
+    """Return the description of each case beside its files, or nothing if the folder has none."""
     path = folder / "manifest.json"
     return json.loads(path.read_text(encoding="utf-8"))["cases"] if path.exists() else []
 

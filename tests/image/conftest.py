@@ -51,7 +51,7 @@ def root(function: str) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def registry() -> Iterator[str]:
-    """The address of a registry on this machine, which holds what it gets in its memory."""
+    """The address of a registry on this machine that keeps its content in memory."""
     command = [built("crane"), "registry", "serve", "--address", "127.0.0.1:0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
@@ -69,5 +69,5 @@ def repository(registry: str) -> Repository:
 
 @pytest.fixture(scope="session")
 def digest(function: str, repository: Repository) -> str:
-    """Of the image as it was pushed."""
+    """The digest of the pushed image."""
     return publish(function, repository, "0.1.0")

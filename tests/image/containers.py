@@ -1,4 +1,4 @@
-"""Containers of the images that `make image` built, each of which gets as little as clients give it, or less."""
+"""Containers of the images of `make image`, with at most the access that clients give them."""
 
 from __future__ import annotations
 

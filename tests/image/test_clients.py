@@ -27,13 +27,13 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 def in_words_of_a_program(text: str, function: str) -> str:
-    """What kpt says of an image, as it says it of a program."""
+    """Return kpt's output about an image in its words about a program."""
     text = re.sub(rf"(- )?image: {re.escape(function)}", r"\1exec: packwise fn", text)
     return timeless(text.replace(f'"{function}"', '"packwise fn"'))
 
 
 def timeless(text: str) -> str:
-    """Without durations, and without the empty line that kpt adds to what a program says on stderr."""
+    """Return a text without durations, and without the empty line that kpt adds to a program's stderr."""
     text = re.sub(r"(FAIL|PASS)(.*) in \S+s$", r"\1\2", text, flags=re.MULTILINE)
     return re.sub(r'^ +""\n', "", text, flags=re.MULTILINE)
 
@@ -94,7 +94,7 @@ def test_kpt_says_the_same_of_a_workload_that_the_operator_refuses(
 
 @pytest.fixture
 def plugin(tmp_path: Path, function: str) -> Path:
-    """A copy of kustomize-plugin/ whose container is this image."""
+    """Return a copy of kustomize-plugin/ with this image as its container."""
     folder = Path(shutil.copytree(ROOT / "kustomize-plugin", tmp_path / "plugin"))
     edit(folder / "function-container" / "topology.yaml", "image: packwise:0.1.0", f"image: {function}")
     return folder

@@ -1,4 +1,4 @@
-"""What stands in the images, file by file, and what does not."""
+"""The files of the images, and files that must be absent."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_the_native_core_reads_and_writes(function: str) -> None:
     ("", 55), ("validator", 55), ("without-crds", 26), ("argocd-plugin", 85),
 ])  # fmt: skip
 def test_an_image_is_as_small_as_the_page_says(image: Callable[[str], str], target: str, most: int) -> None:
-    """Of its layers above the base, the one that the page gives a size of."""
+    """The page gives the size of one of the layers above the base."""
     name = image(target)
     folder = Path(call(["podman", "image", "mount", name]).stdout.decode().strip())
 

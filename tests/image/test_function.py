@@ -68,7 +68,7 @@ def test_a_thousand_workloads_within_limits(function: str, packwise: Path, thous
 
 
 def test_limits_are_those_of_the_kernel(function: str) -> None:
-    """Else the tests of limits would show nothing."""
+    """Without them, the tests of limits would show nothing."""
     files = "/sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/pids/pids.max"
     if not Path("/sys/fs/cgroup/memory").is_dir():
         files = "/sys/fs/cgroup/memory.max /sys/fs/cgroup/pids.max"
@@ -101,7 +101,7 @@ def test_what_is_wrong_is_said_in_the_same_words(function: str, packwise: Path, 
 
 
 def test_out_of_memory_by_the_limit_of_the_process_is_said(function: str, packwise: Path, thousand: bytes) -> None:
-    """A limit that the engine sets (`--ulimit data`) would be its own runtime's, too, which takes more."""
+    """A limit of the engine (`--ulimit data`) would also limit its own runtime, which needs more."""
     script = 'ulimit -d 40000 && exec "$0" fn'
 
     inside = podman(*CONFINED, "--entrypoint=/bin/sh", function, "-c", script, PROGRAM, stdin=thousand)
@@ -113,14 +113,14 @@ def test_out_of_memory_by_the_limit_of_the_process_is_said(function: str, packwi
 
 
 def test_out_of_memory_by_the_limit_of_the_container_ends_it_without_an_answer(function: str, thousand: bytes) -> None:
-    """The kernel ends the process, which can say nothing; no client takes half an answer for a whole one."""
+    """The kernel ends the process, which prints nothing. No client accepts half an answer."""
     inside = podman(*CONFINED, "--memory=24m", "--memory-swap=24m", function, stdin=thousand)
 
     assert inside == Ran(128 + signal.SIGKILL, b"", "")
 
 
 def test_a_closed_pipe_ends_it_with_exit_code_1(function: str, packwise: Path, thousand: bytes) -> None:
-    """Within the container: what becomes of a pipe of podman's own is podman's affair."""
+    """The pipe is within the container. podman handles a pipe of its own."""
     script = '"$0" fn | head -c 10; echo " ${PIPESTATUS[0]}"'
 
     inside = podman(*CONFINED, "--entrypoint=/bin/bash", function, "-c", script, PROGRAM, stdin=thousand)
@@ -132,7 +132,7 @@ def test_a_closed_pipe_ends_it_with_exit_code_1(function: str, packwise: Path, t
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_at_once(function: str, number: signal.Signals) -> None:
-    """As the first process of its container, to which the kernel lets through what it handles, and nothing else."""
+    """The function is the first process of its container, and the kernel passes only signals that it handles."""
     name = f"packwise-{number.name.lower()}-{os.getpid()}"
     command = ["podman", "run", "--rm", "--interactive", *CONFINED, f"--name={name}", function]
     started = subprocess.Popen(
@@ -149,6 +149,6 @@ def test_a_signal_ends_it_at_once(function: str, number: signal.Signals) -> None
 
 
 def is_reading(container: str) -> bool:
-    """Whether the function waits for its input: Python has started, and what handles signals is in place."""
+    """Return True if the function waits for its input: Python has started and handles signals."""
     process = call(["podman", "inspect", "--format", "{{.State.Pid}}", container]).stdout.decode().strip()
     return process not in ("", "0") and "pipe" in Path(f"/proc/{process}/wchan").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The page on containers is followed, command by command; the images that it builds are those of `make image`."""
+"""The commands of the page on containers, in order. Its images are the images of `make image`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The image in a registry: pushed with what belongs to it, read back, and run by its digest."""
+"""The image in a registry: pushed with its documents, read back, and run by its digest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RESOURCE_LIST = (ROOT / "testdata" / "clients" / "image" / "input.yaml").read_by
 
 @pytest.fixture(scope="module")
 def elsewhere(registry: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The variables of an engine that has no image yet: what it runs it has to pull."""
+    """The variables of an engine without images: it must pull every image."""
     folder = tmp_path_factory.mktemp("elsewhere")
     environment = engine_environment(folder, registry)
     assert call(["podman", "images", "--quiet"], environment=environment) == Ran(0, b"", "")

@@ -1,4 +1,4 @@
-"""Templates of OSMO's workflows are filled in by a process of its own, which a container with limits has to start."""
+"""A separate process fills in templates of OSMO's workflows, and a container with limits must start it."""
 
 from __future__ import annotations
 

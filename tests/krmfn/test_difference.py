@@ -14,7 +14,7 @@ from krmfn.difference import unified_diff
 
 
 def applied(folder: Path, before: str, after: str) -> str:
-    """What git makes of `before` by the difference."""
+    """Return `before` after git applied the difference."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "a.yaml").write_bytes(before.encode())
     patch = unified_diff("a.yaml", before, after)

@@ -1,4 +1,4 @@
-"""Bounds on what a text may hold, each an error that says which."""
+"""Limits on the content of a text. Each has an error that names it."""
 
 from __future__ import annotations
 

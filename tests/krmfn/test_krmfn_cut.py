@@ -1,4 +1,4 @@
-"""A list cut at its items: each piece is told as it is when it is read alone, and the pieces are the list."""
+"""A list cut at its items: each piece reads the same as alone, and all pieces together are the list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fields: each getter gives what is there or nothing, and refuses what is of another type, by its path."""
+"""Fields: each getter returns an existing value or None, and refuses a value of another type by its path."""
 
 from __future__ import annotations
 

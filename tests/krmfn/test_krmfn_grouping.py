@@ -1,4 +1,4 @@
-"""Of results that say the same, the first few are shown, and how many more there are."""
+"""Of several results with the same message, the first few and the number of others are shown."""
 
 from __future__ import annotations
 

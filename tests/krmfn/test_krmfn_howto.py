@@ -1,4 +1,4 @@
-"""docs/how-to/write-a-function.md: its function does what the page says, alone and under the clients."""
+"""docs/how-to/write-a-function.md: its function works as the page describes, alone and under the clients."""
 
 from __future__ import annotations
 

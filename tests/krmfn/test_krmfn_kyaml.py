@@ -1,4 +1,4 @@
-"""What kyaml reads: krmfn reads it so or refuses it, and after an edit kyaml reads what krmfn meant."""
+"""Texts for kyaml: krmfn reads each in the same way or refuses it, and kyaml reads every edit as krmfn meant it."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_an_edit_of_odd_text_means_to_kyaml_what_it_means_here(oracle: KyamlOrac
 
 
 def assert_edited(oracle: KyamlOracle, text: str, random: Random) -> bool:
-    """Whether krmfn took text and edits; AssertionError where kyaml reads something else, before or after."""
+    """Return True if krmfn accepts text and edits. Raise AssertionError if kyaml reads another value."""
     before = oracle.items(text)
     try:
         parsed = ResourceList.parse(text)

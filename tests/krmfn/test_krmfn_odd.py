@@ -1,4 +1,4 @@
-"""Lists that are valid and that few people write: an edit changes what it must, and each other value stays."""
+"""Valid but unusual lists: an edit changes only its value, and each other value stays."""
 
 from __future__ import annotations
 

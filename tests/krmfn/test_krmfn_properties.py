@@ -101,6 +101,6 @@ def test_whatever_stands_between_the_cut_agrees_with_yaml(inside: str) -> None:
 
 
 def _is_list(value: Value) -> bool:
-    """Whether `value` has a list of mappings as its items."""
+    """Return True if `value` has a list of mappings as its items."""
     items = value.get("items") if isinstance(value, dict) else None
     return isinstance(items, list) and all(isinstance(item, dict) for item in items)

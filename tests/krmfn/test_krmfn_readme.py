@@ -1,4 +1,4 @@
-"""The README's function does what the README says, as a process of its own."""
+"""The README's function works as the README describes, in a separate process."""
 
 from __future__ import annotations
 

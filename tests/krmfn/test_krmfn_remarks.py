@@ -1,4 +1,4 @@
-"""Comments that speak to a function: where they stand, and which line they are about."""
+"""Comments for a function: their places, and the lines that they are about."""
 
 from __future__ import annotations
 

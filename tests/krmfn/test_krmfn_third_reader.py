@@ -1,6 +1,6 @@
-"""ruamel.yaml, a parser of its own, sees in what was spliced the values that krmfn sees; the comments are all there.
+"""ruamel.yaml, an independent parser, reads krmfn's values and all comments from spliced texts.
 
-Why it reads and does not write: docs/decisions/0006-edits-splice-ruamel-reads-along.md.
+Reasons why it reads and does not write: docs/decisions/0006-edits-splice-ruamel-reads-along.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An object put into a list takes the place of the one that it is, and keeps what was written beside the values."""
+"""An upserted object replaces the object of the same identity, and keeps the comments beside its values."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ TEXTS = [
 
 @given(st.sampled_from(TEXTS), VALUES)
 def test_what_comes_out_has_the_new_value(text: str, spec: Value) -> None:
-    """And reads as that, whatever the old text is."""
+    """It reads as the new value after any old text."""
     old = KubeObject.parse(text)
     new = KubeObject.new({"kind": "A", "spec": spec})
 

@@ -1,4 +1,4 @@
-"""Records answer as named tuples do; but only those of one class are equal, and none is unpacked or indexed."""
+"""Records answer as named tuples do. But only records of one class are equal, and no record is a sequence."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ UNPACKING: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("unpack", UNPACKING.values(), ids=UNPACKING)
 def test_a_record_is_not_unpacked(unpack: Callable[[Any], object]) -> None:
-    """A field more would change what is read of the others."""
+    """Another field would change the meaning of the others for a reader that unpacks."""
     with pytest.raises(TypeError, match="iter"):
         unpack(Plain("a"))
 

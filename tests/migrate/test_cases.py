@@ -21,7 +21,7 @@ CASES = sorted((TESTDATA / "migrate").iterdir())
 
 
 def migrated(case: Path, folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
-    """What the command says, and the files it leaves."""
+    """Return the output of the command, and the files afterwards."""
     shutil.copytree(case / "in", folder / "in")
     monkeypatch.chdir(folder)
     code = main(["migrate", *(case / "args").read_text(encoding="utf-8").split()])

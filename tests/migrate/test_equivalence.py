@@ -1,4 +1,4 @@
-"""What the scheduler would be told otherwise is named, object and field."""
+"""A migration names each object and field that the scheduler would get differently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each example, from its revision to every later record: the scheduler is told the same, where both can say it."""
+"""Each example, from its revision to every later record: the scheduler gets the same, if both can express it."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ STEPS = [(example, target) for example in examples() for target in ORDER[ORDER.i
 
 
 def podgangs(folder: Path, *, preferred: bool = True) -> dict[tuple[str, ...], Any]:
-    """What holds the pods of each gang, by its pod groups: names and places of constraints differ from alpha.12 on."""
+    """Return the bounds of each gang by its pod groups. Names and places of constraints differ from alpha.12 on."""
     specs = [item.value["spec"] for item in rendered(folder).generated if item.kind == "PodGang"]
     gangs = {gang_key(spec): normalize(spec) for spec in specs}
     return gangs if preferred else without_preferred(gangs)
 
 
 def tells_the_same(before: dict[tuple[str, ...], Any], after: dict[tuple[str, ...], Any]) -> bool:
-    """Whether the gangs are the same ones, and nothing that holds their pods went or came."""
+    """Return True if the gangs are the same, and no bound of their pods was added or removed."""
     return before.keys() == after.keys() and all(added_bounds(old, after[key]) == {} for key, old in before.items())
 
 

@@ -1,4 +1,4 @@
-"""PodGangs are compared by their pod groups and by what holds their pods, not by names and places of constraints."""
+"""PodGangs are compared by their pod groups and the bounds of their pods, not by names and places of constraints."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ Scenario = Mapping[str, Any]
 
 
 def faults(scenario: Scenario, placement: Mapping[str, str], job: Mapping[str, Any]) -> list[str]:
-    """What a placing of the pods that a job starts with breaks: room on nodes, cordons, required levels."""
+    """Return the limits that a placement of the starting pods breaks: room on nodes, cordons, required levels."""
     nodes = {node["name"]: node for node in scenario["nodes"]}
     used: dict[str, Counter[str]] = {name: Counter(node.get("used", {})) for name, node in nodes.items()}
     for node in nodes.values():

@@ -1,4 +1,4 @@
-"""What the KAI Scheduler's own code answered, scenario by scenario: state, node of every pod, message and errors."""
+"""Answers of the KAI Scheduler's own code, by scenario: state, node of every pod, message and errors."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def node(name: str, zone: str, rack: str) -> dict[str, Any]:
 
 
 def gangs(*nodes: dict[str, Any]) -> list[dict[str, Any]]:
-    """The answers for the example on these nodes, without what all of them have alike."""
+    """Return the answers for the example on these nodes, without the fields that all have alike."""
     rendered = render(read_inputs(Named((str(EXAMPLE),))).package)
     listed = json.loads(as_json(place_render(rendered, read_snapshot(nodes))))["gangs"]
     return [

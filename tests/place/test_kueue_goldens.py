@@ -1,4 +1,4 @@
-"""What Kueue's own scheduler answered, cluster by cluster: admission, the domains of all pods, and the message."""
+"""Answers of Kueue's own scheduler, by cluster: admission, the domains of all pods, and the message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exact verdict beside KAI's: laws, the cases of the specification, and what cures them."""
+"""The exact verdict beside KAI's: laws, the cases of the specification, and changes that help."""
 
 from __future__ import annotations
 

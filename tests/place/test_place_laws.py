@@ -1,4 +1,4 @@
-"""What holds of every placing, whatever the scenario."""
+"""Laws of every placement, for any scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `packwise place` prints for PodCliqueSets keeps to what these ask for, by a look at the YAML and nodes alone."""
+"""The output of `packwise place` keeps the requests of PodCliqueSets, judged only by the YAML and the nodes."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def manifest(workload: Workload) -> KubeObject:
 
 
 def faults(workloads: list[Workload], nodes: list[dict[str, Any]], answer: dict[str, Any]) -> list[str]:
-    """What is wrong with the printed places."""
+    """Return the faults of the printed places."""
     by_name = {node["metadata"]["name"]: node for node in nodes}
     used: Counter[str] = Counter()
     wrong: list[str] = []

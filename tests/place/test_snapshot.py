@@ -1,4 +1,4 @@
-"""A cluster as it is read of its objects: what is waiting, how old it is, which KAI runs, and what nobody listed."""
+"""A cluster read from its objects: waiting pods, their age, the release of KAI, and kinds that are not listed."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_the_image_of_kais_scheduler_says_its_version(image: str, minor: int | N
 
 
 def listed(kind: str) -> tuple[Any, ...]:
-    """What a cluster shows of queues, groups and priorities where it lists the kind, of which there is none."""
+    """Return the queues, groups and priorities of a cluster that lists the kind without any object."""
     snapshot = read_snapshot([node(), *([{"kind": f"{kind}List"}] if kind else [])])
     return snapshot.queues, snapshot.groups, snapshot.priorities
 

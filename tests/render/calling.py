@@ -15,7 +15,7 @@ __all__ = ["Answer", "render"]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a run answered: exit code, stdout, stderr."""
+    """The answer of a run: exit code, stdout, stderr."""
 
     code: int
     stdout: str

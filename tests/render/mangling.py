@@ -187,7 +187,7 @@ def mangled(draw: st.DrawFn, value: Any, most: int = 3) -> Any:
 
 @st.composite
 def mangled_packages(draw: st.DrawFn) -> list[Any]:
-    """Everything, or what a workload is left with, after one to three slips in its objects."""
+    """Draw a package with one to three changes in its objects."""
     items = copy.deepcopy(draw(st.sampled_from([EVERYTHING, DISABLED])))
     for _ in range(draw(st.integers(1, 3))):
         index = draw(st.integers(0, len(items) - 1))
@@ -202,7 +202,7 @@ def steps(container: Any) -> st.SearchStrategy[Any]:
 
 
 def slip(draw: st.DrawFn, at: Any, step: Any) -> None:
-    """Change what is at `step` of the mapping or list `at`."""
+    """Change the value at `step` of the mapping or list `at`."""
     found = at[step]
     form = draw(st.sampled_from(["retype", "retype", "drop", "add", "repeat"]))
     if form == "drop":

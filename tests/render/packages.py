@@ -1,4 +1,4 @@
-"""Input for the laws: ResourceLists as text, with much of what YAML allows and people write."""
+"""Input for the laws: ResourceLists as text, in many styles that YAML allows and people write."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ KEYS = st.sampled_from(["alpha", "beta", "gamma", "yes", "012", '"quoted"', "'a 
 
 @st.composite
 def scalars(draw: st.DrawFn, indent: int) -> str:
-    """What stands after `key:` or a dash, its line end included, where the key is at column `indent`."""
+    """Draw the text after `key:` or a dash with its line end, for a key at column `indent`."""
     form = draw(st.sampled_from(["plain", "quoted", "flow", "block", "folded"]))
     if form == "block":
         head = draw(st.sampled_from(["|", "|-", "|+", ">", ">-", "|2-"]))

@@ -1,4 +1,4 @@
-"""What comes in again: the answer to a failed run, objects that carry packwise's mark and are none of its own."""
+"""Output as input: the answer of a failed run, and foreign objects with packwise's mark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Input that is broken, hostile or far too large, given to the installed command: one line that says what to do."""
+"""Broken, hostile or far too large input for the installed command: one line with advice."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ It is a process of its own, since the peak of a child counts what its parent hel
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run left: `memory` is its peak in MiB. One that the kernel ended has a negative `code`."""
+    """The result of a run. `memory` is its peak in MiB. A run that the kernel ended has a negative `code`."""
 
     code: int
     stdout: bytes
@@ -48,7 +48,7 @@ class Outcome:
 
 
 def run(packwise: Path, chunks: Iterable[bytes], *, seconds: int = 2) -> Outcome:
-    """What the command answers to these chunks within `seconds` of processor time."""
+    """Return the command's answer to these chunks within `seconds` of processor time."""
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         for chunk in chunks:
             stdin.write(chunk)

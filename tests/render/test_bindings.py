@@ -1,4 +1,4 @@
-"""Several ClusterTopologyBindings: what the scheduler has against them follows their names."""
+"""Several ClusterTopologyBindings: the scheduler's refusals follow their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What KAI's API server would answer, which a ClusterTopology's status repeats: the same with and without its CRD."""
+"""Refusals of KAI's API server, repeated in a ClusterTopology's status: the same with and without its CRD."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which release of KAI counts, and what the input deploys otherwise."""
+"""The release of KAI that counts, and other releases that the input deploys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Render and edit by turns: a render of a render is that render, and what nobody edits keeps its bytes."""
+"""Render and edit in turns: rendering again changes nothing, and unedited parts keep their bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ class Package(RuleBasedStateMachine):
 
     @rule()
     def rendered(self) -> None:
-        """Users' items keep every byte but for annotations of workloads; once more changes nothing."""
+        """Return the render.
+
+        Users' items keep every byte except annotations of workloads, and a second render changes nothing.
+        """
         once = render(self.text)
         assert once.code == 0, once.stderr
         before = {item.source.text for item in self.of_users(self.text) if item.kind != "PodCliqueSet"}

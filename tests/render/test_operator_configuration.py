@@ -1,6 +1,6 @@
-"""Grove's OperatorConfiguration: what its operator says of one with which it does not start, release by release.
+"""Grove's OperatorConfiguration: the operator's errors about one with which it does not start, by release.
 
-The texts are those that the operator's own decoder and validation of each release answered.
+The texts are answers of each release's own decoder and validation.
 """
 
 from __future__ import annotations

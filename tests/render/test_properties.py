@@ -98,7 +98,7 @@ def test_a_workload_changes_in_its_conditions_only(package: Listed) -> None:
 @whole
 @given(packages())
 def test_nothing_but_a_topology_is_ever_forced(package: Listed) -> None:
-    """Both GitOps tools delete the live object before they apply what is forced."""
+    """Both GitOps tools delete the live object before they apply a forced one."""
     for item in render(package.text).items:
         if any("force" in f"{key}{text}".lower() for key, text in item.annotations.items()):
             assert (item.api_version, item.kind) == ("kai.scheduler/v1alpha1", "Topology")
@@ -194,14 +194,14 @@ def test_notes_that_no_render_wrote_are_passed_over(key: str, text: str) -> None
 
 
 def gone(before: str, after: str) -> str:
-    """What of `before` stands between the start and the end that it has in common with `after`."""
+    """Return the part of `before` between the start and the end that it shares with `after`."""
     start = same(before, after)
     end = len(before) - same(before[start:][::-1], after[start:][::-1])
     return before[start:end]
 
 
 def same(one: str, other: str) -> int:
-    """The length of what both start with."""
+    """Return the length of the common start."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 

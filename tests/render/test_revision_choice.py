@@ -1,4 +1,4 @@
-"""Which revision a render is of: what its name may be, and what in the input contradicts the one that is assumed."""
+"""The revision of a render: its possible names, and input that contradicts the assumed one."""
 
 from __future__ import annotations
 
@@ -322,7 +322,7 @@ spec:
 
 
 def test_the_rules_of_a_later_crd_are_not_held_against_what_the_assumed_release_fills_in() -> None:
-    """The webhook of an earlier release writes `packDomain: ""`, which nobody wrote."""
+    """The webhook of an earlier release adds `packDomain: ""`. No user wrote it."""
     pytest.importorskip("cel_expr_python")
     later = WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "").replace(
         "    - name: router\n",
@@ -423,7 +423,7 @@ spec:
 
 
 def test_what_only_the_operators_configuration_tells_is_no_error_where_the_release_is_assumed() -> None:
-    """Whether MNNVL is on stands in no file here."""
+    """No file here shows if MNNVL is on."""
     rules = {result.tags["rule"] for result in rendered(MNNVL).results}
 
     assert "revision-unnamed" in rules
@@ -509,7 +509,7 @@ def test_a_domain_in_the_designs_field_shows_the_design() -> None:
 
 
 def test_levels_without_a_release_show_no_design_of_their_own() -> None:
-    """Releases have the key too; no workload names a topology, which only the design can do."""
+    """Releases have the key too. No workload names a topology, which only the design allows."""
     found = rendered(CONFIG, FREE)
 
     assert found.selection is not None
@@ -591,7 +591,7 @@ def test_the_schedulers_of_the_settings_count_also_without_a_topology(name: str,
 
 
 def test_the_network_of_the_settings_counts_also_without_a_topology() -> None:
-    """Who says that MNNVL is off is told where a workload asks for it, though the release is assumed."""
+    """If the settings disable MNNVL, a request for it is reported, although the release is assumed."""
     off, on = [
         {result.tags["rule"] for result in rendered(f"{EMPTY}  network: {{autoMNNVLEnabled: {flag}}}\n", MNNVL).results}
         for flag in ("false", "true")

@@ -1,4 +1,4 @@
-"""Operational scenarios, step by step in a folder: what was put into it, what packwise found, wrote and removed."""
+"""Operational scenarios, step by step in a folder: the input, the findings, and the written and removed files."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_scenario(
 
 
 def outcome(step: dict[str, Any], folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    """The step with all that came of it."""
+    """Return the step with all its results."""
     baseline = folder.with_name("baseline")
     shutil.rmtree(baseline, ignore_errors=True)
     shutil.copytree(folder, baseline)
@@ -94,7 +94,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def shown(finding: dict[str, Any]) -> dict[str, Any]:
-    """A finding without where it stands, which the tests of reports show."""
+    """Return a finding without its place. The tests of reports show places."""
     keys = ("rule", "severity", "path", "message", "stage", "operatorMessage")
     where = finding["resource"]
     told = " ".join(filter(None, [where["kind"], "/".join(filter(None, [where["namespace"], where["name"]]))]))

@@ -1,4 +1,4 @@
-"""The JSON Schema that editors use says of a TopologyRender what the function says."""
+"""The JSON Schema for editors accepts and refuses the same TopologyRenders as the function."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def edited(path: str, value: Any) -> Any:
 
 
 def refusals(value: Any) -> list[str]:
-    """The paths of what the schema refuses, sorted."""
+    """Return the sorted paths that the schema refuses."""
     validator: Any = Draft202012Validator(SCHEMA)
     errors = validator.iter_errors(value)
     return sorted({".".join(map(str, error.absolute_path)) for error in errors})
@@ -239,7 +239,7 @@ def test_the_settings_and_the_records_know_the_same_versions_of_kueue(minor: int
 
 
 def loads(value: Any) -> bool:
-    """Whether the function takes it."""
+    """Return True if the function accepts it."""
     try:
         load(KubeObject.new(value))
     except ConfigError:

@@ -1,4 +1,4 @@
-"""Work in proportion to the input: what once took minutes, under limits on processor time and memory."""
+"""Work in proportion to the input: inputs that once took minutes, under limits on processor time and memory."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def osmo_pool() -> str:
 
 
 def osmo_aliased(tasks: int, argument: str) -> str:
-    """A workflow of tasks with the same long argument, which is written once."""
+    """Return a workflow of tasks with the same long argument, written once."""
     lines = osmo(0) + f"        - {{name: a, image: x, command: [a], args: &long [{argument}]}}\n"
     return lines + "".join(f"        - {{name: t{n}, image: x, command: [a], args: *long}}\n" for n in range(tasks))
 
@@ -76,7 +76,7 @@ def cliques(names: Iterable[str]) -> str:
 
 
 def alike(count: int, first: int) -> list[str]:
-    """Names of the same letters in other orders, which take the longest to compare."""
+    """Return names of the same letters in other orders, because they take the longest to compare."""
     steps = [7, 11, 17, 19, 23, 29, 31, 37]
     orders = [(n % len(LETTERS), steps[n // len(LETTERS) % len(steps)]) for n in range(first, first + count)]
     return [

@@ -1,7 +1,7 @@
-"""Small repositories in the form that people's have: the whole output of commands in them.
+"""Small repositories in the form that people use: the whole output of commands in them.
 
-A case is a text: files below `===== PATH`, then commands below `$ packwise …`, each with what it prints and, after it,
-its exit code and stderr. `--update` writes the outputs.
+A case is a text: files below `===== PATH`, then commands below `$ packwise …`. Each command is followed by its output,
+its exit code and its stderr. `--update` writes the outputs.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def bounds_of(holder: dict[str, Any]) -> Bounds:
 
 
 def input_of(spec: str, placements: Iterable[Placement] = (), *items: KubeObject) -> SchedulerInput:
-    """What a scheduler gets where packwise's own configuration is `spec`, indented by two spaces."""
+    """Return the input of a scheduler for packwise's configuration `spec`, indented by two spaces."""
     head = "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata:\n  name: topology\nspec:\n"
     package = Package((KubeObject.parse(head + spec), *items))
     inventory, selection = read_package(package)

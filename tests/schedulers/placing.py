@@ -1,4 +1,4 @@
-"""Where `place` puts the gangs of a package, in lines for a table."""
+"""Places of a package's gangs by `place`, as lines for a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from packwise.select.selection import Package
 
 
 def places(text: str, package: Package) -> list[str]:
-    """What comes of each gang on the nodes in the text: fits or not, and why."""
+    """Return the outcome of each gang on the nodes in the text: fits or not, and why."""
     nodes = tuple(cast("dict[str, Any]", read(each.text)) for each in split_documents(text))
     rendered = render(package.replace(nodes=nodes))
     if rendered.scheduled is None:

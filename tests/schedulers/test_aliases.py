@@ -1,4 +1,4 @@
-"""Other names of a Topology's levels, which KAI has from v0.17 on."""
+"""Other names of a Topology's levels, from KAI v0.17 on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOPOLOGIES: list[list[Any]] = [
 
 
 def told(levels: list[Any], version: str | None = None) -> list[tuple[str, str, Effect, str | None]]:
-    """Field, who does what, effect and KAI's text."""
+    """Return field, refusing component, effect and KAI's text."""
     value = {"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "spec": {"levels": levels}}
     problems = alias_problems(value, versions_for(version))
     return [(format_path(f.path), f.consequence, f.effect, f.operator_message) for f in problems]

@@ -1,4 +1,4 @@
-"""What is said of the objects that configure KAI, of pods as its webhook takes them, and where `place` puts these.
+"""Findings about KAI's configuration and pods for its webhook, and the places of these pods by `place`.
 
 A table, each case with its answer.
 """
@@ -47,7 +47,7 @@ def package_of(case: dict[str, Any]) -> Package:
 
 
 def answered(case: dict[str, Any]) -> dict[str, Any]:
-    """The case with all that comes of it."""
+    """Return the case with all its results."""
     package = package_of(case)
     results = [each for each in sort_results(render(package).results) if each.tags["rule"] != "no-workloads"]
     answer = {key: part for key, part in case.items() if key not in ("findings", "places")}

@@ -1,4 +1,4 @@
-"""KAI's own answers: which Topologies its API server and webhook take, which levels its scheduler tries."""
+"""KAI's own answers: Topologies that its API server and webhook accept, and levels that its scheduler tries."""
 
 from __future__ import annotations
 

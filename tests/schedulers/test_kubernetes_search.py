@@ -1,4 +1,4 @@
-"""The default scheduler's own placements: what its code answered, and what holds for every order that it may take."""
+"""The default scheduler's own placements: answers of its code, and facts for every order that it may use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of Kueue's jobs and objects: a table, each case with its answer."""
+"""Findings about Kueue's jobs and objects: a table, each case with its answer."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def settings(case: dict[str, Any]) -> KubeObject:
 
 
 def answered(case: dict[str, Any]) -> dict[str, Any]:
-    """The case with all that comes of it."""
+    """Return the case with all its results."""
     configuration = settings(case)
     baseline = (configuration, *parsed(case["before"])) if "before" in case else None
     package = Package((configuration, *parsed(case.get("objects", ""))), baseline=baseline)
@@ -81,7 +81,7 @@ def answered(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def placed(case: dict[str, Any]) -> list[str]:
-    """Where the jobs of a case go. An answer of the flavor without a topology is the same for all."""
+    """Return the places of a case's jobs. A flavor without a topology gives the same answer for all."""
     lines = places(NODES, Package((settings(case), *parsed(case["objects"]))))
     return [line.removesuffix(WITHOUT_TOPOLOGY) for line in lines]
 

@@ -1,4 +1,4 @@
-"""What `check --nodes` says of topologies on the nodes of a cluster, which KAI passes over in silence."""
+"""Findings of `check --nodes` about topologies on the nodes of a cluster. KAI ignores these mistakes silently."""
 
 from __future__ import annotations
 

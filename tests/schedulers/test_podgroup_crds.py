@@ -1,4 +1,4 @@
-"""The rules of PodGroups beside upstream's own CRDs: the same refusals, word for word, version for version."""
+"""The rules of PodGroups and upstream's own CRDs: the same refusals, word for word, for each version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each version of KAI has against a PodGroup: every rule once, with the versions, and KAI's own text."""
+"""Each version's refusals of a PodGroup by KAI: every rule once, with the versions, and KAI's own text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def leaf(name: str, parent: str | None = None, **fields: Any) -> dict[str, Any]:
 def told(
     value: Any, versions: Versions = KNOWN, *, update: bool = False, schema: bool = True
 ) -> list[tuple[str, str, Effect, str | None]]:
-    """Field, who does what, effect and KAI's text."""
+    """Return field, refusing component, effect and KAI's text."""
     problems = podgroup_problems(value, versions, update=update, schema=schema)
     return [(format_path(f.path), f.consequence, f.effect, f.operator_message) for f in problems]
 

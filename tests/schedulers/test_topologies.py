@@ -1,4 +1,4 @@
-"""KAI's Topologies of all topologies at once: which are made, what KAI has against them, what conditions tell of it."""
+"""KAI's Topologies of all topologies at once: the made ones, KAI's refusals, and the conditions about them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def told(condition: Condition) -> tuple[str, ...]:
 
 
 def answer(settings: str, texts: str) -> str:
-    """What KAI's scheduler answers: the objects, the findings, the refusals and the conditions."""
+    """Return the answer of KAI's scheduler: the objects, the findings, the refusals and the conditions."""
     package = Package((KubeObject.parse(HEAD + settings, file="topology.yaml"), *items(texts)))
     inventory, selection = read_package(package)
     known = topologies_of(inventory, selection)

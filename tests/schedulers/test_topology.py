@@ -1,4 +1,4 @@
-"""KAI's Topology: its manifest, and what KAI's API server refuses in its levels, in its own words."""
+"""KAI's Topology: its manifest, and refusals of its levels by KAI's API server, word for word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which Topology a PodGroup names: what annotations say, and what the binding that they name refers to."""
+"""The Topology that a PodGroup names: by annotations, and by the reference of the binding in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""KAI's PodGroup of a gang whose constraint is of no topology: none."""
+"""KAI makes no PodGroup of a gang with a constraint but no topology."""
 
 from __future__ import annotations
 

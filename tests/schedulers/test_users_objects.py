@@ -1,4 +1,4 @@
-"""What KAI has against Topologies and PodGroups that users wrote, by what the settings say of KAI."""
+"""KAI's refusals of users' Topologies and PodGroups, by the settings of KAI."""
 
 from __future__ import annotations
 
@@ -104,14 +104,14 @@ def items(text: str) -> tuple[KubeObject, ...]:
 
 
 def found(settings: str, own: tuple[KubeObject, ...], before: tuple[KubeObject, ...] = ()) -> list[str]:
-    """Each finding with all it says: the texts of the operator, who has them, and which of them comes first."""
+    """Return each finding with the operator's text, the refusing component, and the order of the texts."""
     return [line(finding) for finding in findings_of_users(settings, own, before)]
 
 
 def findings_of_users(
     settings: str, own: tuple[KubeObject, ...], before: tuple[KubeObject, ...] = ()
 ) -> tuple[Finding, ...]:
-    """What KAI has against users' `own` objects, which were `before` the change."""
+    """Return KAI's findings about users' `own` objects, with `before` as their earlier state."""
     package = Package((KubeObject.parse(SETTINGS + settings), *own), None, before)
     inventory, selection = read_package(package)
     known = topologies_of(inventory, selection)

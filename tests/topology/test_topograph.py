@@ -1,4 +1,4 @@
-"""What topograph writes of a cluster beside labels, as labels of its nodes."""
+"""topograph's other descriptions of a cluster, as labels of its nodes."""
 
 from __future__ import annotations
 

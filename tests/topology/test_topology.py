@@ -1,4 +1,4 @@
-"""Levels and their order, what is read of topologies, and what is told of them."""
+"""Levels and their order, topologies in the input, and findings about them."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ __all__ = ["crd", "definition", "problems", "thing"]
 
 
 def crd(spec: dict[str, Any], *, group: str = "example.com", kind: str = "Thing") -> dict[str, Any]:
-    """A CustomResourceDefinition whose objects have this schema as `spec`."""
+    """Return a CustomResourceDefinition with this schema for `spec`."""
     schema = {"type": "object", "properties": {"spec": spec}}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     names = {"kind": kind, "plural": f"{kind.lower()}s", "singular": kind.lower(), "listKind": f"{kind}List"}
@@ -28,12 +28,12 @@ def definition(spec: dict[str, Any]) -> Definition:
 
 
 def thing(spec: Any) -> dict[str, Any]:
-    """An object of the kind, whose `spec` is of any type."""
+    """Return an object of the kind with a `spec` of any type."""
     return {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": spec}
 
 
 def problems(schema: dict[str, Any], spec: Any, old: Any = None) -> list[tuple[str, str | None]]:
-    """What is wrong with a thing: packwise's text and the API server's, in their order."""
+    """Return the problems of a thing: packwise's text and the API server's, in their order."""
     before = None if old is None else thing(old)
     found = definition(schema).problems(thing(spec), before)
     return [(problem.message, problem.operator_message) for problem in found]

@@ -1,4 +1,4 @@
-"""What the API server said of the goldens' objects, by upstream's own CRDs: every error, word for word."""
+"""The API server's errors about the goldens' objects, by upstream's own CRDs, word for word."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def without_nulls(value: dict[str, Any], api_version: str, kind: str) -> dict[st
 
 
 def said(file: Path, value: dict[str, Any]) -> list[str]:
-    """The API server's texts, sorted: the order of its maps is chance. What it knows of metadata stands elsewhere."""
+    """Return the API server's texts, sorted because the order of its maps is random. Other tests cover metadata."""
     found = definition(file).problems(value)
     return sorted(p.operator_message or p.message for p in found if p.path[:1] != ("metadata",))
 
@@ -64,7 +64,7 @@ def expected(errors: list[dict[str, Any]]) -> list[str]:
 
 
 def is_created(folder: Path) -> bool:
-    """Whether the API server was asked for a new workload."""
+    """Return True if the case creates a new workload."""
     return (folder / "input.yaml").exists() and errors_of(folder)["rejectedBy"] != "decode"
 
 

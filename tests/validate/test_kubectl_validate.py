@@ -193,7 +193,7 @@ def edited(kind: str, edits: dict[str, Any]) -> dict[str, Any]:
 
 
 def verdicts(validator: Path, folder: Path, objects: list[dict[str, Any]], *crds: Path) -> list[list[str] | None]:
-    """What kubectl-validate says of each object, None where it takes it."""
+    """Return kubectl-validate's errors about each object, or None if it accepts it."""
     folder.mkdir()
     files = [folder / f"{index:03}.yaml" for index in range(len(objects))]
     for file, value in zip(files, objects, strict=True):
@@ -215,7 +215,7 @@ def texts_of(status: dict[str, Any]) -> list[str] | None:
 
 
 def refused(value: dict[str, Any], crds: tuple[KubeObject, ...]) -> bool:
-    """Whether packwise refuses an object for what the API server would."""
+    """Return True if packwise refuses an object for a reason of the API server."""
     items = (KubeObject.parse(SETTINGS), KubeObject.new(value))
     return any(result.tags["rule"] in SCHEMA_RULES for result in render(Package(items, crds=crds)).results)
 

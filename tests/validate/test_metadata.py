@@ -1,4 +1,4 @@
-"""The metadata of objects, which no CRD describes."""
+"""The metadata of objects. No CRD describes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CRDs that are no CRDs, or mean harm: told, in time, and never a crash."""
+"""Malformed or hostile CRDs: an error in time, and never a crash."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ print(json.dumps(problems(*json.load(sys.stdin))))
 
 
 def in_time(schema: dict[str, Any], spec: Any) -> list[list[str | None]]:
-    """What is wrong with a thing: packwise's text and the API server's."""
+    """Return the problems of a thing: packwise's text and the API server's."""
     given = json.dumps([schema, spec])
     done = subprocess.run(
         [sys.executable, "-c", LIMITED], input=given, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True

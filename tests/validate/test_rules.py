@@ -1,4 +1,4 @@
-"""Rules of CRDs in CEL: what they see, what is said where one is broken, what cannot be told."""
+"""Rules of CRDs in CEL: their input, the error of a broken one, and rules that cannot be evaluated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEVEL: dict[str, Any] = {"type": "object", "properties": {"key": {"type": "strin
 
 
 def levels(*rules: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A spec whose `levels` have these rules."""
+    """Return a spec with these rules for `levels`."""
     found = {"type": "array", "items": LEVEL, "x-kubernetes-validations": list(rules), **more}
     return {"type": "object", "properties": {"levels": found}}
 
@@ -319,7 +319,7 @@ print(json.dumps([message for message, _ in problems(*json.load(sys.stdin))]))
 
 
 def limited(schema: dict[str, Any], spec: Any) -> list[str]:
-    """What is wrong with a thing, told by a process of its own."""
+    """Return the problems of a thing, from a separate process."""
     done = subprocess.run(
         [sys.executable, "-c", LIMITED],
         input=json.dumps([schema, spec]), cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True,
@@ -351,7 +351,7 @@ def test_that_not_all_rules_are_checked_is_said_once(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.slow
 def test_all_rules_of_an_object_are_bounded_together() -> None:
-    """An API server bounds them for a request; the rest of them is not checked, which is said once."""
+    """An API server limits them for a request. packwise does not check the rest, and reports it once."""
     rules = [{"rule": f"self.a != '{number}'"} for number in range(100)]
     inner: dict[str, Any] = {
         "type": "object",

@@ -14,7 +14,7 @@ VARIABLE = "TESTS_WITHOUT"
 
 
 class Blocker:
-    """Says of some modules, and of what is in them, that there are none; `importlib.abc` would import more."""
+    """Report some modules and their contents as missing. `importlib.abc` would import more."""
 
     def __init__(self, names: list[str]) -> None:
         self._names = frozenset(names)
@@ -25,7 +25,7 @@ class Blocker:
 
 
 def block() -> None:
-    """Blocks what the environment names, from here on."""
+    """Block the modules that the environment names, from here on."""
     names = os.environ.get(VARIABLE, "").split()
     if names:
         sys.meta_path.insert(0, Blocker(names))

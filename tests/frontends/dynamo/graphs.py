@@ -1,4 +1,4 @@
-"""Graphs of tables: what a case says, with all that cases have in common, rendered."""
+"""Graphs of tables: the fields of a case, completed by the common fields of all cases, rendered."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def document(case: Mapping[str, Any]) -> str:
 
 
 def settings(case: Mapping[str, Any]) -> str:
-    """The TopologyRender of a case: its releases of Grove and Dynamo, and what else it says."""
+    """Return the TopologyRender of a case: its releases of Grove and Dynamo, and its other settings."""
     revision, release = case.get("grove", "v0.1.0-alpha.13"), case.get("dynamo", "1.5")
     spec = [f"revision: {revision}"] if revision else []
     if "settings" in case:
@@ -52,7 +52,7 @@ def settings(case: Mapping[str, Any]) -> str:
 
 
 def rendered(case: Mapping[str, Any]) -> Rendered:
-    """What a render answers to a case; its `beside` stands in the place of the topology binding."""
+    """Return the render of a case. Its `beside` replaces the topology binding."""
     texts = [settings(case), case.get("beside", BINDING)]
     items = [item for text in texts for item in parsed(text)]
     items.append(graph(case, "graph.yaml"))
@@ -63,7 +63,7 @@ def rendered(case: Mapping[str, Any]) -> Rendered:
 
 
 def graph(case: Mapping[str, Any], file: str) -> KubeObject:
-    """The graph of a case; where its release asks for images that the case is not about, with those it leaves out."""
+    """Return the graph of a case, with images if its release needs them and the case is not about them."""
     item = KubeObject.parse(document(case), file=file)
     if case.get("dynamo", "1.5") not in ("1.5", "1.6") or case.get("images") == "as written":
         return item
@@ -90,7 +90,7 @@ def parsed(text: str) -> list[KubeObject]:
 
 
 def shown(result: Result) -> dict[str, str]:
-    """A finding: where, by which rule, what packwise says, and what the operator says."""
+    """Return a finding as text: its place, its rule, packwise's text and the operator's text."""
     tags = result.tags
     place = f"{tags.get('line', '-')}:{tags.get('column', '-')}"
     field = result.field.path if result.field is not None else ""
@@ -150,7 +150,7 @@ def _constraint(part: Mapping[str, Any]) -> str:
 
 
 def origins(answer: Rendered, kind: str) -> dict[str, str]:
-    """Where each part of the generated objects of a kind is written, by its path."""
+    """Return the place of each part of the generated objects of a kind, by its path."""
     return {
         format_path(path): f"{origin.place.item.location(origin.place.path).line} {format_path(origin.place.path)}"
         for source in answer.sources

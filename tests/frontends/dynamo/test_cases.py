@@ -1,4 +1,4 @@
-"""What packwise says of graphs, and what it makes of them: tables, each case with its whole answer."""
+"""Findings about graphs, and objects made from them: tables, each case with its whole answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def cases(table: str) -> list[dict[str, Any]]:
 
 
 def answered(case: dict[str, Any]) -> dict[str, Any]:
-    """The case with all that comes of it."""
+    """Return the case with all its results."""
     answer = rendered(case)
     kept = {key: part for key, part in case.items() if key not in ("findings", "shape")}
     findings = [shown(result) for result in answer.results]

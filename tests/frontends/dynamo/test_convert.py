@@ -1,4 +1,4 @@
-"""What Dynamo's operator makes of a service of v1alpha1 and its mainContainer, and where each part is written."""
+"""The component that Dynamo's operator makes from a service of v1alpha1, and the place of each part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of graphs: conversion keeps what it says it keeps, and nothing that anyone writes stops packwise."""
+"""Laws of graphs: conversion keeps everything that it promises to keep, and no input stops packwise."""
 
 from __future__ import annotations
 

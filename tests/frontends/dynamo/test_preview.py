@@ -1,4 +1,4 @@
-"""What is rendered of a graph is for review: marked whatever the settings say, and the graph keeps every byte."""
+"""Objects from a graph are for review: they are marked with any settings, and the graph keeps every byte."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_local(item: KubeObject) -> bool:
 
 
 def marks(answer: Rendered) -> dict[str, bool]:
-    """Whether each generated object is for review only, by kind and name."""
+    """Return whether each generated object is for review only, by kind and name."""
     return {f"{item.kind} {item.name}": is_local(item) for item in answer.generated}
 
 
@@ -126,7 +126,7 @@ def test_an_update_that_grove_refuses_is_one_of_the_graph() -> None:
 
 
 def test_one_configuration_serves_graphs_and_podcliquesets() -> None:
-    """The graph's PodCliqueSet is one of Grove's front end, and so is the user's own: each is told once."""
+    """The graph's PodCliqueSet belongs to Grove's front end, like the user's own. Each is reported once."""
     texts = [settings({**OLDER}), BINDING, GROVE, document({"spec": GRAPH})]
     answer: Any = render(Package(tuple(item for text in texts for item in parsed(text))))
 

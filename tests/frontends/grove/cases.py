@@ -78,7 +78,7 @@ def view_of(value: Mapping[str, Any], context: Context, *, create: bool) -> PodC
 
 
 def problems_of(case: Mapping[str, Any]) -> list[tuple[Rule, Problem]]:
-    """What the rules have against a case."""
+    """Return the problems that the rules find in a case."""
     context = context_of(case.get("context") or {})
     old = case.get("old")
     new = view_of(edited(case.get("edit") or {}), context, create=old is None)

@@ -1,4 +1,4 @@
-"""The workload before a change, as the webhook stored it: what admission added then is part of it."""
+"""The workload before a change, as the webhook stored it, with the additions of admission."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def workload(written: str | None, edits: dict[str, Any] | None = None, *, gpu: b
 
 
 def stored(written: str, applied: str | None = None) -> dict[str, Any]:
-    """An export of the cluster; `applied`: what kubectl noted that its author wrote."""
+    """Return an export of the cluster. `applied` adds kubectl's note of its author's text."""
     annotations = {MNNVL: written} if applied is None else {MNNVL: written, APPLIED: applied}
     return edited(
         {

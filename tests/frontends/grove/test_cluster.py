@@ -1,4 +1,4 @@
-"""A workload against its CRD: whose verdict counts where the decoder, the table and the CRD all have one."""
+"""A workload against its CRD: the verdict that counts if the decoder, the table and the CRD all have one."""
 
 from __future__ import annotations
 

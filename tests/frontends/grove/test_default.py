@@ -1,4 +1,4 @@
-"""What admission fills in, where releases differ; the rest is in the goldens."""
+"""Defaults of admission that differ between releases. The goldens have the others."""
 
 from __future__ import annotations
 

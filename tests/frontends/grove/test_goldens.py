@@ -62,7 +62,7 @@ def levels_of(entries: list[dict[str, str]]) -> list[Level]:
 
 
 def topologies_of(folder: Path, config: dict[str, Any], bindings: str) -> dict[str, ClusterTopology]:
-    """Those of the configuration, or the bindings in the file of that name."""
+    """Return the topologies of the configuration, or the bindings in the file of this name."""
     section: dict[str, Any] = config.get("topologyAwareScheduling") or {}
     if revision_of(folder) is GREP_244:
         levels = levels_of(section.get("levels") or [])

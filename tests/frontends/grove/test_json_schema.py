@@ -1,4 +1,4 @@
-"""The JSON Schema of a PodCliqueSet takes what each release's API server takes, and refuses what it refuses by type."""
+"""The JSON Schema of a PodCliqueSet accepts and refuses the same types as each release's API server."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ RULES_ALONE = {
 
 
 def answers() -> list[Any]:
-    """Inputs that went as far as the API server's types, and what was said of these: nothing, or something."""
+    """Return the inputs that reached the API server's types, with its errors about them, if any."""
     found: list[Any] = []
     for folder, revision in ANSWERED.items():
         manifest = GOLDEN / folder / "manifest.json"

@@ -1,4 +1,4 @@
-"""What Kubernetes' own types add to a workload: the podSpec and the metrics, down to the last field."""
+"""The parts of a workload from Kubernetes' own types: the podSpec and the metrics, down to the last field."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def pod_spec_of(crds: Path) -> dict[str, Any]:
 
 
 def differences(kind: Kind, schema: dict[str, Any], at: str) -> Iterator[str]:
-    """Where the table says something else than the CRD."""
+    """Return the differences between the table and the CRD."""
     if (schema.get("type"), schema.get("x-kubernetes-int-or-string", False)) != SHAPES[type(kind)]:
         yield f"{at} is no {kind}"
     elif isinstance(kind, Number) and schema.get("format") != kind.go:
@@ -200,7 +200,7 @@ def differing_fields(kind: Reference, schema: dict[str, Any], at: str) -> Iterat
 
 
 def is_left_out(go: str, name: str, field: Field) -> bool:
-    """Whether Go writes null for a required field: it does for lists, and for the one pointer among them."""
+    """Return True if Go writes null for a required field: for lists, and for the one pointer among them."""
     return isinstance(field.kind, Array) or f"{go}.{name}" == "v1.ScaleIOVolumeSource.secretRef"
 
 

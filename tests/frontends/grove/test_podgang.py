@@ -95,7 +95,7 @@ def test_the_count_is_known_before_anything_is_built() -> None:
 @pytest.mark.parametrize("live", [None, 0, 1, 4])
 @pytest.mark.parametrize("gang", [1, 5])
 def test_the_count_is_that_of_what_is_built(live: int | None, gang: int) -> None:
-    """The group has a set of its own; what other workloads have live does not count."""
+    """The group has a set of its own. Live objects of other workloads do not count."""
     edits = {"spec.replicas": 2, T + "podCliqueScalingGroups[0].topologyConstraint.packDomain": "rack"}
     pcs = view_of(edited(edits), MULTI, create=True)
     own = {} if live is None else {("team-a", "wl-0-workers"): live}

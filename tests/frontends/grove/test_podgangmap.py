@@ -27,7 +27,7 @@ FIRST = 1000
 def entries_of(
     pcs: PodCliqueSet, *items: KubeObject, baseline: tuple[KubeObject, ...] = (), workload: KubeObject | None = None
 ) -> tuple[tuple[MapEntry, ...], ...]:
-    """The entries of each replica, where `items` are in the input beside the workload."""
+    """Return the entries of each replica, with `items` in the input beside the workload."""
     inventory = Inventory(Index.of(items), Index.of(baseline))
     sources = EpochSources(inventory, TopologyRender(podgang_epoch=FIRST))
     return sources.entries(workload or KubeObject.new({"metadata": {"name": pcs.name}}), pcs).by_replica
@@ -87,7 +87,7 @@ def converted(expected: dict[str, Any], topology_name: str | None) -> list[dict[
 
 
 def group_of(rest: str, groups: dict[str, Any]) -> tuple[str, int]:
-    """Group and absolute index of a scaled PodGang, by what its name has after the workload and the replica."""
+    """Return group and absolute index of a scaled PodGang, from its name after the workload and the replica."""
     group, _, number = rest.rpartition("-")
     return group, int(number) + groups[group]["minAvailable"]
 
@@ -168,7 +168,7 @@ def mapped(epoch: str, role: str, indices: list[int] | None = None, cliques: dic
 
 
 def told(entries: tuple[MapEntry, ...]) -> list[Any]:
-    """Epoch, role, the pods of cliques, the replicas of the group `sg`, what they depend on."""
+    """Return epoch, role, the pods of cliques, the replicas of the group `sg`, and the dependencies."""
     return [
         (entry.epoch, entry.role.value, dict(entry.cliques), list(entry.groups.get("sg", ())), list(entry.depends_on))
         for entry in entries

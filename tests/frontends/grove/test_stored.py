@@ -1,4 +1,4 @@
-"""What a change meets in a cluster that its files do not show: as warnings, with the webhook's own words."""
+"""Facts in a cluster that a change meets and its files do not show: warnings with the webhook's own words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A topology that is named and is not there: which one was meant."""
+"""A missing topology, and the name that was meant."""
 
 from __future__ import annotations
 

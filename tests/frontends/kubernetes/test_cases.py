@@ -1,4 +1,4 @@
-"""All that is said of Kubernetes' own gangs: a table, each case with its answer."""
+"""All findings about Kubernetes' own gangs: a table, each case with its answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def cases() -> list[dict[str, Any]]:
 
 
 def answered(case: dict[str, Any]) -> dict[str, Any]:
-    """The case with all that comes of it."""
+    """Return the case with all its results."""
     lines = [f"kubernetes: {case.get('kubernetes', '{}')}", *case.get("settings", "").splitlines()]
     configuration = KubeObject.parse(SETTINGS + "".join(f"  {line}\n" for line in lines), file="topology.yaml")
     baseline = (configuration, *parsed(case["before"])) if "before" in case else None

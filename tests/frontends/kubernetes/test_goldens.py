@@ -65,7 +65,7 @@ def check(row: Mapping[str, Any]) -> tuple[Result, ...]:
 
 
 def bare(text: str) -> str:
-    """The text without the dumps of whole objects, which packwise leaves out."""
+    """Return the text without the dumps of whole objects, because packwise omits them."""
     text = re.sub(r"Duplicate value: \{.*\}$", "Duplicate value: {…}", text, flags=re.DOTALL)
     return re.sub(r"Invalid value: \[.*\]: maximum", "Invalid value: […]: maximum", text, flags=re.DOTALL)
 

@@ -1,7 +1,7 @@
-"""OSMO's goldens, whole: every object as OSMO built it, and the design's trees.
+"""OSMO's whole goldens: every object as OSMO built it, and the design's trees.
 
-`tests/golden/compare.py` leaves a case out where a defect of OSMO shows. Here none is: what differs stands in the table
-of exceptions with its reason. Names are compared as the goldens have them, without what is random in OSMO.
+`tests/golden/compare.py` skips a case that shows a defect of OSMO. This module skips none: the table of exceptions
+lists each difference with its reason. Names are compared as in the goldens, without OSMO's random parts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CASES = GOLDEN / "osmo"
 
 
 def aspects(record: Any) -> list[tuple[str, str | None]]:
-    """(aspect, first difference or None) of a case: what OSMO built, and where it is binding what its design says."""
+    """Yield (aspect, first difference or None) of a case: OSMO's objects, and the design's if it is binding."""
     found: list[tuple[str, str | None]] = []
     if not record.errors["errors"]:
         found.append(("osmo-as-built", as_built(record)))
@@ -53,7 +53,7 @@ def as_built(record: Any) -> str | None:
 
 
 def scheduler(record: Any) -> str | None:
-    """The case gives the backend's scheduler beside the files, by the name that its text has."""
+    """The case gives the backend's scheduler beside the files, under its name in the text."""
     (error,) = record.errors["errors"]
     name = error["message"].split('uses scheduler "')[1].split('"')[0]
     said = rendered(record.files["pool.yaml"], more=f"  scheduler: {{profiles: [{{name: {name}}}]}}\n").said()
@@ -70,7 +70,7 @@ def identity(one: Any) -> tuple[str, str]:
 
 
 def as_the_goldens(objects: list[Any]) -> list[Any]:
-    """The objects with group and task names for names and uuids, in OSMO's order, without what the goldens cut."""
+    """Return the objects with group and task names for uuids, in OSMO's order, and cut like the goldens."""
     # OSMO writes each group's pods behind it.
     groups = of_kind(objects, "PodGroup")
     names = {one["metadata"]["name"]: one["metadata"]["labels"]["osmo.group_name"] for one in groups}
@@ -106,7 +106,7 @@ def difference(want: Any, have: Any) -> str | None:
 
 
 def design(record: Any) -> str | None:
-    """Constraints, parents, how many pods a leaf has, which tasks share one; names and the Topology do not count."""
+    """Return constraints, parents, pods of each leaf and tasks that share one. Names and the Topology do not count."""
     text = (CASES / record.case / "expected-design.yaml").read_text(encoding="utf-8")
     want = [read(one.text) for one in split_documents(text)]
     answer = answer_to(record, "{keySets: Pad}")

@@ -30,7 +30,7 @@ ALL = "[Queue, Topology, PodGroup, Pod]"
 
 
 class Rendered(NamedTuple):
-    """What a render made, as plain values, and what it said."""
+    """The output of a render as plain values, and its messages."""
 
     objects: list[Any]
     results: tuple[Result, ...]
@@ -68,7 +68,7 @@ def of_kind(objects: Iterable[Any], kind: str) -> list[Any]:
 
 
 def marks_removed(value: Any) -> Any:
-    """An object without what packwise notes on it."""
+    """Return an object without packwise's marks."""
     metadata = dict(value["metadata"])
     marks = {RENDERED_FROM, "config.kubernetes.io/path"}
     notes = {key: text for key, text in metadata.get("annotations", {}).items() if key not in marks}
@@ -77,7 +77,7 @@ def marks_removed(value: Any) -> Any:
 
 
 def webhook_refusals(group: Any) -> list[str]:
-    """What the webhook of KAI from v0.15 on says of a new PodGroup; older ones say less. Source: spec/kai.md."""
+    """Yield the refusals by the webhook of KAI from v0.15 on. Older ones have fewer. Source: spec/kai.md."""
     subs: list[dict[str, Any]] = group["spec"].get("subGroups", [])
     names = [sub["name"] for sub in subs]
     parents = {sub["name"]: sub.get("parent") for sub in subs}

@@ -1,4 +1,4 @@
-"""A function in a copy of this process: what it may take, how it may end, and that nothing is left of it."""
+"""A function in a copy of this process: its limits, its possible ends, and no remains afterwards."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def children_of_this_process() -> set[str]:
-    """Their numbers: a worker of xdist may have some of its own, as that which tracks shared memory."""
+    """Return their process numbers. A worker of xdist may have others, such as the tracker of shared memory."""
     children: set[str] = set()
     for task in Path("/proc/self/task").iterdir():
         # A thread of another test may end after it was listed.

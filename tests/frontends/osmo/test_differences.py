@@ -1,4 +1,4 @@
-"""Where OSMO as built would make something else of a group, a result says so; and nowhere else."""
+"""A result reports each group that OSMO as built would treat differently, and no other group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OSMO's documents as OSMO reads them, with its own texts; and documents that nobody would write in earnest."""
+"""OSMO's documents as OSMO reads them, with its own texts; also odd documents."""
 
 from __future__ import annotations
 

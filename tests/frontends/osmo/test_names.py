@@ -1,4 +1,4 @@
-"""Names that Kubernetes takes, whatever OSMO takes."""
+"""Names that Kubernetes accepts, for all names that OSMO accepts."""
 
 from __future__ import annotations
 

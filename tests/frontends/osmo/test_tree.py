@@ -37,7 +37,7 @@ def uniform(draw: st.DrawFn) -> list[tuple[Levelled, ...]]:
 
 @st.composite
 def unlike(draw: st.DrawFn) -> list[tuple[Levelled, ...]]:
-    """Tasks that ask for whatever they like."""
+    """Draw tasks with any requests."""
     levels = st.lists(st.integers(0, len(LEVELS) - 1), unique=True)
     return draw(st.lists(levels.flatmap(requirements), min_size=1, max_size=8))
 
@@ -54,7 +54,7 @@ def tree_of(case: Case) -> TaskTree:
 
 
 def chain(tree: TaskTree, leaf: str | None) -> list[Bounds]:
-    """What holds for the pods of a leaf, the whole group's bounds first."""
+    """Return the bounds of the pods of a leaf, the whole group's bounds first."""
     by_name = {node.name: node for node in tree.nodes}
     found: list[Bounds] = []
     while leaf is not None:
@@ -92,7 +92,7 @@ def test_only_leaves_have_members_and_parents_stand_first(case: Case) -> None:
 
 @given(groups_of_tasks)
 def test_no_required_level_is_lost(case: Case) -> None:
-    """Each level that a task requires binds it: by itself, or by a finer one, whose domains stand within its own."""
+    """Each required level of a task binds it: by itself, or by a finer level within it."""
     tree = tree_of(case)
     for task, leaf in zip(case[0], tree.leaves, strict=True):
         finest = max(

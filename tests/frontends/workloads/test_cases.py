@@ -1,4 +1,4 @@
-"""What KAI makes of workloads that it groups itself, and what is said of them: a table, each case with its answer."""
+"""KAI's groups of workloads, and the findings about them: a table, each case with its answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def cases(table: str) -> list[dict[str, Any]]:
 
 
 def answered(case: dict[str, Any]) -> dict[str, Any]:
-    """The case with all that comes of it."""
+    """Return the case with all its results."""
     objects, version = parsed(case["objects"]), case.get("kai", "v0.17")
     findings = shown(rendered(objects, version).results)
     groups = groups_of(rendered(objects, version, writes=True))

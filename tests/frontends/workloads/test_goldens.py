@@ -1,4 +1,4 @@
-"""The goldens of KAI's own pod-grouper: what packwise shows of a workload is what KAI wrote."""
+"""The goldens of KAI's own pod-grouper: packwise shows the PodGroup that KAI wrote."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def all_rows() -> list[dict[str, Any]]:
 
 
 def rows() -> list[dict[str, Any]]:
-    """The rows whose objects a user writes; flags of the pod-grouper are told in none of these."""
+    """Return the rows with objects that users write. No row has flags of the pod-grouper."""
     return [
         row for row in all_rows() if not row.get("flags") and not row.get("then") and row["kind"] not in OF_CONTROLLERS
     ]
 
 
 def bare(value: Any) -> Any:
-    """A value without what is empty."""
+    """Return a value without empty parts."""
     if isinstance(value, dict):
         parts = {key: bare(part) for key, part in cast("dict[str, Any]", value).items()}
         return {key: part for key, part in parts.items() if part not in ({}, [], None)}
@@ -71,7 +71,7 @@ def written(row: dict[str, Any]) -> tuple[KubeObject, ...]:
 
 
 def same(row: dict[str, Any], answer: dict[str, Any], version: str) -> bool:
-    """Whether the row's PodGroups, or the words of KAI's refusal, are what packwise tells."""
+    """Return True if packwise gives the row's PodGroups, or KAI's refusal word for word."""
     objects, short = written(row), ".".join(version.split(".")[:2])
     pods = cast("list[dict[str, Any]]", answer["pods"])
     texts: list[str] = [event for pod in pods for event in pod.get("events", [])]
@@ -125,7 +125,7 @@ def test_the_groups_and_the_refusals_are_kais_own(version: str) -> None:
 
 
 def with_config(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with KAI's Config, of which the operator makes the flags of the pod-grouper."""
+    """Return the row with KAI's Config. The operator makes the pod-grouper's flags from it."""
     args = {f"defaultPriorities{name}": row["flags"][f"defaultPriorities{name}"] for name in CONFIG_MAP}
     config = {"apiVersion": "kai.scheduler/v1", "kind": "Config", "metadata": {"name": "kai-config"}}
     return {**row, "cluster": [*row["cluster"], {**config, "spec": {"podGrouper": {"args": args}}}]}

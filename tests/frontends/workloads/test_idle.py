@@ -1,4 +1,4 @@
-"""Workloads without pods for now, and without a name: what is shown of them."""
+"""Output for workloads without pods for now, and without a name."""
 
 from __future__ import annotations
 

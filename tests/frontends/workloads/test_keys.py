@@ -1,4 +1,4 @@
-"""Keys of workloads that KAI groups itself: where each is read, and what is said of one that stands elsewhere."""
+"""Keys of workloads that KAI groups itself: the place of each, and the finding about a misplaced one."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def parsed(text: str, file: str = "workload.yaml") -> tuple[KubeObject, ...]:
 def rendered(
     objects: Sequence[KubeObject], version: str = "v0.17", *, name: str = "kai-scheduler", writes: bool = False
 ) -> Rendered:
-    """What becomes of the objects with that release of KAI, by that name in pods."""
+    """Return the render of the objects with that release of KAI, under that scheduler name in pods."""
     settings = KubeObject.parse(SETTINGS % (version, name), file="topology.yaml")
     return render(Package((settings, *objects)), writes=writes)
 
@@ -56,7 +56,7 @@ def groups_of(answer: Rendered) -> list[Any]:
 
 
 def shown(results: Iterable[Result], operator: str = "kai") -> list[dict[str, str]]:
-    """What is said of the workloads, each as where, by which rule and how bad, and what; with the operator's text."""
+    """Return the findings about the workloads: place, rule, severity and text, with the operator's text."""
     lines: list[dict[str, str]] = []
     for result in results:
         line, column = (result.tags.get(tag, "") for tag in ("line", "column"))

@@ -1,4 +1,4 @@
-"""What krmfn's readers could take otherwise than kyaml: anchors, merges, tags, brackets."""
+"""Constructs that krmfn's readers could read differently from kyaml: anchors, merges, tags, brackets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the native core writes is what Python writes, or nothing."""
+"""The native core writes the same text as Python, or nothing."""
 
 from __future__ import annotations
 

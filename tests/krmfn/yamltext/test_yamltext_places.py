@@ -1,4 +1,4 @@
-"""Line and column of a node are those of its span."""
+"""Line and column of a node equal the start of its span."""
 
 from __future__ import annotations
 

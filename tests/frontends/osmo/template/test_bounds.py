@@ -1,4 +1,4 @@
-"""Templates of strangers: whatever one takes, it ends in one error; and it gets at nothing but its values."""
+"""Templates of strangers: any excess ends in one error, and a template reaches only its values."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ REFUSED: dict[str, tuple[str, str]] = {
 
 @pytest.fixture(autouse=True)
 def bounded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A second for each template; and what a limit lets through takes no more than 4 GiB of this machine."""
+    """Allow a second for each template, and at most 4 GiB of this machine."""
     monkeypatch.setattr(confined, "MAX_SECONDS", 1)
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, hard))
