@@ -137,6 +137,8 @@ def _written_members(workload: Workload, path: FieldPath) -> int:
 def job_members(workload: Workload) -> tuple[int, FieldPath]:
     """Return the members that a Job's group needs and their path. Ignore a CronJob's. Raise RefusedError."""
     text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
+    # KAI does not count a Job's parallelism, and never reads the annotation of a CronJob. One pod then starts alone.
+    # Source: spec/podgrouper.md#4.4, #4.5.
     if text is None or not is_own(workload) or not workload.release.batch_min_member:
         return 1, ()
     path = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)
@@ -221,7 +223,9 @@ def needed_jobs(workload: Workload, number: int) -> int:
     text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
     if text is not None:
         path = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)
+        # KAI lowers a larger number to the number of replicated Jobs. Source: spec/podgrouper.md#5.1.
         return min(_at_least_one(text, path, "JobSet", "replicated Jobs"), number)
+    # KAI does not read dependsOn: also a Job that is created later counts. Source: spec/podgrouper.md#5.6.
     return 1 if starts_in_order(workload) else number
 
 
@@ -233,6 +237,8 @@ def _tree(workload: Workload, jobs: list[ReplicatedJob]) -> GroupShape:
         sets.append(PodSet(job.name, None, None, Bounds(), origin, needed=job.replicas))
         members, path = leaf_members(job)
         bounds = bounds_of(workload, job.annotations, job.metadata)
+        # KAI silently drops a constraint with only a topology or only a level, and does not inherit the JobSet's
+        # topology. Source: spec/podgrouper.md#5.3.
         topology = job.annotations.get(TOPOLOGY, "")
         leaf = Origin(workload.at(*job.path), _JOB_SET_RULE, {"name": ("name",), "members": path})
         sets += [
@@ -251,6 +257,8 @@ def leaf_members(job: ReplicatedJob) -> tuple[int, FieldPath]:
     """The number of pods that each Job needs, and its path below the replicated Job."""
     text = job.annotations.get(BATCH_MIN_MEMBER)
     if text is None:
+        # KAI ignores completions here. With fewer completions, the Job never has enough pods. Source:
+        # spec/podgrouper.md#5.2.
         return job.parallelism, ("template", "spec", "parallelism")
     path = annotation_path(job.metadata, BATCH_MIN_MEMBER)
     number = _at_least_one(text, path, "replicatedJob template", "pods")
@@ -376,6 +384,7 @@ def is_passed_over(workload: Workload, template: Template) -> bool:
         return True
     own = mapping_at(workload.item.value, "metadata", "annotations")
     holders = (own, workload.owner.annotations, template.annotations)
+    # KAI compares with "true" alone: "True" has no effect. Source: spec/podgrouper.md#1.2.
     return workload.release.skips_by_annotation and any(each.get(SKIP) == "true" for each in holders)
 
 

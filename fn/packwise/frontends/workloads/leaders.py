@@ -175,6 +175,7 @@ def _segment_sets(
         own = pod_set(workload, leader, "leader", 1, at_leader)
         return own, *[segment(index, members) for index, members in enumerate(sizes)]
     beside = sizes[0] if pods < size else sizes[0] - 1
+    # KAI appends the two parts of the first segment after all segments. Source: spec/podgrouper.md#6.5.
     return (
         PodSet("segment-0", None, None, bounds, origin, needed=2, topology=topology),
         *[segment(index, members) for index, members in enumerate(sizes) if index],
@@ -247,6 +248,7 @@ def created_pods(workload: Workload) -> int | None:
 def _members(workload: Workload) -> tuple[int, FieldPath]:
     """Return the number of pods that the group needs and its path, or () if all are needed."""
     stated = stated_members(workload)
+    # KAI does not check that as many pods exist as the field states. Source: spec/podgrouper.md#7.1.
     members, path = (_total(workload), ()) if stated is None else stated
     if path == _ELASTIC:
         # KAI counts the replicas first, and refuses a type without any.
@@ -304,6 +306,7 @@ def _pytorch(workload: Workload, members: int) -> Iterator[PodSet]:
         return
     bounds, topology = _segment_constraint(workload, worker)
     segments = -(-workers // size)
+    # KAI counts all segments here, also segments that need no pod. Source: spec/podgrouper.md#7.4.
     yield PodSet("worker", None, None, Bounds(), origin, needed=segments)
     due, counts = -(-least // size), workload.release.counts_segments
     sized = Origin(origin.place, _TYPES_RULE, {"members": workload.at(*annotation_path(worker.metadata, SEGMENT_SIZE))})
@@ -377,6 +380,7 @@ def worker_groups(workload: Workload) -> list[WorkerGroup]:
                 min_replicas=integer(written.get("minReplicas"), 0),
                 hosts=integer(written.get("numOfHosts"), 1),
                 is_suspended=written.get("suspend") is True,
+                # KAI reads a field with another name than KubeRay's. Source: spec/podgrouper.md#8.3.
                 is_left_out=written.get("suspended") is True,
                 template=by_path.get((*path, "template")),
             )
@@ -429,6 +433,8 @@ def _constraint(workload: Workload, template: Template, holder: str) -> tuple[Bo
     if not workload.release.ray_group_topology:
         return Bounds(), ""
     bounds = bounds_of(workload, template.annotations, template.metadata)
+    # KAI silently ignores a topology without a level, and refuses a level without a topology. Source:
+    # spec/podgrouper.md#8.4.
     if bounds.is_empty:
         return bounds, ""
     topology = template.annotations.get(TOPOLOGY, "")

@@ -184,6 +184,7 @@ class Search:
         domains: dict[str, set[int]] = {}
         for index in sorted(allowed):
             value = self._labels[index].get(tree.key)
+            # An empty value is a domain in Kubernetes 1.37 and none in 1.38. Source: spec/kubernetes-gangs.md#10.
             if value is not None and (value or self._scene.empty_is_domain):
                 domains.setdefault(value, set()).add(index)
         wanted = tree.pinned or domains
@@ -219,6 +220,8 @@ class Search:
         pods = sum([leaf.running for leaf in tree.leaves])
         pods += sum([count for name, count in outcome.placed if name in names])
         cpu = memory = cpu_used = memory_used = 0
+        # Full and cordoned nodes count, and GPUs do not, as in the scheduler's default configuration. Source:
+        # spec/kubernetes-gangs.md#10.
         for index in classes:
             each = self._scene.classes[index]
             cpu, memory = cpu + each.size * each.cpu, memory + each.size * each.memory

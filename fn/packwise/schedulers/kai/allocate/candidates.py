@@ -232,6 +232,7 @@ class Scores:
 def _scores(count: int) -> tuple[int, ...]:
     """Return the scores of this many domains, in their order."""
     # Compute in floats as KAI does, because an inexact quotient of whole numbers would differ.
+    # With more than ten domains, neighbours have equal scores. Source: spec/placement.md#4h.
     return tuple(int(((index + 1) / count) * _SCORES) * _SCORE for index in range(count))
 
 
@@ -278,6 +279,8 @@ def _candidates_within(
     job, sub_group = wanted.job, wanted.sub_group
     preferred = depth_of(tree.topology, constraint.preferred) if constraint.preferred else None
     valid = tree.root.nodes if nodes is cluster.nodes else [node for node in nodes if node.name in tree.paths]
+    # KAI stops at the preferred level, not at the required one. If all nodes share a finer level, it counts no room at
+    # the required level, a bug of KAI. Source: spec/placement.md#4b.
     start = tree.common(valid, len(tree.by_depth) - 1 if preferred is None else preferred)
     accounting = Accounting(cluster, tree, start, wanted.pods)
     levels = levels_of(tree.topology, constraint, sub_group)
@@ -378,6 +381,7 @@ def refusals(pod: Pod, node: Node, *, names_taints: bool = False) -> tuple[str, 
     if not node.taints and not pod.rules.selector and pod.rules.affinity is None:
         return ()
     rules = pod.rules
+    # A node that fails both counts as tainted, as in all recorded clusters. Source: spec/placement.md#9.6.
     taint = repelling_taint(node.taints, rules.tolerations)
     if taint is None:
         return () if selects_node(rules.selector, rules.affinity, node.labels, node.name) else (_NO_MATCH,)

@@ -90,6 +90,7 @@ class Queues:
 
     def is_tried(self, name: str) -> bool:
         """Return True if KAI tries the jobs of the queue: it exists, and has no queue below it."""
+        # KAI silently skips jobs of a queue with children. Source: spec/placement.md#9.2.
         return self.missing(name) is None and name not in self._below
 
     def below(self, name: str) -> Sequence[str]:
@@ -207,6 +208,7 @@ class PodPart:
         self.minimum = minimum
         self.constraint = constraint
         self.placed: list[str] = [pod.node for pod in pods if pod.node]
+        # KAI sorts by UID. Only the cluster knows UIDs, so this sorts by name. Source: spec/placement.md#3.1, #8.2.
         self.waiting = sorted((pod for pod in pods if not pod.node and not pod.is_gated), key=lambda pod: pod.name)
         self.size = len(self.placed) + len(self.waiting)
         self.gated = len(pods) - self.size
@@ -311,6 +313,8 @@ class JobTree:
     def __init__(self, job: Job, index: int) -> None:
         self.job = job
         self.index = index
+        # KAI ignores a level without a topology. With subgroups it also ignores the minimum of the PodGroup itself.
+        # Source: spec/placement.md#1.1.
         constraint = job.constraint if job.constraint is not None and job.constraint.topology else None
         self.root = SetPart("", job.min_sub_groups, constraint)
         if job.sub_groups:
@@ -406,6 +410,8 @@ class Attempt:
         own = {leaf.name: leaf for leaf in part.leaves()}
         due = [pod for pod in pods if self._leaf_name(pod) in own]
         wanted = {self._leaf_name(pod) for pod in due}
+        # Running pods of other leaves do not pin these, even if a common parent has the required level: a bug of KAI
+        # since v0.16.8. Source: spec/placement.md#4g.
         running = [node for name in wanted for node in own[name].placed]
         answer = candidates(self._cluster, Wanted(self._job, part.name, part.constraint, due, running), nodes)
         self.errors += answer.errors
@@ -591,6 +597,7 @@ class _Session:
         turns = _Turns(tried, self._queues.used, self._cluster.total())
         while (tree := turns.next()) is not None:
             attempts.append(tree.job.name)
+            # A placed job competes again for one more pod. A failed one has no second try. Source: spec/placement.md#2.
             if self._try(tree) and tree.waits:
                 turns.add(tree)
         placed = tuple((pod, node.name) for pod, node in self._cluster.placed)

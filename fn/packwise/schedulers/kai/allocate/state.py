@@ -80,6 +80,8 @@ class DomainTree:
         self._common_of_all: dict[int, Domain] = {}
         self._linked: set[tuple[Domain, Domain]] = set()
         for node in nodes:
+            # A node without one of the labels is outside of the topology for KAI, even if only another level is
+            # constrained. An empty value counts as a label. Source: spec/placement.md#4a.
             if all(key in node.labels for key in topology.levels):
                 self._add(node)
         for domain in self.domains():
