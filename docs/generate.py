@@ -437,7 +437,7 @@ KAI_HEAD = """
 ## Releases of KAI
 
 `spec.kai.version` names the release in your cluster. Releases differ in the PodGroups that the pod-grouper makes and in
-the objects that the API server accepts. If you omit it, packwise assumes the newest release whose code was run. It
+the objects that the API server accepts. If you omit it, packwise assumes the newest release with code that was run. It
 warns ([`kai-unnamed`](rules.md#kai-unnamed)) if the input has a chart or an image of another release. packwise refuses
 no object by code of a release that was only read.
 

@@ -27,14 +27,12 @@ CEILINGS = {
         "mend": 4,
         "left out": 9,
     },
-    "how-to": {"length": 10, "pronoun": 1},
-    "explanation": {"length": 3},
-    "reference": {"length": 6, "pronoun": 2},
-    "decisions": {"length": 11, "pronoun": 3, "nobody": 1, "stands": 3},
+    "how-to": {"length": 1},
+    "explanation": {"length": 1},
+    "reference": {"length": 3},
+    "decisions": {"length": 4},
     "spec": {"length": 137, "pronoun": 1},
-    "docs": {"length": 12, "pronoun": 2},
-    "top": {"pronoun": 1},
-    "krmfn": {"length": 1},
+    "docs": {"length": 4},
 }
 """The number of sentences that may still break a rule, by part. A ceiling may only fall: lower it when you rewrite."""
 
