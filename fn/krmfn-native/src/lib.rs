@@ -12,6 +12,7 @@ mod memory;
 #[allow(unsafe_code)]
 mod numbers;
 mod outline;
+mod shape;
 mod source;
 mod spell;
 mod strings;
@@ -26,14 +27,16 @@ use pyo3::prelude::*;
 #[pymodule]
 mod krmfn_native {
     use pyo3::prelude::*;
-    use pyo3::types::PyString;
+    use pyo3::types::{PyFrozenSet, PyString};
 
+    #[pymodule_export]
+    use crate::shape::Shape;
     #[pymodule_export]
     use crate::tree::Tree;
 
     /// `krmfn.yamltext.native.VERSION`.
     #[pymodule_export]
-    const VERSION: u32 = 8;
+    const VERSION: u32 = 9;
 
     /// `value`, a mapping or list that is not empty, in block style; None where Python must write it.
     ///
@@ -42,5 +45,12 @@ mod krmfn_native {
     #[pyo3(signature = (value, indent=None, /))]
     fn write<'py>(value: &Bound<'py, PyAny>, indent: Option<usize>) -> PyResult<Option<Bound<'py, PyString>>> {
         crate::write::write(value, indent)?.map(|text| text.into_python(value.py())).transpose()
+    }
+
+    /// True where `value`, a mapping or list, has one of `texts` as a value somewhere, and not only as a key.
+    #[pyfunction]
+    #[pyo3(signature = (value, texts, /))]
+    fn has_text(value: &Bound<'_, PyAny>, texts: &Bound<'_, PyFrozenSet>) -> PyResult<bool> {
+        crate::shape::has_text(value, texts)
     }
 }

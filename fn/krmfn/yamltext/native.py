@@ -1,7 +1,7 @@
 """The native core if installed: the distribution krmfn-native, built from `fn/krmfn-native`.
 
-Its results equal the results of the Python code, in less time. Without the core or with another krmfn's, `Tree` is None
-and the Python code reads and writes.
+Its results equal the results of the Python code, in less time. Without the core or with another krmfn's, `Tree` and
+`Shape` are None and the Python code reads, writes and checks.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from krmfn.hints import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from krmfn_native import write
+    import krmfn_native
+    from krmfn_native import has_text, write
 
     from krmfn.yamltext import reader
 
-__all__ = ["READER", "VERSION", "Tree", "is_installed", "write"]
+__all__ = ["READER", "VERSION", "Shape", "Tree", "has_text", "is_installed", "write"]
 
-VERSION = 8
+VERSION = 9
 """The version of the interface between the core and this module. It changes with the arguments or the result of a
 function.
 """
@@ -28,15 +29,16 @@ def _return_none(*_: object) -> None:
 
 
 Tree: Callable[[str, int, str], reader.Tree] | None = None
+Shape: type[krmfn_native.Shape] | None = None
 if not TYPE_CHECKING:
-    write = _return_none
+    write = has_text = _return_none
     try:
         import krmfn_native
     except ImportError:
         pass
     else:
         if krmfn_native.VERSION == VERSION:
-            from krmfn_native import Tree, write
+            from krmfn_native import Shape, Tree, has_text, write
 
 is_installed = Tree is not None
 """True if the core reads YAML, False if libyaml reads it through PyYAML."""

@@ -12,10 +12,11 @@ CRD, and must match the whole text there. The only common code would be a branch
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 
 from krmfn.fieldpath import FieldPath, describe, format_path
 from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.yamltext import native
 from packwise.fields import (
     Array,
     Decimal,
@@ -51,6 +52,8 @@ from packwise.wording import closest, known_names, list_known
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeAlias
+
+    from krmfn_native import Shape, Type, Types
 
     from krmfn.value import Value
     from packwise.fields import Kind, ObjectRule
@@ -159,7 +162,7 @@ class _PreparedField:
 
     def __init__(self, field: Field) -> None:
         kind = field.kind
-        self.reads_null = isinstance(kind, Duration) and not kind.is_pointer
+        self.reads_null = _reads_null(kind)
         self.check = _TypedWalk.object_apart if isinstance(kind, Object) and kind.apart else _CHECKS[type(kind)]
         self.prepared = _prepare(kind)
         self.required = field.required
@@ -179,9 +182,10 @@ class ObjectTable:
     """An object's fields, prepared at the first value: a workload has few of Kubernetes' own objects.
 
     `right` maps fields to a type with only valid values. `needed` are fields that are also checked when absent.
+    `shape` is the table of krmfn's native core, or None without the core.
     """
 
-    __slots__ = ("_find", "fields", "is_ready", "kind", "needed", "order", "right", "rules", "struct")
+    __slots__ = ("_find", "fields", "is_ready", "kind", "needed", "order", "right", "rules", "shape", "struct")
 
     kind: Object
     struct: str
@@ -194,6 +198,7 @@ class ObjectTable:
     def __init__(self, find: Callable[[], Object]) -> None:
         self._find = find
         self.is_ready = False
+        self.shape = None if native.Shape is None else native.Shape(partial(_types_of, find))
 
     def prepare(self) -> None:
         """Reads the table."""
@@ -205,6 +210,10 @@ class ObjectTable:
         needed = [name for name, field in self.fields.items() if field.required or field.zero is not None]
         self.needed = frozenset(needed)
         self.is_ready = True
+
+    def fits(self, value: Value) -> bool:
+        """Return True if `value` certainly has no problem. The walk decides about other values."""
+        return self.shape is not None and self.shape.fits(value)
 
     def unsure(self, value: Mapping[str, Value]) -> list[str]:
         """Return the fields to check in the order of the table. Unknown ones come last."""
@@ -244,11 +253,49 @@ def _prepare(kind: Kind) -> Any:
     return _List(kind) if isinstance(kind, Array) else kind
 
 
+def _types_of(find: Callable[[], Object]) -> Types:
+    """Return the same table for the native core."""
+    kind = find()
+    fields = kind.fields.items()
+    return (
+        {name: _type_of(field.kind) for name, field in fields},
+        [name for name, field in fields if _reads_null(field.kind)],
+        [name for name, field in fields if field.required],
+        {name: _zero(field.kind) for name, field in fields if field.zero_when_absent},
+        [partial(_follows, rule) for rule in kind.rules],
+    )
+
+
+def _type_of(kind: Kind) -> Type | None:
+    """Return the type in the native core, or None for any value."""
+    shaped = _SHAPED.get(type(kind))
+    return _RIGHT[type(kind)] if shaped is None else shaped(kind)
+
+
+def _shape_of(kind: Object | Reference) -> Shape:
+    # Only the core asks for it.
+    return cast("Shape", _prepare(kind).shape)
+
+
+def _list_type(kind: Array) -> Type:
+    return _type_of(kind.item), None if kind.go.startswith("[]*") else _zero(kind.item), dict(kind.keys)
+
+
+def _text_type(kind: Text) -> Type:
+    if kind.enum:
+        return frozenset((*kind.enum, "") if kind.empty_is_absent else kind.enum)
+    return _valid_type(kind) or partial(_is_text_within, kind)
+
+
 def _valid_type(kind: Kind) -> type | None:
     """Return the type that makes every value valid, or None if values must be checked."""
     if isinstance(kind, Text):
         return None if kind.enum or kind.pattern or kind.min_length or kind.max_length else str
     return bool if isinstance(kind, Flag) else None
+
+
+def _reads_null(kind: Kind) -> bool:
+    return isinstance(kind, Duration) and not kind.is_pointer
 
 
 def _zero(kind: Kind) -> Value:
@@ -375,8 +422,7 @@ class _TypedWalk:
             self._type(value, kind, at, struct)
 
     def decimal(self, value: Value, kind: Decimal, at: At, struct: str) -> None:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not -_FLOAT32 <= cast("float", value) < _FLOAT32:
+        if not _is_decimal(value):
             self._type(value, kind, at, struct)
 
     def flag(self, value: Value, kind: Flag, at: At, struct: str) -> None:
@@ -403,7 +449,7 @@ class _TypedWalk:
             self._decode(at, f"must be a quantity such as 2, 500m or 64Gi; got {describe(value)}", fault, stops=True)
 
     def int_or_string(self, value: Value, kind: IntOrString, at: At, struct: str) -> None:
-        if not isinstance(value, str) and not _is_integer(value, INT32):
+        if not _is_int_or_string(value):
             text = _type_text(value, INT32, kind.go, struct, self.decoder_path(at))
             self._decode(at, f"must be an integer of 32 bits or a string; got {describe(value)}", text, stops=True)
 
@@ -508,7 +554,8 @@ class Decoder(_TypedWalk):
 
     def read(self, value: Value, table: ObjectTable) -> None:
         """Collects the problems of a whole object."""
-        self.object(value, table, None, "")
+        if not table.fits(value):
+            self.object(value, table, None, "")
 
 
 _CHECKS: dict[type, Callable[[_TypedWalk, Value, Any, At, str], None]] = {
@@ -526,6 +573,58 @@ _CHECKS: dict[type, Callable[[_TypedWalk, Value, Any, At, str], None]] = {
     TextMap: _TypedWalk.text_map,
     Open: _TypedWalk.open,
 }
+
+
+def _follows(rule: ObjectRule, value: Mapping[str, Value]) -> bool:
+    return not rule.breaches(value)
+
+
+def _is_text_within(kind: Text, value: Value) -> bool:
+    return (
+        isinstance(value, str)
+        and len(value) >= kind.min_length
+        and not len(value) > kind.max_length > 0
+        and _has_pattern(kind.pattern, value)
+    )
+
+
+def _is_decimal(value: Value) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and -_FLOAT32 <= cast("float", value) < _FLOAT32
+
+
+def _is_duration(value: Value) -> bool:
+    return isinstance(value, str) and parse_duration(value) is not None
+
+
+def _is_quantity(value: Value) -> bool:
+    return _quantity_fault(value) is None
+
+
+def _is_int_or_string(value: Value) -> bool:
+    return isinstance(value, str) or _is_integer(value, INT32)
+
+
+_RIGHT: dict[type, Type | None] = {
+    Decimal: _is_decimal,
+    Flag: bool,
+    Duration: _is_duration,
+    Quantity: _is_quantity,
+    IntOrString: _is_int_or_string,
+    Quantities: (_is_quantity,),
+    TextMap: (str,),
+    Open: None,
+}
+"""The types in the native core."""
+
+_SHAPED: dict[type, Callable[[Any], Type]] = {
+    Reference: _shape_of,
+    Object: _shape_of,
+    Array: _list_type,
+    Text: _text_type,
+    Number: lambda kind: kind.bits,
+}
+"""The types that depend on more than the kind."""
 
 
 def _zero_of(key: str, kind: Array) -> str | int:

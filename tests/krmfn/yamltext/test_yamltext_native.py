@@ -97,6 +97,7 @@ text = "items:\\n" + "".join(
 usual = "items:\\n" + "".join(f"- n{i}: {i}\\n  l: [a, 'b']\\n" for i in range(100_000))
 tree = native.Tree(text, 1 << 20, "")
 kept = tree.value()
+many, twins = [[]] * 5_000_000, [{}] * 5_000_000
 CALLS = {
     "Tree": lambda: native.Tree(text, 1 << 20, "").find(("items", 4900, "s"), True),
     "usual": lambda: native.Tree(usual, 1 << 20, ""),
@@ -105,6 +106,9 @@ CALLS = {
     "entries": lambda: tree.entries(2),
     "scalars": lambda: tree.scalars(),
     "anchors": lambda: tree.shared_anchors(),
+    "fits": lambda: native.Shape(lambda: ({"items": ((None,), {}, {"t": None})}, [], [], {}, [])).fits(kept),
+    "different": lambda: native.Shape(lambda: ({"a": (None, {}, {"b": ""})}, [], [], {}, [])).fits({"a": twins}),
+    "has_text": lambda: native.has_text(many, frozenset({"a"})),
 }
 has = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 for name, call in CALLS.items():
@@ -145,14 +149,5 @@ def test_the_core_raises_memory_error_wherever_memory_ends() -> None:
     codes: dict[str, set[str]] = {}
     for call, _, code in map(str.split, done.stdout.splitlines()):
         codes.setdefault(call, set()).add(code)
-    both = {"0", "1"}
-    expected = {
-        "Tree": both,
-        "usual": both,
-        "value": both,
-        "find": both,
-        "entries": both,
-        "scalars": both,
-        "anchors": both,
-    }
-    assert (codes, done.stderr) == (expected, "")
+    calls = ("Tree", "usual", "value", "find", "entries", "scalars", "anchors", "fits", "different", "has_text")
+    assert (codes, done.stderr) == ({call: {"0", "1"} for call in calls}, "")

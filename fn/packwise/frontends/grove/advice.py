@@ -10,6 +10,7 @@ import re
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
+from krmfn.yamltext import native
 from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.podcliqueset import KUEUE, TEMPLATE
 from packwise.frontends.grove.rules.book import Check, Context, run
@@ -33,6 +34,8 @@ TOOL_DEPENDENT = {
     for form in (word, word.capitalize(), word.upper())
 }
 """Words that kustomize and kpt read as strings and kubectl reads as booleans, with the boolean."""
+
+_WORDS = frozenset(TOOL_DEPENDENT)
 
 # The pattern finds more than those words, and quoted texts only in part.
 _MAY_BE_DEPENDENT = re.compile(r"[:,\[-]\s*[yYnNoO](?:[eEoOnNfF][sSfF]?)?(?=[\s,\]}]|\Z)")
@@ -85,7 +88,10 @@ def unquoted_quantities(
 
 def _has_word(value: Mapping[str, Value]) -> bool:
     """True if a text within `value` is one of `TOOL_DEPENDENT`."""
-    words = TOOL_DEPENDENT
+    has_word = native.has_text(value, _WORDS)
+    if has_word is not None:
+        return has_word
+    words = _WORDS
     left: list[Mapping[str, Value] | Sequence[Value]] = [value]
     for part in left:
         for entry in part.values() if isinstance(part, dict) else part:
