@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from marshal import dumps
 
 from krmfn.fieldpath import FieldError, FieldPath, describe, format_path
@@ -37,10 +36,10 @@ def same(first: Value, other: Value) -> bool:
     """Return True if two values are the same JSON. 1, 1.0 and true differ, and the order of keys does not matter."""
     # Format 2 of marshal writes every value with its type, so equal bytes are equal JSON. This takes a third of the
     # time of a comparison value by value. It refuses types that a caller made (ValueError).
-    with suppress(ValueError):
-        if _marshal(first, 2) == _marshal(other, 2):
-            return True
-    return _are_same(first, other)
+    try:
+        return _marshal(first, 2) == _marshal(other, 2) or _are_same(first, other)
+    except ValueError:
+        return _are_same(first, other)
 
 
 def _are_same(first: Value, other: Value) -> bool:

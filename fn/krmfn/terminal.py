@@ -11,11 +11,11 @@ import re
 
 __all__ = ["HASH", "inert", "visible"]
 
-HASH = re.compile(r"#(?=#\w{0,40}\[)")
-"""The character that begins a command anywhere in a line. A format with its own escapes replaces it."""
+HASH = r"#(?=#\w{0,40}\[)"
+"""Pattern of the character that begins a command anywhere in a line. A format with its own escapes replaces it."""
 
 # A runner ends lines at a carriage return too, and skips white space before a command.
-_COMMAND = rf"(?:^|(?<=\r))([^\S\r\n]*):(?=:[\w-]+(?:[ ][^\r\n]*)?::)|{HASH.pattern}"
+_COMMAND = rf"(?:^|(?<=\r))([^\S\r\n]*):(?=:[\w-]+(?:[ ][^\r\n]*)?::)|{HASH}"
 
 
 def visible(line: str) -> str:

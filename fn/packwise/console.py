@@ -29,12 +29,12 @@ def json_text(value: Any) -> str:
 
     text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
     text = _NOT_ASCII.sub(lambda match: match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1], text)
-    return HASH.sub(r"\\u0023", text)
+    return re.sub(HASH, r"\\u0023", text)
 
 
 def markup_text(text: str) -> str:
     """Return the XML or HTML `text` with the same meaning. Commands to CI runners are escaped."""
-    return HASH.sub("&#35;", text)
+    return re.sub(HASH, "&#35;", text)
 
 
 def width(text: str) -> int:

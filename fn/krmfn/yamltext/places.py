@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from array import array
-from bisect import bisect_right
 from collections import Counter
 from functools import lru_cache
 from itertools import accumulate
@@ -90,13 +88,20 @@ def entry_lines(text: str, path: FieldPath, number: int) -> list[tuple[int, int]
 
 
 @lru_cache(maxsize=4)
-def _line_starts(text: str) -> array[int]:
+def _line_starts(text: str) -> tuple[int, ...]:
     """Return the offsets of the line starts of `text`."""
-    return array("L", accumulate([len(line) + 1 for line in text.split("\n")], initial=0))
+    return tuple(accumulate([len(line) + 1 for line in text.split("\n")], initial=0))
 
 
-def _line_and_column(line_starts: array[int], offset: int) -> tuple[int, int]:
-    line = bisect_right(line_starts, offset)
+def _line_and_column(line_starts: tuple[int, ...], offset: int) -> tuple[int, int]:
+    # The import of `bisect` takes longer than a thousand of these searches.
+    line, end = 0, len(line_starts)
+    while line < end:
+        middle = (line + end) // 2
+        if line_starts[middle] <= offset:
+            line = middle + 1
+        else:
+            end = middle
     return line, offset - line_starts[line - 1] + 1
 
 

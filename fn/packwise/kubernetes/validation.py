@@ -6,7 +6,7 @@ Source: apimachinery v0.34 and v0.35, util/validation.
 from __future__ import annotations
 
 import re
-from enum import Enum, StrEnum
+from enum import StrEnum
 from functools import lru_cache
 
 from krmfn.fieldpath import describe, format_path
@@ -16,6 +16,7 @@ from packwise.findings.finding import Problem, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from typing import Literal, TypeAlias
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
@@ -35,10 +36,8 @@ _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = f"{_LABEL}(\\.{_LABEL})*"
 _QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _ENV = "[-._a-zA-Z][-._a-zA-Z0-9]*"
-_LABEL_RE = re.compile(_LABEL)
-_SUBDOMAIN_RE = re.compile(_SUBDOMAIN)
-_QUALIFIED_RE = re.compile(_QUALIFIED)
-_ENV_RE = re.compile(_ENV)
+_LOWER = "abcdefghijklmnopqrstuvwxyz0123456789"
+_ALPHANUMERIC = _LOWER + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 _ENDS = "and must start and end with an alphanumeric character"
 _SUBDOMAIN_TEXT = (
@@ -52,6 +51,28 @@ _ENV_TEXT = (
     "and must not start with a digit"
 )
 
+
+# The patterns above are a part of the texts, and these functions accept the same values. To compile the patterns would
+# take a hundredth of a short run.
+
+
+def _is_label(value: str) -> bool:
+    return value != "" and not value.strip(f"{_LOWER}-") and value[0] != "-" and value[-1] != "-"
+
+
+def _is_subdomain(value: str) -> bool:
+    return all(map(_is_label, value.split(".")))
+
+
+def _is_qualified(value: str) -> bool:
+    is_of_characters = value != "" and not value.strip(f"{_ALPHANUMERIC}-_.")
+    return is_of_characters and value[0] in _ALPHANUMERIC and value[-1] in _ALPHANUMERIC
+
+
+def _is_env(value: str) -> bool:
+    return value.isascii() and value.replace("-", "_").replace(".", "_").isidentifier()
+
+
 # The same names come again and again within one run.
 _remembered = lru_cache(maxsize=4096)
 
@@ -60,7 +81,7 @@ _remembered = lru_cache(maxsize=4096)
 def dns_subdomain(value: str, unit: str = "characters") -> tuple[str, ...]:
     """Return errors of `value` as a DNS-1123 subdomain of at most 253 bytes. `unit` names the units in the text."""
     errors = _too_long(value, 253, unit)
-    if not _SUBDOMAIN_RE.fullmatch(value):
+    if not _is_subdomain(value):
         errors.append(_regex_error(_SUBDOMAIN_TEXT, _SUBDOMAIN, "example.com"))
     return tuple(errors)
 
@@ -68,22 +89,22 @@ def dns_subdomain(value: str, unit: str = "characters") -> tuple[str, ...]:
 @_remembered
 def is_dns_subdomain(value: str) -> bool:
     """True if `value` is a DNS-1123 subdomain of at most 253 bytes."""
-    return len(value) <= 253 and _SUBDOMAIN_RE.fullmatch(value) is not None
+    return len(value) <= 253 and _is_subdomain(value)
 
 
 def is_prefixed_name(value: str, *, dns_prefix: bool) -> bool:
     """Return True if `value` is a name, maybe with a prefix, as patterns of CRDs have them: each of any length."""
     prefix, slash, name = value.rpartition("/")
-    prefixes = _SUBDOMAIN_RE if dns_prefix else _QUALIFIED_RE
-    return (not slash or prefixes.fullmatch(prefix) is not None) and _QUALIFIED_RE.fullmatch(name) is not None
+    is_prefix = _is_subdomain if dns_prefix else _is_qualified
+    return (not slash or is_prefix(prefix)) and _is_qualified(name)
 
 
 @_remembered
 def dns_label(value: str, unit: str = "characters") -> tuple[str, ...]:
     """Return errors of `value` as a DNS-1123 label of at most 63 bytes. `unit` names the units in the text."""
     errors = _too_long(value, 63, unit)
-    if not _LABEL_RE.fullmatch(value):
-        dotted = _SUBDOMAIN_RE.fullmatch(value)
+    if not _is_label(value):
+        dotted = _is_subdomain(value)
         errors.append("must not contain dots" if dotted else _regex_error(_LABEL_TEXT, _LABEL, "my-name", "123-abc"))
     return tuple(errors)
 
@@ -105,7 +126,7 @@ def qualified_name(value: str, version: str = V34) -> tuple[str, ...]:
         errors += [f"prefix part {text}" for text in wrong]
     name = parts[-1]
     errors += [f"name part {text}" for text in (_too_long(name, 63, unit) if name else ["must be non-empty"])]
-    if not _QUALIFIED_RE.fullmatch(name):
+    if not _is_qualified(name):
         errors.append(f"name part {_regex_error(_QUALIFIED_TEXT, _QUALIFIED, *examples)}")
     return tuple(errors)
 
@@ -114,7 +135,7 @@ def qualified_name(value: str, version: str = V34) -> tuple[str, ...]:
 def label_value(value: str, version: str = V34) -> tuple[str, ...]:
     """Errors of `value` as a label's value."""
     errors = _too_long(value, 63, _UNITS[version])
-    if value and not _QUALIFIED_RE.fullmatch(value):
+    if value and not _is_qualified(value):
         errors.append(_regex_error(_VALUE_TEXT, f"({_QUALIFIED})?", "MyValue", "my_value", "12345"))
     return tuple(errors)
 
@@ -123,7 +144,7 @@ def label_value(value: str, version: str = V34) -> tuple[str, ...]:
 def env_name(value: str) -> tuple[str, ...]:
     """Errors of `value` as the name of an environment variable."""
     errors: list[str] = []
-    if not _ENV_RE.fullmatch(value):
+    if not _is_env(value):
         errors.append(_regex_error(_ENV_TEXT, _ENV, "my.env-name", "MY_ENV.NAME", "MyEnvName1"))
     if value in {".", ".."}:
         errors.append(f"must not be '{value}'")
@@ -438,12 +459,8 @@ _NUMERIC_TEXT = "unable to parse numeric part of quantity"
 _SUFFIX_TEXT = "unable to parse quantity's suffix"
 
 
-class _Format(Enum):
-    """The notation of a quantity, preserved in its printed form."""
-
-    BINARY = "2"
-    DECIMAL = "10"
-    EXPONENT = "e"
+_Notation: TypeAlias = 'Literal["binary", "decimal", "exponent"]'
+"""The notation of a quantity, preserved in its printed form."""
 
 
 class _Quantity(Record):
@@ -453,7 +470,7 @@ class _Quantity(Record):
 
     unscaled: int
     power: int
-    format: _Format
+    notation: _Notation
     text: str = ""
 
     @property
@@ -477,7 +494,7 @@ def _parse_quantity(text: str) -> _Quantity | str:
     power = _DECIMAL.get(suffix) if exponent is None else _exponent(exponent[1])
     if power is None:
         return _SUFFIX_TEXT
-    notation = _Format.DECIMAL if exponent is None else _Format.EXPONENT
+    notation = "decimal" if exponent is None else "exponent"
     digits, scale = number + fraction, power - len(fraction)
     if len(digits) > _MOST_FACTORS or scale < _NANO:
         return _round_number(match, sign, scale, notation)
@@ -489,12 +506,12 @@ def _binary_quantity(match: re.Match[str], sign: int, number: str, fraction: str
     exponent = _BINARY[match[4]]
     # By Kubernetes' own estimate, this many digits and the suffix fit into 64 bits.
     if fraction or len(number) > 14 - exponent * 3 // 10:
-        return _round_number(match, sign, -len(fraction), _Format.BINARY, 1 << exponent)
+        return _round_number(match, sign, -len(fraction), "binary", 1 << exponent)
     is_canonical = int(number) % 8 != 0
-    return _Quantity(sign * int(number) << exponent, 0, _Format.BINARY, match[0] if is_canonical else "")
+    return _Quantity(sign * int(number) << exponent, 0, "binary", match[0] if is_canonical else "")
 
 
-def _round_number(match: re.Match[str], sign: int, power: int, notation: _Format, factor: int = 1) -> _Quantity | str:
+def _round_number(match: re.Match[str], sign: int, power: int, notation: _Notation, factor: int = 1) -> _Quantity | str:
     """Return a number that Kubernetes rounds away from zero to billionths. A binary number is also limited."""
     digits = match[2] + (match[3] or "")
     if not digits and not match[0].lstrip("+-").startswith("0"):
@@ -532,7 +549,7 @@ def canonical_quantity(text: str) -> str:
         return text if isinstance(parsed, str) else parsed.text
     if not parsed.unscaled:
         return "0"
-    rest, part = divmod(parsed.nanos if parsed.format is _Format.BINARY else 0, NANOS)
+    rest, part = divmod(parsed.nanos if parsed.notation == "binary" else 0, NANOS)
     if not part and abs(rest) >= 1024:
         step = 0
         while rest % 1024 == 0:
@@ -543,7 +560,7 @@ def canonical_quantity(text: str) -> str:
     power = parsed.power + len(digits) - len(bare)
     whole = f"{bare}{'0' * (power % 3)}"
     power -= power % 3
-    if parsed.format is not _Format.EXPONENT and power in _DECIMAL_SUFFIXES:
+    if parsed.notation != "exponent" and power in _DECIMAL_SUFFIXES:
         return whole + _DECIMAL_SUFFIXES[power]
     # A larger power has no suffix.
     return f"{whole}e{power}" if power else whole

@@ -560,7 +560,7 @@ def _hash(text: str) -> str:
 
 def _script_json(value: Any) -> str:
     """Return JSON that cannot end a script element or begin a comment in it."""
-    text = HASH.sub(r"\\u0023", json.dumps(value, separators=(",", ":")))
+    text = re.sub(HASH, r"\\u0023", json.dumps(value, separators=(",", ":")))
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
