@@ -389,7 +389,7 @@ class Crews:
             )
         )
 
-    def mend(self, item, cluster, settings):
+    def fix(self, item, cluster, settings):
         return item
 
     def migrate(self, item):

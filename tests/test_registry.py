@@ -52,14 +52,14 @@ class Jobs:
             )
             yield WorkloadPlan(item, placements=(Placement(gang, f"Job {item.name}", item, emit_by_default=True),))
 
-    def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:
+    def fix(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:
         return item
 
     def migrate(self, item: KubeObject, step: Step) -> KubeObject:
         return item
 
     def uses(self, inventory: Inventory, settings: TopologyRender, revision: Revision) -> Iterable[Use]:
-        return [Use("grove-topology", item, explicit=False) for item in inventory.items.of_kind("batch", "Job")]
+        return [Use("grove-topology", item, is_explicit=False) for item in inventory.items.of_kind("batch", "Job")]
 
     def topologies(
         self, inventory: Inventory, settings: TopologyRender, revision: Revision, known: KnownTopologies
@@ -86,7 +86,7 @@ class Queues:
             ])
         )  # fmt: skip
 
-    def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
+    def fix(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
         return item
 
     def migrate(self, item: KubeObject) -> KubeObject:

@@ -158,7 +158,7 @@ def test_a_package_differs_in_nothing_from_itself(data: st.DataObject) -> None:
 
     found = diff(state_before(package), state_after(package, package))
 
-    assert found.compared
+    assert found.is_compared
     assert (found.changes, found.dropped, found.refusals, found.unreadable) == ((), (), (), ())
 
 
@@ -193,7 +193,7 @@ def test_slips_of_the_pen_never_lead_to_a_crash(one: list[Any], other: list[Any]
 
     for text in (as_text, as_json, as_patches):
         assert text(Comparison(compared, "a", "b"))
-    assert compared.compared or compared.refusals or compared.unreadable
+    assert compared.is_compared or compared.refusals or compared.unreadable
 
 
 def readable(item: Any) -> bool:

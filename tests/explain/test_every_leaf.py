@@ -55,7 +55,7 @@ def unexplained(explanation: Explanation) -> list[str]:
 
 def is_right(emitted: Emitted, each: EmittedValue, known: set[int]) -> bool:
     cause = each.cause
-    places = [place for place in (cause.place, cause.through) if place is not None]
+    places = [place for place in (cause.place, cause.lookup_place) if place is not None]
     if not cause.rule or not all(id(place.item.origin) in known and place.description for place in places):
         return False
     if emitted.item.get(each.path) != each.value:

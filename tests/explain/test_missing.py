@@ -70,7 +70,7 @@ def missing(explanation: Explanation) -> list[tuple[str, str, str, str]]:
     return [
         (each.origin.place.field, each.asked, each.why, each.remedy)
         for tree in explanation.workloads
-        for each in tree.missing
+        for each in tree.omissions
     ]
 
 
@@ -285,5 +285,5 @@ def test_the_line_of_what_is_missing_says_why() -> None:
     chosen = at_line(explanation, "0.yaml", 12)
 
     assert chosen is not None
-    assert [each.asked for each in chosen.missing] == ['domain "host"', REPLACED]
+    assert [each.asked for each in chosen.omissions] == ['domain "host"', REPLACED]
     assert [each.name for each in chosen.copies] == ["PodGang a/llm-0-decode-0", "PodGroup a/llm-0-decode-0"]

@@ -83,7 +83,7 @@ def missing(folder: Path) -> list[tuple[str, str, str, str]]:
     return [
         (f"{Path(each.origin.place.item.file or '').name} {each.origin.place.field}", each.asked, each.why, each.remedy)
         for tree in explanation.workloads
-        for each in tree.missing
+        for each in tree.omissions
         if not each.asked.endswith(" objects")
     ]
 

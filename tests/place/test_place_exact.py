@@ -29,7 +29,7 @@ def test_what_the_solver_refuses_kai_never_places(scenario: dict[str, Any]) -> N
         if answer.state == "allocated":
             assert packing.verdict is PackingVerdict.FITS
         if packing.verdict is PackingVerdict.FITS:
-            placed = {pod.name: node for pod, node in session.placed[: answer.before]} | dict(packing.nodes)
+            placed = {pod.name: node for pod, node in session.placements[: answer.placed_before]} | dict(packing.nodes)
             assert faults(scenario, placed, scenario["jobs"][index]) == []
             assert len(packing.nodes) == len(scenario["jobs"][index]["tasks"])
 

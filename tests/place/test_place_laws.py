@@ -50,7 +50,7 @@ class Naive:
 
     def __init__(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> None:
         self.pod = pod
-        self.nodes = nodes if scores is None else [node for node in nodes if scores.of(node) is not None]
+        self.nodes = nodes if scores is None else [node for node in nodes if scores.score(node) is not None]
         self.scores = scores
 
     def serves(self, _: Pod) -> bool:
@@ -66,7 +66,7 @@ class Naive:
             if node.node.allocatable.get(main, 0) and most:
                 packed = 9.0 if least == most else 9 * (1 - (node.idle.get(main, 0) - least) / (most - least))
             cpu_only = main == "cpu" and not node.node.allocatable.get("nvidia.com/gpu", 0)
-            given = 0 if self.scores is None else self.scores.of(node) or 0
+            given = 0 if self.scores is None else self.scores.score(node) or 0
             return 1000 * node.fits(self.pod) + 10 * cpu_only + packed + given
 
         for node in sorted(self.nodes, key=lambda node: (-score(node), node.name)):
@@ -85,7 +85,7 @@ def test_the_ranking_of_nodes_is_that_of_kais_scores(scenario: dict[str, Any]) -
     quick = answers(allocate(read_scenario(scenario)))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Rankings, "of", naive)
+        patch.setattr(Rankings, "ranking", naive)
         assert answers(allocate(read_scenario(scenario))) == quick
 
 

@@ -38,7 +38,7 @@ def conditions(**times: str) -> dict[str, Any]:
     ],
 )
 def test_the_newest_time_of_an_object_is_that_of_the_cluster(objects: list[Any], taken: str) -> None:
-    assert read_snapshot(objects).taken == taken
+    assert read_snapshot(objects).newest_time == taken
 
 
 GROUPED = {"annotations": {"pod-group-name": "g"}}

@@ -6,7 +6,7 @@ import pytest
 
 from krmfn import KubeObject
 from krmfn.result import Severity
-from packwise.check.run import mend
+from packwise.check.run import fix_package
 from packwise.pipeline import render
 from packwise.select.selection import Package
 from packwise.topology.known import new_label
@@ -89,8 +89,10 @@ def test_a_level_of_an_old_label_is_warned_of_and_mended(text: str, path: str) -
 
     assert [(result.severity, result.message) for result in results] == [(Severity.WARNING, MESSAGE)]
     assert [(r.field.path, r.field.proposed) for r in results if r.field] == [(path, "fabric.topograph.run/tier-0")]
-    (mended,) = mend(package, unsafe=True).items
-    assert (mend(package).items, mend(package).hidden) == (package.items, 1), "nodes may carry the old label still"
+    (mended,) = fix_package(package, unsafe=True).items
+    assert (fix_package(package).items, fix_package(package).hidden_fixes) == (package.items, 1), (
+        "nodes may carry the old label still"
+    )
     lines = mended.text.replace('"', "").splitlines()
     assert lines[: text.count("\n")] == text.replace(OLD, "fabric.topograph.run/tier-0").splitlines()
 
@@ -107,4 +109,4 @@ def test_a_level_that_has_the_new_label_already_is_not_written_twice(text: str) 
     old = text.splitlines()[-1]
     text += old.replace("rack", "host").replace(OLD, "fabric.topograph.run/tier-0") + "\n"
 
-    assert [item.text for item in mend(Package((KubeObject.parse(text),)), unsafe=True).items] == [text]
+    assert [item.text for item in fix_package(Package((KubeObject.parse(text),)), unsafe=True).items] == [text]

@@ -29,7 +29,7 @@ def rows() -> Mapping[str, Any]:
 @each(rows)
 def test_a_tree_comes_out_as_in_the_scheduler(row: Any) -> None:
     release = kubernetes_release("v" + row["settings"]["kubernetes"])
-    gates = release.effective([gate for gate, is_on in row["settings"]["featureGates"].items() if is_on])
+    gates = release.effective_gates([gate for gate, is_on in row["settings"]["featureGates"].items() if is_on])
     nodes, running = read_nodes(row["nodes"]["items"])
     roots = read_roots(Index.of(parsed(row["files"]["input.yaml"])), gates, running, {})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krmfn.kubeobject import KubeObject
-from packwise.check.run import mend
+from packwise.check.run import fix_package
 from packwise.pipeline import render
 from packwise.pipeline.steps import Rendered
 from packwise.schedulers.kueue import KUEUE
@@ -112,8 +112,8 @@ def test_objects_of_older_versions_become_those_of_v1beta2(kind: str, version: s
     expected = OLD.format(kind=kind).replace("v1beta1", "v1beta2")
 
     assert KUEUE.migrate(item).text == expected
-    assert mend(Package((settings, item)), unsafe=True).items[1].text == expected
-    assert mend(Package((settings, item))).hidden == 1
+    assert fix_package(Package((settings, item)), unsafe=True).items[1].text == expected
+    assert fix_package(Package((settings, item))).hidden_fixes == 1
 
 
 @pytest.mark.parametrize("name", ["kai.scheduler/v1alpha1", "kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1alpha2"])
@@ -127,4 +127,4 @@ def test_a_release_that_serves_both_versions_changes_nothing() -> None:
     settings = KubeObject.parse(SETTINGS.format(version="v0.19", lowest="a", gitops="", enabled="true"))
     item = KubeObject.parse(OLD.format(kind="Topology"))
 
-    assert mend(Package((settings, item)), unsafe=True).items[1] is item
+    assert fix_package(Package((settings, item)), unsafe=True).items[1] is item

@@ -22,7 +22,7 @@ from tests.schedulers.gangs import SUBJECT, gang_of
 from tests.tables import each
 
 GOLDENS = GOLDEN / "head"
-VERSIONS = [f"v0.{minor}" for minor in range(KNOWN.first, KNOWN.last + 1)]
+VERSIONS = [f"v0.{minor}" for minor in range(KNOWN.oldest, KNOWN.newest + 1)]
 
 
 def podgroup_of(

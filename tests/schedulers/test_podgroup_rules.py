@@ -131,7 +131,7 @@ def test_only_the_versions_that_are_named_refuse(row: tuple[str, dict[str, Any],
 
     refusing = {
         minor
-        for minor in range(KNOWN.first, KNOWN.last + 1)
+        for minor in range(KNOWN.oldest, KNOWN.newest + 1)
         if (field, refuses(who), REFUSED, text) in told(value, Versions(minor, minor))
     }
 
@@ -218,7 +218,7 @@ TAKEN: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("value", TAKEN, ids=str)
 def test_every_version_takes(value: Any) -> None:
-    for minor in range(KNOWN.first, KNOWN.last + 1):
+    for minor in range(KNOWN.oldest, KNOWN.newest + 1):
         assert [problem for problem in told(value, Versions(minor, minor)) if problem[2] is REFUSED] == []
 
 
@@ -269,7 +269,7 @@ def whole(name: str, value: dict[str, Any]) -> str:
             line = f"  {format_path(problem.path)}: {problem.full_message} ({problem.effect.name}, {stage})\n"
             text = f"    {problem.operator_message}\n" if problem.operator_message is not None else ""
             suits = found.setdefault(line + text, ([], []))
-            suits[update].append(f"{versions.first}-{versions.last}")
+            suits[update].append(f"{versions.oldest}-{versions.newest}")
     return f"{name}\n" + "".join([f"{text}    {by(*suits)}\n" for text, suits in found.items()])
 
 
@@ -320,7 +320,7 @@ def test_the_versions_that_the_output_suits(version: str | None, counts: bool, e
     (Versions(15, 17), Versions(12, 14), None),
 ])  # fmt: skip
 def test_what_versions_have_in_common(versions: Versions, other: Versions, common: Versions | None) -> None:
-    assert versions.within(other) == common
+    assert versions.intersection(other) == common
 
 
 @pytest.mark.parametrize(("versions", "text"), [

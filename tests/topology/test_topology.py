@@ -50,7 +50,7 @@ def told(problems: Any) -> list[tuple[str, str, str | None, str]]:
 
 def test_levels_of_a_topology() -> None:
     assert [TOPOLOGY.level_of(domain) for domain in ("zone", "host", "block")] == [ZONE, HOST, None]
-    assert (TOPOLOGY.strictest, ClusterTopology("t", ()).strictest) == (HOST, None)
+    assert (TOPOLOGY.narrowest_level, ClusterTopology("t", ()).narrowest_level) == (HOST, None)
     assert TOPOLOGY.domains == ("zone", "rack", "host")
 
 
@@ -98,7 +98,7 @@ def test_the_manifest_of_a_topology() -> None:
 def test_places_of_levels_are_those_of_the_list() -> None:
     known = KnownTopology.of_item(topology("{levels: [{domain: zone, key: a}, {domain: rack, key: b}]}"), valid=False)
 
-    assert (known.topology, known.valid, known.references) == (ClusterTopology("t", (ZONE, RACK)), False, {})
+    assert (known.topology, known.is_valid, known.references) == (ClusterTopology("t", (ZONE, RACK)), False, {})
     assert [format_path(place.path) for place in (known.levels, *known.places)] == [
         "spec.levels",
         "spec.levels[0]",

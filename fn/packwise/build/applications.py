@@ -291,7 +291,7 @@ class _SourceReading:
             options["components"] = [
                 each
                 for each in strings(listed)
-                if (path := path_from_top(posixpath.join(folder, each))) is not None and self._repository.has(path)
+                if (path := path_from_top(posixpath.join(folder, each))) is not None and self._repository.has_path(path)
             ]
         is_changed = any(options.get(field) for field in options if field != "version")
         change = partial(with_argo_options, options=options) if is_changed else None

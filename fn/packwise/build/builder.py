@@ -151,13 +151,13 @@ class Builder:
             return self._directory(delivery)
         output = outputs.get(recipe.key, self._look_up(recipe.key) or "") if isinstance(recipe, Recipe) else recipe
         if isinstance(output, SourceError):
-            return _unbuilt(output, delivery)
+            return _unbuilt_delivery(output, delivery)
         try:
             if isinstance(source, ChartSource):
                 return self._chart(delivery, source, output)
             return self._kustomization(delivery, source, output)  # pyright: ignore[reportArgumentType]
         except SourceError as error:
-            return _unbuilt(error, delivery)
+            return _unbuilt_delivery(error, delivery)
 
     def _chart(self, delivery: Delivery, source: ChartSource, output: str) -> Built:
         tree = self._trees.view(delivery.owner)
@@ -209,7 +209,7 @@ class Builder:
         return Built(delivery, tuple(objects), reads)
 
 
-def _unbuilt(error: SourceError, delivery: Delivery) -> Unbuilt:
+def _unbuilt_delivery(error: SourceError, delivery: Delivery) -> Unbuilt:
     """Return why a delivery is not built, at the field that names its source if the error has no other."""
     unbuilt = error.of(delivery.owner, delivery.source.folder)
     return unbuilt if unbuilt.path else unbuilt.replace(path=delivery.path)

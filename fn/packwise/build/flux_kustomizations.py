@@ -76,7 +76,7 @@ def _with_present_components(spec: Mapping[str, Value], folder: str, repository:
     if spec.get("ignoreMissingComponents") is not True:
         return spec
     paths = [(each, path_from_top(posixpath.join(folder, text(each)))) for each in entries(spec.get("components"))]
-    return {**spec, "components": [each for each, path in paths if path is not None and repository.has(path)]}
+    return {**spec, "components": [each for each, path in paths if path is not None and repository.has_path(path)]}
 
 
 def generated_resources(tree: FileTree, folder: str) -> tuple[str, ...] | None:
@@ -121,7 +121,7 @@ def _substitution(spec: Mapping[str, Value], owner: Owner, repository: Repositor
     if wrong is not None:
         message = f'Flux refuses a variable with the name "{wrong}"; use letters, digits and "_"'
         raise SourceError(Obstacle.FAILED, message, is_wrong=True, path=("spec", "postBuild"))
-    return Substitution(variables, always=text(value_at(build, "substituteStrategy")) == "Always")
+    return Substitution(variables, is_always=text(value_at(build, "substituteStrategy")) == "Always")
 
 
 def _as_text(value: Value) -> str:

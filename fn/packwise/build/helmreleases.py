@@ -122,7 +122,7 @@ def flux_path(repository: Repository, owner: Owner, reference: Mapping[str, Valu
     hits = objects_named(repository, kind, text(reference.get("namespace")) or owner.namespace, name)
     if not hits:
         inside = path_from_top(path)
-        if inside is None or not repository.has(inside):
+        if inside is None or not repository.has_path(inside):
             raise SourceError(Obstacle.REMOTE_SOURCE, f"the repository has no GitRepository {name} with a URL")
         notes.append(f"assumed that the missing GitRepository {name} is this repository")
         return inside
@@ -169,7 +169,7 @@ def _values(spec: Mapping[str, Value], owner: Owner, repository: Repository, not
         if target is None:
             continue
         after = [mapping(_read(layer.text)) for layer, at in layers[position + 1 :] if at is None]
-        if any(_has(each, target) for each in (*after, inline)) or target in later:
+        if any(_has_path(each, target) for each in (*after, inline)) or target in later:
             raise unsupported_error("valuesFrom with a targetPath that other values also set")
         later.append(target)
     yield from [layer for layer, _ in layers]
@@ -232,7 +232,7 @@ def _read(content: str | None) -> Value:
         return None
 
 
-def _has(values: Value, steps: tuple[str, ...]) -> bool:
+def _has_path(values: Value, steps: tuple[str, ...]) -> bool:
     """Return True if values set a path, or something above or below it."""
     for step in steps:
         if not isinstance(values, dict):

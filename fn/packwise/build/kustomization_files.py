@@ -197,7 +197,7 @@ def _objects(text: str, path: str) -> tuple[tuple[KubeObject, ...], tuple[Client
     problems: list[ClientProblem] = []
     for each in documents_in(text, path):
         if isinstance(each, YamlError):
-            problems.append(_unreadable(path, each))
+            problems.append(_unreadable_problem(path, each))
         else:
             objects.append(each)
     return tuple(objects), tuple(problems)
@@ -242,11 +242,11 @@ class _PluginFiles:
 
     def _add_folder(self, file: str) -> None:
         self.read.append(file)
-        self.problems += _ambiguous(self._tree, file)
+        self.problems += _ambiguous_problem(self._tree, file)
         try:
             value = mapping_at(self._tree, file)
         except YamlError as error:
-            self.problems.append(_unreadable(file, error))
+            self.problems.append(_unreadable_problem(file, error))
             return
         walk = _KustomizationWalk(self._tree, file)
         known = {"apiVersion", "kind", "metadata", "resources"}
@@ -327,9 +327,9 @@ class Kustomizations:
         try:
             value = mapping_at(self._tree, file)
         except YamlError as error:
-            return BuildInputs((file,), (_unreadable(file, error),))
+            return BuildInputs((file,), (_unreadable_problem(file, error),))
         walk = _KustomizationWalk(self._tree, file, helm=self._helm)
-        walk.problems += _ambiguous(self._tree, file)
+        walk.problems += _ambiguous_problem(self._tree, file)
         copied = walk.copy(value)
         self.data |= walk.data
         if self._keeps:
@@ -623,7 +623,7 @@ def _locate_problem(problem: ClientProblem, text: str, path: FieldPath, *, key: 
     return problem.replace(line=line, column=column)
 
 
-def _ambiguous(tree: FileTree, file: str) -> list[ClientProblem]:
+def _ambiguous_problem(tree: FileTree, file: str) -> list[ClientProblem]:
     """Return the reason if the folder of the kustomization `file` also has a file with another of its names."""
     folder = posixpath.dirname(file)
     paths = [posixpath.join(folder, name) for name in KUSTOMIZATIONS]
@@ -664,5 +664,5 @@ def _number(reads: int) -> str:
     return f"{reads:,}" if reads < 10**9 else "more than a billion"
 
 
-def _unreadable(file: str, error: YamlError) -> ClientProblem:
+def _unreadable_problem(file: str, error: YamlError) -> ClientProblem:
     return ClientProblem(file, f"must be readable; {error.message}", error.line, error.column)

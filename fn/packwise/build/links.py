@@ -10,7 +10,7 @@ import posixpath
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.build.sources import Obstacle, SourceError
-from packwise.build.tree import below, folders_above
+from packwise.build.tree import folders_above, paths_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,7 +62,7 @@ class LinkedTree:
 
     def files_below(self, folder: str) -> Sequence[str]:
         """See `FileTree.files_below`."""
-        return below(self._files, folder)
+        return paths_below(self._files, folder)
 
     def files_in(self, folder: str) -> Sequence[str]:
         """See `FileTree.files_in`."""
@@ -108,7 +108,7 @@ def links_outside(tree: FileTree) -> Sequence[str]:
 
 def refuse_links(tree: FileTree, folder: str) -> None:
     """Raise SourceError if a source has a link that leads out of the repository. Argo CD refuses it too."""
-    outside = below(links_outside(tree), folder)
+    outside = paths_below(links_outside(tree), folder)
     if outside:
         message = (
             f"{outside[0]} is a link that leads out of the repository; packwise reads nothing there: copy its target"

@@ -209,7 +209,7 @@ class Repository(Record):
         """Return True if an owner's revision is the checked-out one, as far as names show."""
         return revision in _NEWEST or revision.removeprefix("refs/heads/") in self.revisions
 
-    def has(self, path: str) -> bool:
+    def has_path(self, path: str) -> bool:
         """Return True if there is a file or folder at `path`."""
         return self.tree.is_file(path) or self.tree.is_folder(path)
 
@@ -233,10 +233,10 @@ def local_path(repository: Repository, url: str, path: str, notes: list[str]) ->
             raise SourceError(Obstacle.FAILED, f'path "{path}" leads out of the repository', is_wrong=True)
         raise SourceError(Obstacle.REMOTE_SOURCE, f"{url} is another repository, and packwise fetches nothing")
     if here is None:
-        if not repository.has(inside):
+        if not repository.has_path(inside):
             raise SourceError(Obstacle.REMOTE_SOURCE, f"{url} is another repository, and packwise fetches nothing")
         notes.append(f"assumed that {url} is this repository, because the repository has no remote")
-    elif not repository.has(inside):
+    elif not repository.has_path(inside):
         raise SourceError(Obstacle.FAILED, f'path "{path}" does not exist in the repository', is_wrong=True)
     return inside
 
@@ -340,7 +340,7 @@ def matches(glob: str, path: str, *, crosses: bool = False) -> bool:
     if max(len(path), len(glob)) > _LONGEST_PATH:
         return False
     try:
-        return any(_accepts(_tokens(each, crosses=crosses), path) for each in _alternatives(glob))
+        return any(_matches_path(_tokens(each, crosses=crosses), path) for each in _alternatives(glob))
     except re.error:
         return False
 
@@ -384,7 +384,7 @@ def _tokens(glob: str, *, crosses: bool) -> list[re.Pattern[str] | str]:
     return tokens
 
 
-def _accepts(tokens: Sequence[re.Pattern[str] | str], path: str) -> bool:
+def _matches_path(tokens: Sequence[re.Pattern[str] | str], path: str) -> bool:
     """Follow all ways through the tokens at once, so that the path is read without backtracking."""
 
     def enter(places: Iterable[int]) -> set[int]:

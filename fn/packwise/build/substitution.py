@@ -33,12 +33,12 @@ class Substitution(Record):
     """The variables. A build can change even if there are none."""
 
     variables: Mapping[str, str] = {}
-    always: bool = False
+    is_always: bool = False
 
     @property
     def is_active(self) -> bool:
         """Return True if the build is changed: without any variable `${x:=2}` stays."""
-        return self.always or bool(self.variables)
+        return self.is_always or bool(self.variables)
 
 
 def is_variable(name: str) -> bool:

@@ -97,7 +97,7 @@ class MemoryTree:
 
     def files_below(self, folder: str) -> Sequence[str]:
         """See `FileTree.files_below`."""
-        return below(self._paths, folder)
+        return paths_below(self._paths, folder)
 
     def files_in(self, folder: str) -> Sequence[str]:
         """See `FileTree.files_in`."""
@@ -118,7 +118,7 @@ def files_directly_in(folder: str, paths: Iterable[str]) -> list[str]:
     return sorted(path for path in inside if not posixpath.basename(path).startswith("."))
 
 
-def below(paths: Sequence[str], folder: str) -> Sequence[str]:
+def paths_below(paths: Sequence[str], folder: str) -> Sequence[str]:
     """Return the sorted `paths` within `folder` at any depth."""
     if not folder:
         return paths
@@ -299,7 +299,7 @@ class DiskTree:
 
     def files_below(self, folder: str) -> Sequence[str]:
         """See `FileTree.files_below`. The folders are in the root."""
-        return below(self._files, folder)
+        return paths_below(self._files, folder)
 
     def files_in(self, folder: str) -> Sequence[str]:
         """See `FileTree.files_in`."""
@@ -469,7 +469,7 @@ class CommitTree:
 
     def files_below(self, folder: str) -> Sequence[str]:
         """See `FileTree.files_below`. The folders are in the root."""
-        return below(self._files, folder)
+        return paths_below(self._files, folder)
 
     def files_in(self, folder: str) -> Sequence[str]:
         """See `FileTree.files_in`."""
@@ -499,7 +499,7 @@ class CommitTree:
 
     def _list_files(self, root: str, exclude: Sequence[str]) -> list[str]:
         """Return the files in the root, listed like a folder on disk."""
-        paths = [path for path in below(sorted(self._commit.blobs), root) if not _is_hidden(path, root)]
+        paths = [path for path in paths_below(sorted(self._commit.blobs), root) if not _is_hidden(path, root)]
         folders = {posixpath.dirname(path): path for path in self._commit.blobs if _is_gitignore(path)}
         texts = {folder: self.read(path).decode("utf-8", "replace") for folder, path in folders.items()}
         ignored = ignored_files(paths, texts, root) if texts else {}

@@ -245,8 +245,8 @@ def _fix(named: Named, how: Fix) -> _Fixed:
     inputs = read_inputs(only)
     if exit_code(inputs.results):
         return _Fixed()
-    mended = mend(inputs.package, unsafe=how.unsafe)
-    fixed = _Fixed(tuple(_texts(inputs, mended)), mended.hidden)
+    mended = fix_package(inputs.package, unsafe=how.unsafe)
+    fixed = _Fixed(tuple(_texts(inputs, mended)), mended.hidden_fixes)
     if fixed.texts and not how.show:
         # Most checks write nothing.
         from packwise.output.write import FileChange, change_files, common_folder
@@ -256,20 +256,20 @@ def _fix(named: Named, how: Fix) -> _Fixed:
     return fixed
 
 
-def _texts(inputs: Inputs, mended: Mended) -> list[tuple[str, str, str]]:
+def _texts(inputs: Inputs, mended: FixedPackage) -> list[tuple[str, str, str]]:
     now = dict(zip(map(id, inputs.package.items), mended.items, strict=True))
     edited = [(file, edited_text(file, now, "--fix")) for file in inputs.files]
     return [(str(file.path.name), file.text, text) for file, text in edited if text is not None]
 
 
-class Mended(Record):
+class FixedPackage(Record):
     """The fixed items in order. `hidden` counts items with further unsafe fixes."""
 
     items: tuple[KubeObject, ...]
-    hidden: int
+    hidden_fixes: int
 
 
-def mend(package: Package, *, unsafe: bool = False) -> Mended:
+def fix_package(package: Package, *, unsafe: bool = False) -> FixedPackage:
     """Return the items with all unambiguous fixes. With `unsafe`, fixes that change the meaning are applied too.
 
     Items without fixes are returned unchanged, also if an anchor or alias prevents a fix.
@@ -279,16 +279,14 @@ def mend(package: Package, *, unsafe: bool = False) -> Mended:
         cluster = cluster_of(selection, topologies_of(inventory, selection))
     except FieldError:
         # A topology that cannot be read decides the meaning of other objects. A check reports its problem.
-        return Mended(package.items, 0)
+        return FixedPackage(package.items, 0)
     safe = [
-        _attempt(item, partial(_mend_safely, cluster=cluster, settings=selection.settings)) for item in package.items
+        _attempt(item, partial(_fix_safely, cluster=cluster, settings=selection.settings)) for item in package.items
     ]
-    decided = [
-        _attempt(item, partial(_mend_by_decision, cluster=cluster, settings=selection.settings)) for item in safe
-    ]
+    decided = [_attempt(item, partial(_fix_by_decision, cluster=cluster, settings=selection.settings)) for item in safe]
     if unsafe:
-        return Mended(tuple(decided), 0)
-    return Mended(tuple(safe), sum(before is not after for before, after in zip(safe, decided, strict=True)))
+        return FixedPackage(tuple(decided), 0)
+    return FixedPackage(tuple(safe), sum(before is not after for before, after in zip(safe, decided, strict=True)))
 
 
 def _attempt(item: KubeObject, change: Callable[[KubeObject], KubeObject]) -> KubeObject:
@@ -299,21 +297,21 @@ def _attempt(item: KubeObject, change: Callable[[KubeObject], KubeObject]) -> Ku
         return item
 
 
-def _mend_safely(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
+def _fix_safely(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
     """Return the item rewritten where the author's meaning is unambiguous."""
     for front_end in workload_front_ends():
-        item = front_end.mend(item, cluster.revision, settings)
+        item = front_end.fix(item, cluster.revision, settings)
     return item
 
 
-def _mend_by_decision(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
+def _fix_by_decision(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
     """Return the item changed to match a cluster as configured: labels renamed, topologies listed.
 
     The operator then behaves differently: it places by other labels or makes no KAI Topology.
     """
     item = with_new_labels(item)
     for scheduler in schedulers(cluster.revision):
-        item = scheduler.mend(item, cluster, settings)
+        item = scheduler.fix(item, cluster, settings)
     return item
 
 

@@ -94,7 +94,7 @@ def _diff_answer(checkup: Checkup, named: Named, reported: frozenset[str]) -> _A
         return CommentPart([_DIFF, "Nothing is compared, since not all files can be read."], [], ""), 1, ()
     groups = [group for group in checkup.groups if not group.package.is_part]
     compared = [_difference(group, _name(group, named, alone=len(groups) == 1), baseline) for group in groups]
-    failed = int(any(each.difference.refusals or not each.difference.compared for each in compared))
+    failed = int(any(each.difference.refusals or not each.difference.is_compared for each in compared))
     compared = [_remove_reported(each, reported) for each in compared]
     if len(compared) == 1:
         return part_of_comparison(compared[0]), failed, ()
@@ -112,7 +112,7 @@ def _difference(group: Group, name: str, baseline: str) -> Comparison:
     before = package.before or package.replace(items=(), documents=())
     old = sorted_state(state_before(before), group.replace(package=before))
     new = sorted_state(state_after(package, before), group)
-    return Comparison(diff(old, new), baseline, name, old.rendered, new.rendered)
+    return Comparison(diff(old, new), baseline, name, old.is_rendered, new.is_rendered)
 
 
 def _remove_reported(compared: Comparison, reported: frozenset[str]) -> Comparison:

@@ -62,15 +62,15 @@ _SOURCES = (CLUSTER_TOPOLOGY.name, CLUSTER_TOPOLOGY_BINDING.name)
 class State(Record):
     """The compared objects of one state, or None if its sources cannot be rendered.
 
-    `rendered` is true if the objects follow from sources. Otherwise the input itself holds them, and `kinds` are their
-    kinds. In a rendered state, `kinds` are all kinds that it could hold, and `enabled` is true if topology-aware
+    `is_rendered` is true if the objects follow from sources. Otherwise the input itself holds them, and `kinds` are
+    their kinds. In a rendered state, `kinds` are all kinds that it could hold, and `enabled` is true if topology-aware
     scheduling is. `results` are the errors. After a change they are the refusals of the operator or an API server.
     `render_results` are all results of the render. `unjudged` are workloads with running gangs but without an object to
     judge an update by.
     """
 
     objects: Mapping[Identity, KubeObject] | None
-    rendered: bool
+    is_rendered: bool
     kinds: frozenset[str]
     enabled: bool = False
     results: tuple[Result, ...] = ()
@@ -95,7 +95,7 @@ def state_after(package: Package, earlier: Package) -> State:
         return _exported_state(package)
     before = earlier.items
     package = package.replace(configured_before=Configured(earlier.function_config, earlier.context))
-    running = _running(package, before)
+    running = _running_workloads(package, before)
     state = _rendered_state(package, (*before, *running)).replace(
         unjudged=tuple(format_identity(identity(item.value)) for item in running)
     )
@@ -105,7 +105,7 @@ def state_after(package: Package, earlier: Package) -> State:
     return accepted.replace(results=state.results, unjudged=state.unjudged)
 
 
-def _running(package: Package, before: tuple[KubeObject, ...]) -> list[KubeObject]:
+def _running_workloads(package: Package, before: tuple[KubeObject, ...]) -> list[KubeObject]:
     """Return the workloads of gangs among `before` that the package has but `before` does not contain."""
     gangs = {(identity(item.value)[2], workload_of(item)) for item in before if kind_of(item) in ORDER}
     known = {identity(item.value) for item in before}
@@ -510,7 +510,7 @@ class _Judge:
         """Return the reason why `subject` has lost the constraint."""
         return (
             self._reason_in_render(subject, wanted, strength)
-            if self._after.rendered
+            if self._after.is_rendered
             else self._reason_in_objects(wanted)
         )
 
@@ -585,7 +585,7 @@ class Difference(Record):
     """The changes between two states, in order of kind, namespace and name.
 
     `refusals` are the operator's or an API server's in the state after. `unreadable` are the errors of the state
-    before. `compared` is true if both states have objects. `only_…` are kinds excluded because the other, rendered
+    before. `is_compared` is true if both states have objects. `only_…` are kinds excluded because the other, rendered
     state never holds them. `missing_…` are kinds without any object in a found state. `unjudged` are workloads with
     updates that could not be judged.
     """
@@ -594,7 +594,7 @@ class Difference(Record):
     dropped: tuple[Dropped, ...] = ()
     refusals: tuple[Result, ...] = ()
     unreadable: tuple[Result, ...] = ()
-    compared: bool = True
+    is_compared: bool = True
     only_before: tuple[str, ...] = ()
     only_after: tuple[str, ...] = ()
     missing_before: tuple[str, ...] = ()
@@ -613,7 +613,7 @@ def diff(before: State, after: State) -> Difference:
     """The changes for the scheduler from `before` to `after`."""
     refused = Difference(refusals=after.results, unreadable=before.results, unjudged=after.unjudged)
     if before.objects is None or after.objects is None:
-        return refused.replace(compared=False)
+        return refused.replace(is_compared=False)
     only_before, only_after = _foreign_kinds(before, after), _foreign_kinds(after, before)
     old, new = _without_kinds(before.objects, only_before), _without_kinds(after.objects, only_after)
     old, new = rekey(old, new), rekey(new, old)
@@ -631,12 +631,12 @@ def diff(before: State, after: State) -> Difference:
 
 def _foreign_kinds(state: State, other: State) -> tuple[str, ...]:
     """Return the found state's kinds that the other, rendered state cannot have."""
-    return tuple(sorted(state.kinds - other.kinds)) if other.rendered and not state.rendered else ()
+    return tuple(sorted(state.kinds - other.kinds)) if other.is_rendered and not state.is_rendered else ()
 
 
 def _missing_kinds(state: State, other: State) -> tuple[str, ...]:
     """Return kinds that only the other state has. An export may have omitted them."""
-    if state.rendered or not state.objects or not other.objects:
+    if state.is_rendered or not state.objects or not other.objects:
         return ()
     return tuple(sorted({word_of(key) for key in other.objects} - state.kinds))
 

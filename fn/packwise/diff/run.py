@@ -132,7 +132,7 @@ def _errors(difference: Difference) -> Iterator[tuple[str, tuple[Result, ...]]]:
     if difference.unreadable:
         yield "Cannot be rendered, before the change", difference.unreadable
     if difference.refusals:
-        is_refused = difference.compared or difference.unreadable
+        is_refused = difference.is_compared or difference.unreadable
         yield "Refused" if is_refused else "Cannot be rendered", difference.refusals
 
 
@@ -168,7 +168,7 @@ def _objects(shown: Sequence[_Shown], *, coloured: bool) -> Iterator[list[str]]:
     """Yield the lines of each object. Similar objects are shown once."""
     groups: dict[tuple[object, ...], list[_Shown]] = {}
     for entry in shown:
-        groups.setdefault(_likeness(entry), []).append(entry)
+        groups.setdefault(_similarity_key(entry), []).append(entry)
     for first, *others in groups.values():
         lines = list(_object(first, coloured=coloured))
         if others:
@@ -178,7 +178,7 @@ def _objects(shown: Sequence[_Shown], *, coloured: bool) -> Iterator[list[str]]:
         yield lines
 
 
-def _likeness(shown: _Shown) -> tuple[object, ...]:
+def _similarity_key(shown: _Shown) -> tuple[object, ...]:
     """Return the key of equal changes. Numbers in names of one workload's parts are ignored.
 
     Other values and numbers count.
@@ -187,7 +187,7 @@ def _likeness(shown: _Shown) -> tuple[object, ...]:
     workload = workload_of(change.subject)
     if workload is None:
         return (id(change),)
-    fields = tuple(_likeness_of_field(field, workload) for field in change.fields)
+    fields = tuple(_similar_field(field, workload) for field in change.fields)
     dropped = tuple(
         (
             _without_numbers(format_steps(constraint.holder)),
@@ -202,7 +202,7 @@ def _likeness(shown: _Shown) -> tuple[object, ...]:
     return change.action, namespace, workload, fields, dropped, _alike_text(_digest(change), workload)
 
 
-def _likeness_of_field(field: FieldChange, workload: str) -> tuple[object, ...]:
+def _similar_field(field: FieldChange, workload: str) -> tuple[object, ...]:
     path = tuple(
         NamedEntry(_without_numbers(step.name)) if isinstance(step, NamedEntry) else step for step in field.path
     )
@@ -293,9 +293,9 @@ def summary(compared: Comparison) -> str:
     parts = list(_counts(difference.changes))
     if difference.dropped:
         parts.append(f"{len(difference.dropped)} constraint{'s' if len(difference.dropped) > 1 else ''} lost")
-    if difference.compared and not parts:
+    if difference.is_compared and not parts:
         parts.append("nothing changes for the scheduler")
-    if not difference.compared:
+    if not difference.is_compared:
         parts.append("not compared")
     refused = [*difference.refusals, *difference.unreadable]
     if refused:
@@ -363,7 +363,7 @@ def as_json(compared: Comparison) -> str:
     whole = {
         "before": {"name": compared.before, "rendered": compared.before_rendered, "coverage": before.fields},
         "after": {"name": compared.after, "rendered": compared.after_rendered, "coverage": after.fields},
-        "compared": difference.compared,
+        "compared": difference.is_compared,
         "summary": {
             **counts,
             "droppedConstraints": len(difference.dropped),
@@ -455,7 +455,7 @@ def diff(command: Diff, terminal: Terminal = PLAIN) -> Answer:
     if command.output == "patch":
         refused = [*difference.unreadable, *difference.refusals]
         lines_before += as_lines(refused, coloured=terminal.is_stderr_coloured)
-    is_wrong = difference.refusals or not difference.compared or (command.exit_code and difference.changes)
+    is_wrong = difference.refusals or not difference.is_compared or (command.exit_code and difference.changes)
     code = int(bool(is_wrong or exit_code(results)))
     return Answer((Text((_PRINTERS[command.output](compared),)),), tuple(lines_before), tuple(lines), code)
 
@@ -472,8 +472,8 @@ def _compare_inputs(command: Diff, before: Inputs, after: Inputs) -> Comparison:
     return Comparison(
         compare(*seen),
         *_names(command),
-        old.rendered,
-        new.rendered,
+        old.is_rendered,
+        new.is_rendered,
         warnings=tuple(warnings.values()),
         hidden=tuple([kind for kind in ORDER if kind in command.hidden]),
     )

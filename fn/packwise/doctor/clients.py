@@ -401,7 +401,7 @@ def _listed_renders(path: str, documents: Documents) -> Iterator[_Listed]:
 
 def _renders_at(path: str, field: str, entry: str, documents: Documents) -> Iterator[_Listed]:
     if "\n" in entry:
-        yield from (_Listed(path, field, path, value) for value in _inline(entry) if is_settings_value(value))
+        yield from (_Listed(path, field, path, value) for value in _inline_values(entry) if is_settings_value(value))
         return
     target = _target(path, entry)
     yield from (_Listed(path, field, target, value) for value in documents.get(target, ()) if is_settings_value(value))
@@ -417,7 +417,7 @@ def _renders_at(path: str, field: str, entry: str, documents: Documents) -> Iter
                 yield from (_Listed(path, field, file, each) for each in settings)
 
 
-def _inline(text: str) -> list[Mapping[str, Value]]:
+def _inline_values(text: str) -> list[Mapping[str, Value]]:
     try:
         value = read(text)
     except YamlError:
@@ -467,7 +467,7 @@ def _faults_of_kustomize(entry: _Listed, is_executable: Callable[[str, str], boo
 
 
 def _wrong_function(entry: _Listed, function: str, is_executable: Callable[[str, str], bool]) -> Iterator[str]:
-    specs = _inline(function)
+    specs = _inline_values(function)
     spec: Mapping[str, Value] = specs[0] if specs else {}
     command = spec.get("exec")
     if not isinstance(command, dict):

@@ -64,13 +64,13 @@ _KEPT = "spec/clients.md#5.3"
 class ValueCause(Record):
     """The cause of a value: `rule` makes it from the content at `place`.
 
-    `through` is the level or topology in which the value is looked up. `is_own` is true for packwise's own additions.
-    Their place, if any, is the setting that requests them.
+    `lookup_place` is the level or topology in which the value is looked up. `is_own` is true for packwise's own
+    additions. Their place, if any, is the setting that requests them.
     """
 
     rule: str
     place: Place | None = None
-    through: Place | None = None
+    lookup_place: Place | None = None
     is_own: bool = False
 
 
@@ -134,10 +134,10 @@ def values_of(emitted: Emitted, lookup: Lookup) -> Iterator[EmittedValue]:
     manifest, origins = emitted.generated.value, emitted.generated.origins()
     constraints = None if emitted.gang is None else _Constraints(emitted.gang, lookup)
     for path, value in _leaves(emitted.item.value):
-        if _has(manifest, path, value):
+        if _has_value(manifest, path, value):
             origin, steps = _origin_of(origins, path)
             place = _as_deep(origin.place, steps, value)
-            through = None if constraints is None else constraints.through(origin, value)
+            through = None if constraints is None else constraints.lookup_place(origin, value)
             yield EmittedValue(path, value, ValueCause(origin.rule, place, through))
         else:
             yield EmittedValue(path, value, _cause_of_own(str(path[-1]), emitted.before, lookup))
@@ -186,7 +186,7 @@ def _leaves(value: Value, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Val
         yield path, value
 
 
-def _has(manifest: Mapping[str, Value], path: FieldPath, value: Value) -> bool:
+def _has_value(manifest: Mapping[str, Value], path: FieldPath, value: Value) -> bool:
     """True if the manifest without packwise's annotations has the same value there."""
     part: Value = dict(manifest)
     for step in path:
@@ -229,7 +229,7 @@ class _Constraints:
                 keys = self._keys.setdefault(_position(bounds.origin), set())
                 keys.update([level.key for level in (bounds.required, bounds.preferred) if level is not None])
 
-    def through(self, origin: Origin, value: Value) -> Place | None:
+    def lookup_place(self, origin: Origin, value: Value) -> Place | None:
         """Return the level or topology in which a value of this origin is looked up, or None."""
         if self._known is None or not isinstance(value, str):
             return None
@@ -348,7 +348,7 @@ class WorkloadTree(Record):
     """A workload or another object of a front end. `source` names it as its objects' annotation does.
 
     `item` is the object or document, and `written` its rendered form. `objects` belong to no gang: queues, topologies.
-    `missing` are requests without an object, and `results` the findings about it. `queued` are its pods that a
+    `omissions` are requests without an object, and `results` the findings about it. `queued` are its pods that a
     scheduler queues and places itself. `idle` is the reason for having no pods for now. `outline` are its parts if no
     object is rendered.
     """
@@ -358,7 +358,7 @@ class WorkloadTree(Record):
     written: KubeObject
     gangs: tuple[GangTree, ...] = ()
     objects: tuple[Emitted, ...] = ()
-    missing: tuple[Omission, ...] = ()
+    omissions: tuple[Omission, ...] = ()
     results: tuple[Result, ...] = ()
     queued: tuple[QueuedSet, ...] = ()
     idle: str = ""
@@ -553,7 +553,7 @@ class _Trees:
             written=written,
             gangs=gangs,
             objects=others,
-            missing=missing,
+            omissions=missing,
             results=self._results(item),
             queued=queued,
             idle="" if gangs else plan.idle,
@@ -592,16 +592,18 @@ def _gang(gang: Gang, objects: Iterable[Emitted], members: _Members) -> GangTree
     for pods in gang.sets:
         by_parent.setdefault(pods.parent, []).append(pods)
 
-    def below(parent: str | None) -> tuple[SetTree, ...]:
+    def subtrees(parent: str | None) -> tuple[SetTree, ...]:
         return tuple(
             # A clique and a replica of its group may have the same name. Only inner sets have parts.
             SetTree(
-                pods, below(pods.name) if pods.members is None else (), tuple(members.get((gang.name, pods.name), ()))
+                pods,
+                subtrees(pods.name) if pods.members is None else (),
+                tuple(members.get((gang.name, pods.name), ())),
             )
             for pods in by_parent.get(parent, ())
         )  # fmt: skip
 
-    return GangTree(gang, below(None), tuple(objects), tuple(members.get((gang.name, None), ())))
+    return GangTree(gang, subtrees(None), tuple(objects), tuple(members.get((gang.name, None), ())))
 
 
 def _name_of_nothing(plan: WorkloadPlan) -> str:
@@ -631,7 +633,7 @@ class Chosen(Record):
     workloads: tuple[WorkloadTree, ...] = ()
     objects: tuple[ChosenObject, ...] = ()
     copies: tuple[Emitted, ...] = ()
-    missing: tuple[Omission, ...] = ()
+    omissions: tuple[Omission, ...] = ()
     fields: tuple[str, ...] = ()
     around: str = ""
     added: tuple[tuple[WorkloadTree, tuple[EmittedValue, ...]], ...] = ()
@@ -667,14 +669,14 @@ def at_line(explanation: Explanation, file: str | None, line: int) -> Chosen | N
     if not places.fields:
         return None
     values = [(emitted, list(values_of(emitted, explanation.lookup))) for emitted in explanation.objects]
-    objects = _with_values(values, places.has)
+    objects = _with_values(values, places.has_value)
     copies = [each for each in explanation.objects if any(places.is_at(origin.place) for origin in each.copies)]
-    missing = [each for tree in explanation.workloads for each in tree.missing if places.is_at(each.origin.place)]
+    missing = [each for tree in explanation.workloads for each in tree.omissions if places.is_at(each.origin.place)]
     fields = [Place(item, path).field for item, paths in places.innermost_fields() for path in paths if path]
     chosen = Chosen((), objects, tuple(copies), tuple(missing), tuple(fields))
     if objects or copies or missing:
         return chosen
-    around = places.around(
+    around = places.nearest_place(
         [each.cause.place for _, listed in values for each in listed if each.cause.place is not None]
     )
     if around is None:
@@ -726,7 +728,7 @@ class _Line:
     def innermost_fields(self) -> Iterator[tuple[KubeObject, list[FieldPath]]]:
         """The innermost fields of the line, by object."""
         for key, paths in self.fields.items():
-            yield self._items[key], _innermost(paths)
+            yield self._items[key], _innermost_paths(paths)
 
     def is_at(self, place: Place | None) -> bool:
         """True if the place is a field of the line, or within one."""
@@ -736,12 +738,12 @@ class _Line:
             # Lines of a document within the object are not fields of the object.
             return place.location().line == self._line
         paths = self.fields[place.item.origin]
-        within = any(place.path[: len(path)] == path for path in _innermost(paths))
+        within = any(place.path[: len(path)] == path for path in _innermost_paths(paths))
         return within or (place.path in paths and place.location().line == self._line)
 
-    def around(self, places: Iterable[Place]) -> Place | None:
+    def nearest_place(self, places: Iterable[Place]) -> Place | None:
         """Return the nearest of `places` around the line within a few steps, or None."""
-        inner = [(key, path) for key, paths in self.fields.items() for path in _innermost(paths)]
+        inner = [(key, path) for key, paths in self.fields.items() for path in _innermost_paths(paths)]
         outer = [
             place
             for place in places
@@ -751,15 +753,15 @@ class _Line:
         ]
         return max(outer, key=lambda place: len(place.path), default=None)
 
-    def has(self, emitted: Emitted, value: EmittedValue) -> bool:
+    def has_value(self, emitted: Emitted, value: EmittedValue) -> bool:
         """Return True if a value comes from the line or is on it, in the object of an earlier render."""
         before = emitted.before
         if before is not None and before.origin in self.fields:
-            return any(value.path[: len(path)] == path for path in _innermost(self.fields[before.origin]))
-        return self.is_at(value.cause.place) or self.is_at(value.cause.through)
+            return any(value.path[: len(path)] == path for path in _innermost_paths(self.fields[before.origin]))
+        return self.is_at(value.cause.place) or self.is_at(value.cause.lookup_place)
 
 
-def _innermost(paths: Iterable[FieldPath]) -> list[FieldPath]:
+def _innermost_paths(paths: Iterable[FieldPath]) -> list[FieldPath]:
     listed = list(paths)
     return [path for path in listed if not any(other != path and other[: len(path)] == path for other in listed)]
 

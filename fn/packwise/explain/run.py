@@ -312,7 +312,7 @@ def _workload(tree: WorkloadTree, *, whole: bool = False) -> _Node:
     queued = [_queued_nodes(each, whole=whole) for each in tree.queued]
     outline = [_outline_nodes(each) for each in tree.outline]
     others = [_Node(each.name) for each in tree.objects]
-    missing = [_omission_node(omission, whole=whole) for omission in tree.missing]
+    missing = [_omission_node(omission, whole=whole) for omission in tree.omissions]
     results = [_Node(line) for line in as_lines(tree.results)] if whole else []
     place = str(location_of(tree.item))
     idle = [_Node(tree.idle)] if tree.idle else []
@@ -321,7 +321,7 @@ def _workload(tree: WorkloadTree, *, whole: bool = False) -> _Node:
 
 
 def _gang_nodes(gangs: Iterable[GangTree]) -> Iterator[_Node]:
-    for _, group in groupby(gangs, key=_likeness):
+    for _, group in groupby(gangs, key=_similarity_key):
         first, *others = group
         yield _gang(first)
         if others:
@@ -329,7 +329,7 @@ def _gang_nodes(gangs: Iterable[GangTree]) -> Iterator[_Node]:
             yield _Node(f"and {len(others)} similar: {names}{', …' if len(others) > _NAMED else ''}", colour=FAINT)
 
 
-def _likeness(tree: GangTree) -> tuple[object, ...]:
+def _similarity_key(tree: GangTree) -> tuple[object, ...]:
     """Return the common part of gangs that differ only in the numbers of their names."""
     gang = tree.gang
     sets = [
@@ -444,9 +444,9 @@ def _chosen_nodes(chosen: Chosen, *, rendered: bool) -> Iterator[_Node]:
     if chosen.copies:
         names = tuple(each.name for each in chosen.copies)
         yield _Node("the line says how many there are", (), tuple(_Node(name) for name in names), _BOLD)
-    for omission in chosen.missing:
+    for omission in chosen.omissions:
         yield _omission_node(omission)
-    if rendered and not chosen.workloads and not (chosen.objects or chosen.copies or chosen.missing):
+    if rendered and not chosen.workloads and not (chosen.objects or chosen.copies or chosen.omissions):
         yield _Node("no value comes from this line")
 
 
@@ -467,8 +467,8 @@ def _cause(cause: ValueCause) -> Iterator[str]:
         yield "packwise"
     if cause.place is not None:
         yield cause.place.description
-    if cause.through is not None:
-        yield f"through {cause.through.description}"
+    if cause.lookup_place is not None:
+        yield f"through {cause.lookup_place.description}"
     yield f"[{cause.rule}]"
 
 
@@ -528,7 +528,7 @@ def _answer_fields(explained: Explained) -> dict[str, Any]:
         whole["fields"] = list(chosen.fields)
         whole["around"] = chosen.around
         whole["copies"] = [each.name for each in chosen.copies]
-        whole["missing"] = [_missing_fields(omission, revision) for omission in chosen.missing]
+        whole["missing"] = [_missing_fields(omission, revision) for omission in chosen.omissions]
     return whole
 
 
@@ -548,7 +548,7 @@ def _workload_fields(tree: WorkloadTree, revision: str) -> dict[str, Any]:
         "line": place.line,
         "gangs": [_gang_fields(gang, revision) for gang in tree.gangs],
         "objects": [each.name for each in tree.objects],
-        "missing": [_missing_fields(omission, revision) for omission in tree.missing],
+        "missing": [_missing_fields(omission, revision) for omission in tree.omissions],
         "findings": [finding_fields(result) for result in tree.results],
         **({"idle": tree.idle} if tree.idle else {}),
         **({"queued": [_queued_fields(each) for each in tree.queued]} if tree.queued else {}),
@@ -682,7 +682,7 @@ def _cause_fields(cause: ValueCause, revision: str) -> dict[str, Any]:
     return {
         "by": "packwise" if cause.is_own else "input",
         "place": None if cause.place is None else _place_fields(cause.place),
-        "through": None if cause.through is None else _place_fields(cause.through),
+        "through": None if cause.lookup_place is None else _place_fields(cause.lookup_place),
         "rule": cause.rule,
         "revision": revision,
     }

@@ -81,7 +81,7 @@ class BuiltPackages:
         if client is PackageClient.KPT or name in self._packages.functions:
             return self._packages.package(name).replace(build=self._built.get(name))
         place = self._parts[name].place
-        around = self._packages.around(place)
+        around = self._packages.configuring_files(place)
         package = FleetPackage(name, PackageClient.FOLDER, tuple(sorted(around)), (), tuple(around), None, place)
         return self._with_build(package, name)
 

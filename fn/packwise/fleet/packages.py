@@ -16,7 +16,7 @@ from krmfn.yamltext import YamlError
 from packwise.build.kustomization_fields import PLUGINS, same_name
 from packwise.build.kustomization_files import Kustomizations, file_of, folders_named_by, plugin_entries
 from packwise.build.problems import KPTFILE, ClientProblem, is_settings_value
-from packwise.build.tree import SAYING, below, mapping_at, objects_at, unreadable_at
+from packwise.build.tree import SAYING, mapping_at, objects_at, paths_below, unreadable_at
 from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, RENDERED_LIST
 from packwise.doctor.clients import kpt_clients, kustomize_clients
 from packwise.inputs.paths import InputPath
@@ -177,7 +177,7 @@ class Packages:
         """Return the traits of the files with a configuration."""
         configuring: dict[str, Traits] = {}
         for path in paths:
-            if path.endswith(SUFFIXES) and _holds(self._tree, path, _CONFIGURATION):
+            if path.endswith(SUFFIXES) and _has_word(self._tree, path, _CONFIGURATION):
                 self._mentioning.add(path)
                 traits = self._traits(path)
                 if traits.configures:
@@ -223,7 +223,7 @@ class Packages:
                     clients.setdefault(folder, PackageClient.KPT)
             else:
                 configuring |= self._configuring([path])
-                if path.endswith(SUFFIXES) and _holds(self._tree, path, _DEFINITION):
+                if path.endswith(SUFFIXES) and _has_word(self._tree, path, _DEFINITION):
                     self._defining.append(path)
         free = {posixpath.dirname(path) for path in configuring.keys() - taken}
         configuring = {path: traits for path, traits in configuring.items() if posixpath.dirname(path) in free}
@@ -272,9 +272,12 @@ class Packages:
         """Return True if files of the root outside clients' builds hold workloads for the configuration above."""
         names = kai_names([item for path in self._outer for item in objects_at(self._tree, path)])
         words = (*_WORKLOAD, *[name.encode() for name in names])
-        return any(path.endswith(SUFFIXES) and _holds(self._tree, path, words) for path in self._unbuilt(root, clients))
+        return any(
+            path.endswith(SUFFIXES) and _has_word(self._tree, path, words)
+            for path in self._unbuilt_files(root, clients)
+        )
 
-    def _unbuilt(self, root: str, clients: Iterable[str]) -> list[str]:
+    def _unbuilt_files(self, root: str, clients: Iterable[str]) -> list[str]:
         """Return the files of the root without its packages' files and without files that their kustomizations read."""
         own = self._own_files(root, [folder for folder in clients if folder != root])
         built = {path for folder in self._built for path in self._built[folder].files}
@@ -303,19 +306,19 @@ class Packages:
             return self._built.get(folder) or self._kustomize_package(folder)
         around: list[str] = []
         if client is PackageClient.FOLDER and folder not in self._configurations:
-            own = self._unbuilt(folder, self._folders)
+            own = self._unbuilt_files(folder, self._folders)
             above = nearest_folder(folder, self._configurations.__contains__)
             if above is not None:
                 around = self._files_around(folder, above, own)
         else:
-            own = self._own_files(folder, {other for other in below(self._folders, folder) if other != folder})
+            own = self._own_files(folder, {other for other in paths_below(self._folders, folder) if other != folder})
         # kpt sends all files of the package.
         own = [path for path in own if client is PackageClient.KPT or path not in self._samples]
         files = [path for path in own if path.endswith(SUFFIXES) or posixpath.basename(path) in SAYING]
         problems = (
             _differences_from_pipeline(self._tree, folder, own, self._mentions) if client is PackageClient.KPT else []
         )
-        problems += self._unreadable(around)
+        problems += self._unreadable_problems(around)
         read = sorted({*files, *around, *_landmarks_above(self._tree, folder)})
         return FleetPackage(folder, client, tuple(read), tuple(problems), tuple(around))
 
@@ -328,7 +331,7 @@ class Packages:
         """Return the folder of the configuration for files in `folder`, or None."""
         return nearest_folder(posixpath.join(folder, KPTFILE), self._configurations.__contains__)
 
-    def around(self, folder: str) -> list[str]:
+    def configuring_files(self, folder: str) -> list[str]:
         """Return the files that configure the builds for `folder`."""
         above = self.configuring_folder(folder)
         return [] if above is None else self._files_around(folder, above, ())
@@ -340,7 +343,7 @@ class Packages:
     def has_workloads(self, folder: str, passed: Collection[str]) -> bool:
         """Return True if the package in `folder` has a file with workloads, not among `passed`."""
         files = [path for path in self.package(folder).files if path not in passed and path.endswith(SUFFIXES)]
-        return any(_holds(self._tree, path, _WORKLOAD) for path in files)
+        return any(_has_word(self._tree, path, _WORKLOAD) for path in files)
 
     def _kustomize_package(self, folder: str) -> FleetPackage:
         inputs = self._kustomizations.inputs(folder)
@@ -353,7 +356,7 @@ class Packages:
         else:
             configuring, around = self._configurations[above], self._files_around(folder, above, files)
         files.update([*configuring, *around])
-        problems += self._unreadable(configuring)
+        problems += self._unreadable_problems(configuring)
         return FleetPackage(
             folder, PackageClient.KUSTOMIZE, tuple(sorted(files)), tuple(dict.fromkeys(problems)), tuple(around)
         )
@@ -373,12 +376,12 @@ class Packages:
         """Yield the files that may define names used by workloads, each with the nearest folder of a configuration
         or client.
         """
-        paths, left_out = list(below(self._defining, above)), self._left_out
+        paths, left_out = list(paths_below(self._defining, above)), self._left_out
         configured = set(self._configurations)
         if not _is_within_folder(above, self._root):
             listed = self._tree.listing(above).files_below(above)
             outside = [path for path in listed if path.endswith(SUFFIXES) and not _is_within_folder(path, self._root)]
-            paths += [path for path in outside if _holds(self._tree, path, _DEFINITION)]
+            paths += [path for path in outside if _has_word(self._tree, path, _DEFINITION)]
             left_out = _left_out_in(listed)
             configuring = self._configuring(outside).keys() - self._configurations[above]
             configured.update(map(posixpath.dirname, configuring))
@@ -394,7 +397,7 @@ class Packages:
             if nearest is not None and not is_elsewhere and not _is_within(posixpath.dirname(path), *left_out):
                 yield path, nearest
 
-    def _unreadable(self, paths: Iterable[str]) -> list[ClientProblem]:
+    def _unreadable_problems(self, paths: Iterable[str]) -> list[ClientProblem]:
         """Problems of configurations that cannot be read."""
         return [problem for path in paths for problem in unreadable_at(self._tree, path, _CONFIGURATION)]
 
@@ -404,7 +407,9 @@ class Packages:
             return True
         folder, name = posixpath.split(path)
         is_known = self.clients and name.endswith(SUFFIXES) and name not in KUSTOMIZATIONS
-        return not (is_known and not _is_within(folder, *self._left_out)) and _holds(self._tree, path, _CONFIGURATION)
+        return not (is_known and not _is_within(folder, *self._left_out)) and _has_word(
+            self._tree, path, _CONFIGURATION
+        )
 
     def _traits(self, path: str) -> Traits:
         """Return the traits of the configuration in a file. An unreadable one is an error of its package."""
@@ -481,7 +486,7 @@ def _landmarks_above(tree: FileTree, folder: str) -> Iterator[str]:
                 yield path
 
 
-def _holds(tree: FileTree, path: str, words: tuple[bytes, ...]) -> bool:
+def _has_word(tree: FileTree, path: str, words: tuple[bytes, ...]) -> bool:
     """True if the file can be read, and has one of the words."""
     try:
         data = tree.read(path)

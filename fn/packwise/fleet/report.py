@@ -177,7 +177,7 @@ def _lines(report: FleetReport) -> Iterator[str]:
 def _group_lines(group: PackageGroup, report: FleetReport) -> Iterator[str]:
     word = tint(word_of(group.status), _COLOURS.get(group.status, 0), coloured=report.is_coloured)
     folders = visible(package_line(group.folders, len(group.folders) if report.is_verbose else _MOST_IN_TEXT))
-    yield f"{word}: {', '.join(group.says)}: {folders}"
+    yield f"{word}: {', '.join(group.remarks)}: {folders}"
     if group.example is not None:
         yield f"  {finding_line(group.example, is_coloured=report.is_coloured)}"
 
@@ -204,7 +204,7 @@ def as_markdown(report: FleetReport) -> Iterator[str]:
 
 
 def _entry(group: PackageGroup) -> list[str]:
-    lines = [f"{', '.join(group.says)}: {package_line(group.folders, _MOST_IN_MARKDOWN)}"]
+    lines = [f"{', '.join(group.remarks)}: {package_line(group.folders, _MOST_IN_MARKDOWN)}"]
     return lines if group.example is None else [*lines, f"  {finding_line(group.example)}"]
 
 

@@ -201,18 +201,18 @@ class Rooted(Record):
         """The packages of a tree."""
         return cls(tree, root, Packages(tree, root))
 
-    def below(self, folder: str) -> str:
+    def relative_folder(self, folder: str) -> str:
         """Return the folder of a package below the root, or "." for the root itself."""
         return posixpath.relpath(folder or ".", self.root or ".")
 
     def folder(self, below: str) -> str:
-        """Return the folder for which `below` returned that path."""
+        """Return the folder for which `relative_folder` returned that path."""
         joined = posixpath.normpath(posixpath.join(self.root, below))
         return "" if joined == "." else joined
 
     def names(self) -> list[str]:
         """The folders of all packages, below the root."""
-        return [self.below(folder) for folder in self.packages.clients]
+        return [self.relative_folder(folder) for folder in self.packages.clients]
 
 
 class Nodes:
@@ -233,7 +233,7 @@ class Nodes:
         self._whole = None if at.is_dir() else (from_top(path, top), at.read_bytes())
         self._top = top
 
-    def of(self, below: str, root: str) -> tuple[str, bytes] | None:
+    def node_file(self, below: str, root: str) -> tuple[str, bytes] | None:
         """Return the file and its content for a package at `below` in the root, or None."""
         if self._folder is None:
             return self._whole
@@ -254,7 +254,7 @@ def digest_of(rooted: Rooted, folder: str, form: str = "") -> str:
             blob = rooted.tree.blob(path, form)
         except OSError:
             blob = "unreadable"
-        digest.update(f"\0{rooted.below(path)}\0{blob}".encode("utf-8", "surrogateescape"))
+        digest.update(f"\0{rooted.relative_folder(path)}\0{blob}".encode("utf-8", "surrogateescape"))
     for problem in package.problems:
         # A missing file that is looked for has no content.
         digest.update(f"\0{problem.message}".encode("utf-8", "surrogateescape"))
@@ -266,7 +266,7 @@ def digest_of(rooted: Rooted, folder: str, form: str = "") -> str:
 def reach_of(before: Rooted, after: Rooted, form: str = "") -> Reach:
     """The packages that the change from one tree to the other reaches, by their folders below the root."""
     old, new = (
-        {each.below(folder): digest_of(each, folder, form) for folder in each.packages.clients}
+        {each.relative_folder(folder): digest_of(each, folder, form) for folder in each.packages.clients}
         for each in (before, after)
     )
     return reach(old, new)
@@ -357,10 +357,10 @@ class Requests:
         if self._nodes is None:
             return None
         root = self.after.root
-        nodes, package = self._nodes.of(below, root), _package(self.after, below)
+        nodes, package = self._nodes.node_file(below, root), _package(self.after, below)
         folder = None if package is None else package.place
         while nodes is None and folder is not None:
-            nodes = self._nodes.of(self.after.below(folder), root)
+            nodes = self._nodes.node_file(self.after.relative_folder(folder), root)
             folder = posixpath.dirname(folder) if folder and folder != root else None
         return nodes
 
@@ -396,7 +396,7 @@ def _outline(rooted: Rooted, below: str) -> _Outline | None:
             digests.append(rooted.tree.digest(path))
             paths.append(path)
         except OSError as error:
-            problems.append(_unreadable(path, error))
+            problems.append(_unreadable_problem(path, error))
     return _Outline(
         package.folder,
         package.client,
@@ -432,7 +432,7 @@ def _side(rooted: Rooted, below: str) -> PackageSide | None:
         try:
             files.append((path, rooted.tree.read(path)))
         except OSError as error:
-            problems.append(_unreadable(path, error))
+            problems.append(_unreadable_problem(path, error))
     return PackageSide(package.folder, package.client, tuple(files), tuple(problems), package.around, package.build)
 
 
@@ -441,7 +441,7 @@ def _package(rooted: Rooted, below: str) -> FleetPackage | None:
     return rooted.packages.package(folder) if folder in rooted.packages.clients else None
 
 
-def _unreadable(path: str, error: OSError) -> ClientProblem:
+def _unreadable_problem(path: str, error: OSError) -> ClientProblem:
     return ClientProblem(path, f"cannot read the file: {error.strerror}")
 
 

@@ -101,7 +101,7 @@ class PackageGroup(Record):
     """Packages with the same report, by folder. `example` is the worst finding of the first."""
 
     status: PackageStatus
-    says: tuple[str, ...]
+    remarks: tuple[str, ...]
     folders: tuple[str, ...]
     example: Result | None = None
 
@@ -160,7 +160,7 @@ class Tally:
         for name, number in _numbers(result).items():
             self._sums[name] = self._sums.get(name, 0) + number
         self._passed_over.update(dict(result.passed_over))
-        says = _says(result)
+        says = _remarks(result)
         if says:
             worst = result.findings[0] if result.findings else None
             key = (result.status, says, None if worst is None else form_of(worst))
@@ -169,7 +169,7 @@ class Tally:
     def summary(self) -> Summary:
         """The summary of all that was added."""
         statuses = [(status, number) for status, number in self._statuses.items() if number]
-        groups = sorted([alike.group() for alike in self._groups.values()], key=_badness)
+        groups = sorted([alike.group() for alike in self._groups.values()], key=_rank)
         over = tuple(sorted(self._passed_over.items()))
         return Summary(self._packages, tuple(statuses), groups=tuple(groups), passed_over=over).replace(**self._sums)
 
@@ -223,7 +223,7 @@ def _has_gangs(result: PackageResult) -> bool:
     return bool(result.gangs_created or result.gangs_deleted or result.gangs_changed)
 
 
-def _says(result: PackageResult) -> tuple[str, ...]:
+def _remarks(result: PackageResult) -> tuple[str, ...]:
     """Return remarks on a package for a summary, or none if all is well."""
     parts: list[str] = []
     if result.errors:
@@ -257,7 +257,7 @@ def _says(result: PackageResult) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _badness(group: PackageGroup) -> tuple[object, ...]:
+def _rank(group: PackageGroup) -> tuple[object, ...]:
     is_error = group.example is not None and group.example.severity is Severity.ERROR
     return list(PackageStatus).index(group.status), not is_error, -len(group.folders), group.folders
 

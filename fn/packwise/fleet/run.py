@@ -219,7 +219,7 @@ def _run(
                 before = next(each for each in befores if each.folder(name) in each.packages.clients)
                 take(_untouched_result(before, name, PackageStatus.REMOVED))
     evidence = FolderEvidence(cache)
-    output = None if command.folder is None else OutputFolder(Path(command.folder), after.below, evidence)
+    output = None if command.folder is None else OutputFolder(Path(command.folder), after.relative_folder, evidence)
     run_through(sorted(names), requests, workers, cache=cache, output=output, take=take)
     return evidence
 

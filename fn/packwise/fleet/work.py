@@ -130,7 +130,7 @@ def _read_own(side: PackageSide, kustomize: str) -> SideRead:
         return SideRead(side, results=(result,), is_kept=False)
     except FieldError as error:
         return SideRead(side, results=(error_result(error),))
-    return read.replace(files=(built,), results=(*read.results, *_unreadable(built)))
+    return read.replace(files=(built,), results=(*read.results, *_unreadable_results(built)))
 
 
 def _read_around(side: PackageSide, tree: MemoryTree) -> SideRead:
@@ -172,7 +172,7 @@ def _folder_contents(side: PackageSide) -> dict[InputPath, bytes]:
     }
 
 
-def _unreadable(file: InputFile) -> tuple[Result, ...]:
+def _unreadable_results(file: InputFile) -> tuple[Result, ...]:
     results: list[Result] = []
     for item in file.items:
         try:
@@ -354,7 +354,7 @@ def _compare(blank: PackageResult, before: SideRead | None, after: SideRead | No
     state = state_after(new, old)
     difference = diff(state_before(old), state)
     findings = [*difference.refusals, *[result for result in state.render_results if limits_answer(result)]]
-    if unreadable or (not difference.compared and not difference.refusals):
+    if unreadable or (not difference.is_compared and not difference.refusals):
         cause = (*unreadable, *difference.unreadable)
         text = cause[0].line_of_text() if cause else "it has no objects"
         message = f"cannot be compared: the state before has errors: {text}"

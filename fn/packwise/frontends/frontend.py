@@ -63,7 +63,7 @@ class FrontEnd(Protocol):
         """The plan of each of its workloads, in order of namespace and name."""
         ...
 
-    def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
+    def fix(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """Return a workload with safe fixes applied, or `item` itself if there are none.
 
         Raise FieldError if an anchor or alias prevents a fix.

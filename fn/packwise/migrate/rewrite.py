@@ -371,24 +371,24 @@ RULES = (UNKNOWN, ORDER, COMMENT, MEANING, LOST, GAINED)
 
 
 class NewFile(Record):
-    """An object with a separate file `name` in the folder of the file of `beside`."""
+    """An object with a separate file `name` in the folder of the file of `neighbour`."""
 
-    beside: KubeObject
+    neighbour: KubeObject
     name: str
     item: KubeObject
 
 
 class Migrated(Record):
-    """`items` are the package's in order, followed by `new`. With an error among `results`, no item is changed.
+    """`items` are the package's in order, followed by `new_files`. With an error among `results`, no item is changed.
 
-    `refused` are running workloads with a change that the target's webhook refuses, or None if unknown. `steps` is true
-    if `keep_pack_domain` would divide the change into two that the webhook accepts.
+    `refused_workloads` are running workloads with a change that the target's webhook refuses, or None if unknown.
+    `steps` is true if `keep_pack_domain` would divide the change into two that the webhook accepts.
     """
 
     items: tuple[KubeObject, ...]
-    new: tuple[NewFile, ...]
+    new_files: tuple[NewFile, ...]
     results: tuple[Result, ...]
-    refused: tuple[str, ...] | None = None
+    refused_workloads: tuple[str, ...] | None = None
     steps: bool = False
 
 
@@ -411,7 +411,7 @@ def migrate(
         return Migrated(package.items, (), (_unknown_source().to_result(),))
     before = source or selection.revision
     if before.name == target.name:
-        return _respelt(package, selection, target, configured=configured)
+        return _respell(package, selection, target, configured=configured)
     if not _is_later(target, before):
         return Migrated(package.items, (), tuple(f.to_result() for f in _not_later(selection, before, target)))
     beside = _beside_input(package, selection)
@@ -450,7 +450,7 @@ def _rewrite(rewriting: _Rewriting, package: Package, *, configured: bool) -> Mi
     return Migrated(after.items[: len(package.items)], tuple(rewriting.new), tuple(results), refused, steps)
 
 
-def _respelt(package: Package, selection: Selection, revision: Revision, *, configured: bool) -> Migrated:
+def _respell(package: Package, selection: Selection, revision: Revision, *, configured: bool) -> Migrated:
     """Return `package` in the same revision, with its workloads in the newest compatible spelling."""
     step = _step(selection, revision, revision, keep_pack_domain=False)
     try:
@@ -670,7 +670,7 @@ class _Rewriting:
             if not original.api_version.startswith("kustomize.config.k8s.io/") or not isinstance(listed, list):
                 continue
             folder = _folder(original)
-            names = [file.name for file in self.new if _folder(file.beside) == folder and file.name not in listed]
+            names = [file.name for file in self.new if _folder(file.neighbour) == folder and file.name not in listed]
             for index, name in enumerate(names, start=len(listed)):
                 self._now[id(original)] = self._now[id(original)].set(("resources", index), name)
 

@@ -55,7 +55,7 @@ def migrate(command: Migrate, terminal: Terminal = PLAIN) -> Answer:
     texts = _texts(inputs, migrated)
     none = "nothing to migrate" if command.target is None else f"nothing to migrate to {command.target}"
     if command.dry_run:
-        answer = _report(terminal, inputs, results, _running(migrated, command.target))
+        answer = _report(terminal, inputs, results, _running_notes(migrated, command.target))
         diffs = [unified_diff(name, before, after) for name, before, after in texts]
         return answer.replace(texts=(Text(diffs),), before=() if texts else (none,), after=answer.before)
     try:
@@ -63,7 +63,7 @@ def migrate(command: Migrate, terminal: Terminal = PLAIN) -> Answer:
     except OSError as error:
         return Answer(before=(*(() if texts else (none,)), cannot_write(error)), code=1)
     done = [f"migrated {name}" for name, _, _ in texts] or [none]
-    answer = _report(terminal, inputs, results, _running(migrated, command.target) if texts else ())
+    answer = _report(terminal, inputs, results, _running_notes(migrated, command.target) if texts else ())
     return answer.replace(before=(*done, *answer.before))
 
 
@@ -96,23 +96,24 @@ def _texts(inputs: Inputs, migrated: Migrated) -> list[tuple[str, str, str]]:
     now = dict(zip(map(id, inputs.package.items), migrated.items, strict=True))
     changed = [(file, edited_text(file, now, "migrate")) for file in inputs.files]
     texts = [(str(file.path.name), file.text, text) for file, text in changed if text is not None]
-    for file in migrated.new:
-        path = Path(file.beside.location().file or ".").parent / file.name
+    for file in migrated.new_files:
+        path = Path(file.neighbour.location().file or ".").parent / file.name
         if path.exists():
             raise UsageError(f'migrate writes the levels to "{path}", which exists already; move it')
         texts.append((str(path), "", file.item.text))
     return texts
 
 
-def _running(migrated: Migrated, target: str | None) -> Iterator[str]:
+def _running_notes(migrated: Migrated, target: str | None) -> Iterator[str]:
     """Yield the known consequence for running workloads: refusals by the target's webhook."""
-    if migrated.refused is None:
+    if migrated.refused_workloads is None:
         return
-    if not migrated.refused:
+    if not migrated.refused_workloads:
         yield f"the webhook of {target} accepts these changes also for running workloads"
         return
     advice = "; --keep-pack-domain writes only a first change, which the webhook accepts" if migrated.steps else ""
-    yield f"the webhook of {target} refuses these changes for running workloads: {', '.join(migrated.refused)}{advice}"
+    listed = ", ".join(migrated.refused_workloads)
+    yield f"the webhook of {target} refuses these changes for running workloads: {listed}{advice}"
 
 
 def _report(terminal: Terminal, inputs: Inputs, results: Sequence[Result], last: Iterable[str] = ()) -> Answer:

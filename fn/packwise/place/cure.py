@@ -15,7 +15,7 @@ from krmfn.record import Record
 from packwise.schedulers.kai.allocate.candidates import refusals
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, PODS, Pod, Scene
 from packwise.schedulers.kai.allocate.session import FITS, JobTree, SetPart, allocate
-from packwise.schedulers.kai.allocate.state import ClusterState, Silent, depth_of, levels_of
+from packwise.schedulers.kai.allocate.state import ClusterState, SilentMistake, depth_of, levels_of
 from packwise.schedulers.wording import level_word
 from packwise.wording import count_text
 
@@ -54,7 +54,7 @@ class _Kind(Record):
     """Pods that are alike: of one part, with one request and one set of rules."""
 
     pods: tuple[Pod, ...]
-    fitting: tuple[NodeState, ...]
+    fitting_nodes: tuple[NodeState, ...]
     parts: tuple[Part, ...]
 
 
@@ -65,14 +65,14 @@ def exact_packing(turn: Scene) -> Packing:
     """
     cluster = ClusterState(turn)
     tree = JobTree(turn.jobs[0], 0)
-    due = tree.root.due()
+    due = tree.root.next_pods()
     if any(pod.share is not None or pod.lacks or cluster.neighbours.concern(pod) for pod in due):
         # Constraints of other pods and shared GPUs are not part of the question.
         return Packing(PackingVerdict.OPEN)
     kinds = _kinds(cluster, tree, due)
-    if kinds is None or sum(len(kind.fitting) for kind in kinds) > _MOST_CHOICES:
+    if kinds is None or sum(len(kind.fitting_nodes) for kind in kinds) > _MOST_CHOICES:
         return Packing(PackingVerdict.OPEN)
-    if any(not kind.fitting for kind in kinds):
+    if any(not kind.fitting_nodes for kind in kinds):
         return Packing(PackingVerdict.DOES_NOT_FIT)
     return _Question(cluster, tree, kinds).solve()
 
@@ -92,7 +92,7 @@ def _kinds(cluster: ClusterState, tree: JobTree, due: Sequence[Pod]) -> list[_Ki
             topology = part.constraint and cluster.trees.get(part.constraint.topology)
             if part.constraint is None or topology is None:
                 return None
-            if isinstance(levels_of(topology.topology, part.constraint, part.name), Silent):
+            if isinstance(levels_of(topology.topology, part.constraint, part.name), SilentMistake):
                 return None
             fitting = [node for node in fitting if node.name in topology.paths]
         kinds.append(_Kind(tuple(pods), tuple(fitting), parts))
@@ -119,8 +119,8 @@ class _Question:
         self._kinds = kinds
         self._counts = [
             [
-                self._model.new_int_var(0, min(len(kind.pods), node.holds(kind.pods[0].request)), "")
-                for node in kind.fitting
+                self._model.new_int_var(0, min(len(kind.pods), node.pod_capacity(kind.pods[0].request)), "")
+                for node in kind.fitting_nodes
             ]
             for kind in kinds
         ]
@@ -136,7 +136,7 @@ class _Question:
         """Limit the pods on each node to its free amounts."""
         terms: dict[NodeState, dict[str, list[tuple[int, cp_model.IntVar]]]] = {}
         for kind, counts in zip(self._kinds, self._counts, strict=True):
-            for node, count in zip(kind.fitting, counts, strict=True):
+            for node, count in zip(kind.fitting_nodes, counts, strict=True):
                 for name, amount in (*kind.pods[0].request, (PODS, 1)):
                     terms.setdefault(node, {}).setdefault(name, []).append((amount, count))
         for node, by_resource in terms.items():
@@ -156,7 +156,7 @@ class _Question:
         for kind, counts in zip(self._kinds, self._counts, strict=True):
             if part not in kind.parts:
                 continue
-            for node, count in zip(kind.fitting, counts, strict=True):
+            for node, count in zip(kind.fitting_nodes, counts, strict=True):
                 domain = tree.paths[node.name][depth + 1]
                 if running and domain not in pinned:
                     self._model.add(count == 0)
@@ -182,7 +182,7 @@ class _Question:
         nodes: dict[str, str] = {}
         for kind, counts in zip(self._kinds, self._counts, strict=True):
             left = list(kind.pods)
-            for node, count in zip(kind.fitting, counts, strict=True):
+            for node, count in zip(kind.fitting_nodes, counts, strict=True):
                 for _ in range(solver.value(count)):
                     nodes[left.pop(0).name] = node.name
         return Packing(PackingVerdict.FITS, nodes)
@@ -229,7 +229,7 @@ def hiding_rule(answer: JobAnswer) -> str:
         )
     if any(error.shortage is None and "requirement" not in error.detail for error in answer.errors):
         return "KAI places pod sets in the order of their names, and does not move a placed pod set"
-    if any(shortage.held is not None for shortage in shortages):
+    if any(shortage.fitting_pods is not None for shortage in shortages):
         return "KAI counts every pod of the gang with the largest request of each resource"
     return "KAI compares sums of a domain, in whole CPU cores"
 

@@ -132,13 +132,13 @@ def moves(before: Placing, after: Placing) -> tuple[Move, ...]:
 
     They are in the order of the gangs after the change, followed by removed gangs.
     """
-    old, new = _by_key(before), _by_key(after)
+    old, new = _answers_by_key(before), _answers_by_key(after)
     listed = [_move(old.get(key), gang) for key, gang in new.items()]
     removed = [Move(Fate.REMOVED, gang, None) for key, gang in old.items() if key not in new]
     return (*(move for move in listed if move is not None), *removed)
 
 
-def _by_key(placing: Placing) -> dict[tuple[str, Identity], GangAnswer]:
+def _answers_by_key(placing: Placing) -> dict[tuple[str, Identity], GangAnswer]:
     """Return the answers by scheduler and gang identity without epochs."""
     gangs = [answer.gang for answer in placing.gangs]
     keys = gang_identities([(gang.namespace, gang.name, gang.labels) for gang in gangs])
@@ -150,13 +150,13 @@ def _move(before: GangAnswer | None, after: GangAnswer) -> Move | None:
         return Move(Fate.ADDED, None, after)
     if before.fits != after.fits:
         return Move(Fate.FITS_NOW if after.fits else Fate.NO_LONGER_FITS, before, after)
-    if after.fits and _waiting(after) > _waiting(before):
-        return Move(Fate.LOSES_PODS, before, after, _waiting(after) - _waiting(before))
+    if after.fits and _count_waiting(after) > _count_waiting(before):
+        return Move(Fate.LOSES_PODS, before, after, _count_waiting(after) - _count_waiting(before))
     elsewhere = _count_moved_pods(before, after)
     return Move(Fate.MOVES, before, after, elsewhere) if elsewhere else None
 
 
-def _waiting(gang: GangAnswer) -> int:
+def _count_waiting(gang: GangAnswer) -> int:
     return gang.gang.pods - gang.placed_pods
 
 

@@ -156,17 +156,17 @@ def _entries(placed: Placed, indexes: Iterable[int], *, coloured: bool = False) 
     Only the first of equal neighbours has its own lines. A few fitting gangs each have their own, because their nodes
     differ.
     """
-    for _, group in groupby(indexes, key=lambda index: _likeness(placed, index)):
+    for _, group in groupby(indexes, key=lambda index: _similarity_key(placed, index)):
         first, *others = group
         lines = list(_gang_lines(placed, first, coloured=coloured))
         if placed.placing.gangs[first].fits and len(others) < _FEW:
             yield lines
             yield from (list(_gang_lines(placed, index, coloured=coloured)) for index in others)
         else:
-            yield [*lines, *_alike_lines([placed.placing.gangs[index] for index in others])]
+            yield [*lines, *_similar_lines([placed.placing.gangs[index] for index in others])]
 
 
-def _likeness(placed: Placed, index: int) -> tuple[object, ...]:
+def _similarity_key(placed: Placed, index: int) -> tuple[object, ...]:
     """Return the common part of the lines of gangs with names that differ only in numbers."""
     gang = placed.placing.gangs[index]
     outline = gang.gang
@@ -175,7 +175,7 @@ def _likeness(placed: Placed, index: int) -> tuple[object, ...]:
     return outline.namespace, _DIGITS.sub("#", outline.name), _verdict(gang), sets, lines
 
 
-def _alike_lines(others: Sequence[GangAnswer]) -> Iterator[str]:
+def _similar_lines(others: Sequence[GangAnswer]) -> Iterator[str]:
     """Yield the names of further equal gangs, and the domain or the only node of each."""
     if not others:
         return
@@ -228,7 +228,7 @@ def _cause_lines(placed: Placed, index: int) -> Iterator[str]:
     yield from _later_lines(gang)
     for note in gang.notes:
         yield f"  note: {visible(note)}"
-    yield from _second(placed.seconds.get(index))
+    yield from _second_lines(placed.seconds.get(index))
 
 
 def _spread(listed: Spread) -> Iterator[str]:
@@ -248,12 +248,12 @@ def _moves_summary(baseline: Baseline) -> str:
 def _move_line(move: Move) -> str:
     """Return the move of a gang and its new place."""
     gang = move.after or move.before
-    way = " → ".join([_where(state) for state in (move.before, move.after) if state is not None])
+    way = " → ".join([_location_text(state) for state in (move.before, move.after) if state is not None])
     pods = f", {count_text(move.pods, 'pod')} to another node" if move.fate is Fate.MOVES else ""
     return f"{_FATES[move.fate][0]}: {'' if gang is None else _name(gang)}: {way}{pods}"
 
 
-def _where(gang: GangAnswer) -> str:
+def _location_text(gang: GangAnswer) -> str:
     """Return the places of a gang's pods in a few words."""
     if not gang.fits:
         return _STATES[gang.state]
@@ -266,7 +266,7 @@ def _name(gang: GangAnswer) -> str:
     return f"{namespace}/{name}" if namespace else name
 
 
-def _second(second: Second | None) -> Iterator[str]:
+def _second_lines(second: Second | None) -> Iterator[str]:
     if second is None:
         return
     match second.verdict:
@@ -292,7 +292,7 @@ def _message(scheduler: str, message: str) -> Iterator[str]:
 
 def _later_lines(gang: GangAnswer) -> Iterator[str]:
     """Yield the answer on an otherwise empty cluster, for a gang that does not fit now."""
-    later = gang.later
+    later = gang.later_answer
     if later is None:
         return
     scheduler = gang.gang.scheduler_title
@@ -359,7 +359,7 @@ def _sections(placed: Placed, baseline: Baseline | None) -> Iterator[Section]:
 def _loss_lines(placed: Placed, index: int, move: Move) -> list[str]:
     """Return the lines of a gang that no longer fits, with its earlier place."""
     first, *others = _gang_lines(placed, index)
-    return [first, f"  before: {_where(move.before)}" if move.before is not None else "", *others]
+    return [first, f"  before: {_location_text(move.before)}" if move.before is not None else "", *others]
 
 
 def _gang_section(title: str, placed: Placed, indexes: Sequence[int], *, is_open: bool = False) -> Section:
@@ -433,12 +433,12 @@ def _gang(gang: GangAnswer) -> dict[str, Any]:
         "placedPods": gang.placed_pods,
         "domain": gang.domain,
         "podSets": _podsets(gang.spread, dict(gang.flavors), dict(gang.domains)),
-        "nearest": None if gang.nearest is None else _nearest_fields(gang.nearest),
+        "nearest": None if gang.nearest_domain is None else _nearest_fields(gang.nearest_domain),
         "reasons": list(gang.reasons),
         "message": gang.message,
         "notes": list(gang.notes),
     }
-    later = gang.later
+    later = gang.later_answer
     if later is not None:
         value["afterPreemption"] = {
             "state": later.state,
@@ -459,8 +459,8 @@ def _nearest_fields(nearest: NearestDomain) -> dict[str, Any]:
         "podSet": nearest.pod_set,
         "level": nearest.level,
         "domain": nearest.domain,
-        "roomFor": nearest.held,
-        "pods": nearest.wanted,
+        "roomFor": nearest.fitting_pods,
+        "pods": nearest.requested_pods,
         "missing": dict(nearest.missing),
         "counted": nearest.is_counted,
     }

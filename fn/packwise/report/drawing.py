@@ -260,7 +260,7 @@ class _Canvas:
             self._gang(number, gang, y)
             y += _LINE
             for note in gang.notes:
-                self._write(_PAD + 44, y + 10, _cut(f"note: {note}", 140), "m l")
+                self._write(_PAD + 44, y + 10, _shorten(f"note: {note}", 140), "m l")
                 y += _LINE - 4
             y += 4
         if more := len(self._picture.gangs) - len(listed):
@@ -271,11 +271,11 @@ class _Canvas:
     def _gang(self, number: int, gang: GangBox, y: float) -> None:
         self._segment(_PAD, y, 34, number)
         name = f"{gang.namespace}/{gang.title}"
-        self._write(_PAD + 44, y + 12, _cut(name, 46), "t k")
+        self._write(_PAD + 44, y + 12, _shorten(name, 46), "t k")
         self._write(400, y + 12, verdict_of(gang), "b k" if gang.outcome.state == "pending" else "t")
         where = f"in {domain}" if (domain := place_of(gang)) else ""
         reason = next(iter(gang.outcome.reasons), "" if gang.outcome.state else constraint_of(gang))
-        self._write(510, y + 12, _cut(where or reason, 72), "m l")
+        self._write(510, y + 12, _shorten(where or reason, 72), "m l")
 
     def _domains(self, domains: Sequence[DomainBox], area: _Area, depth: int) -> float:
         """Draw domains below each other. Innermost ones are also beside each other if there is room."""
@@ -298,7 +298,7 @@ class _Canvas:
         x, inner = area.x + _PAD, area.width - 2 * _PAD
         count = f"{domain.in_use + domain.after}/{domain.gpus}"
         room = int((inner - 7 * len(count) - _PAD) // 9)
-        self._write(x, area.y + _LINE, _cut(f"{domain.level} {domain.name}", room), "t k")
+        self._write(x, area.y + _LINE, _shorten(f"{domain.level} {domain.name}", room), "t k")
         self._write(area.x + area.width - _PAD, area.y + _LINE, count, "m l", end=True)
         y = area.y + _LINE + 8
         if depth < self._deepest:
@@ -339,7 +339,7 @@ class _Canvas:
 
     def _node(self, box: NodeBox, area: _Area) -> None:
         names = min(self._names * 7.5 + _PAD, area.width / 2)
-        self._write(area.x, area.y + 11, _cut(box.name, int(names // 7)), "m l")
+        self._write(area.x, area.y + 11, _shorten(box.name, int(names // 7)), "m l")
         x, unit = area.x + names, (area.width - names) / (self._largest or 1)
         if not box.gpus:
             self._write(x, area.y + 11, "no GPUs", "m l")
@@ -398,7 +398,7 @@ def _n(number: float) -> str:
     return f"{number:.1f}".removesuffix(".0")
 
 
-def _cut(text: str, most: int) -> str:
+def _shorten(text: str, most: int) -> str:
     shown = visible(text)
     return shown if width(shown) <= most else f"{shown[: max(most - 1, 1)]}…"
 
@@ -526,8 +526,8 @@ _UNSAFE = re.compile("[<>&]")
 
 def as_html(drawn: Drawn) -> str:
     """The whole page."""
-    style = _palette() + _static("page.css")
-    script = _static("page.js")
+    style = _palette() + _static_file("page.css")
+    script = _static_file("page.js")
     parts = {
         "policy": (
             f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
@@ -541,10 +541,10 @@ def as_html(drawn: Drawn) -> str:
         "script": script,
         "data": _script_json(_Data(drawn).value()),
     }
-    return _PLACEHOLDER.sub(lambda match: parts[match[1]], _static("page.html"))
+    return _PLACEHOLDER.sub(lambda match: parts[match[1]], _static_file("page.html"))
 
 
-def _static(name: str) -> str:
+def _static_file(name: str) -> str:
     return (files("packwise.report") / "page" / name).read_text(encoding="utf-8")
 
 

@@ -157,7 +157,7 @@ def _domains(
 ) -> tuple[DomainBox, ...]:
     """Return the domains of the first of `levels`. `paths` are the nodes' labels from the top level on."""
 
-    def below(indexes: Iterable[int], depth: int) -> tuple[DomainBox, ...]:
+    def child_boxes(indexes: Iterable[int], depth: int) -> tuple[DomainBox, ...]:
         members: dict[str, list[int]] = {}
         for index in indexes:
             members.setdefault(paths[index][depth], []).append(index)
@@ -172,7 +172,7 @@ def _domains(
         return DomainBox(
             level=levels[depth],
             name=name,
-            domains=() if is_innermost else below(members, depth + 1),
+            domains=() if is_innermost else child_boxes(members, depth + 1),
             nodes=tuple(sorted(members, key=lambda index: _natural_key(boxes[index].name))) if is_innermost else (),
             size=len(members),
             gpus=total(lambda box: box.gpus),
@@ -182,7 +182,7 @@ def _domains(
             in_use_before=total(lambda box: box.in_use_before),
         )
 
-    return below(inside, 0) if levels else ()
+    return child_boxes(inside, 0) if levels else ()
 
 
 def _natural_key(name: str) -> tuple[tuple[str, int], ...]:
@@ -301,7 +301,7 @@ class Picture(Record):
 def _boxes(after: Side, before: Side | None) -> tuple[tuple[GangBox, ...], tuple[NodeBox, ...]]:
     """Return the gangs and nodes of these states. Removed gangs follow the current ones."""
     # Gangs that do not fit come first, so that numbers and lists have one order.
-    pairs = sorted(_pairs(after, before), key=lambda pair: not _waits(after, pair[0]))
+    pairs = sorted(_pairs(after, before), key=lambda pair: not _is_waiting(after, pair[0]))
     drawer = _Drawer(after.situation.nodes)
     gangs = _colour_gangs(tuple(drawer.gang(after, before, new, old) for new, old in pairs))
     shares = _shares(after, {new: number for number, (new, _) in enumerate(pairs) if new is not None})
@@ -322,7 +322,7 @@ def _boxes(after: Side, before: Side | None) -> tuple[tuple[GangBox, ...], tuple
     return gangs, nodes
 
 
-def _waits(side: Side, index: int | None) -> bool:
+def _is_waiting(side: Side, index: int | None) -> bool:
     """Return True if the gang at `index` has no place."""
     return side.placing is not None and index is not None and not side.placing.gangs[index].fits
 
@@ -345,13 +345,13 @@ def _colour_gangs(gangs: tuple[GangBox, ...]) -> tuple[GangBox, ...]:
 
 def _pairs(after: Side, before: Side | None) -> list[tuple[int | None, int | None]]:
     """Return each gang by its position after the change and before it. Removed gangs come last."""
-    old = {} if before is None else _by_key(before)
-    new = _by_key(after)
+    old = {} if before is None else _indexes_by_key(before)
+    new = _indexes_by_key(after)
     gone = [index for key, index in old.items() if key not in new]
     return [*((index, old.get(key)) for key, index in new.items()), *((None, index) for index in gone)]
 
 
-def _by_key(side: Side) -> dict[tuple[object, ...], int]:
+def _indexes_by_key(side: Side) -> dict[tuple[object, ...], int]:
     """Return the positions of gangs by identity without epochs."""
     gangs = side.situation.gangs
     stable = gang_identities([(gang.namespace, gang.name, gang.labels) for gang in gangs])
@@ -443,7 +443,7 @@ def _outcome(side: Side, index: int) -> Outcome:
         domain=answer.domain,
         reasons=answer.reasons,
         message=answer.message,
-        nearest="" if answer.nearest is None or answer.fits else answer.nearest.domain,
+        nearest="" if answer.nearest_domain is None or answer.fits else answer.nearest_domain.domain,
     )
 
 
@@ -534,8 +534,8 @@ def _facts(rendered: Rendered, snapshot: Snapshot, source_url: str | None) -> It
             yield f"KAI {selection.settings.kai_version} or newer"
     if snapshot.kai is not None:
         yield f"KAI v0.{snapshot.kai} in the cluster"
-    if snapshot.taken:
-        yield f"cluster as of {snapshot.taken[:10]} {snapshot.taken[11:16]} UTC"
+    if snapshot.newest_time:
+        yield f"cluster as of {snapshot.newest_time[:10]} {snapshot.newest_time[11:16]} UTC"
 
 
 class _Comparison(Record):
@@ -550,17 +550,17 @@ class _Comparison(Record):
 
 
 def _compare(package: Package, name: str, other: str, snapshot: Snapshot) -> _Comparison:
-    earlier = _earlier(package)
+    earlier = _earlier_package(package)
     old, new = _sort_results(state_before(earlier)), _sort_results(state_after(package, earlier))
-    compared = Comparison(compare(old, new), name, other, old.rendered, new.rendered)
+    compared = Comparison(compare(old, new), name, other, old.is_rendered, new.is_rendered)
     unreadable = stderr_lines(compared.difference.unreadable, Verbosity.NORMAL)
     lines = (*[f"note: {note}" for note in notes(compared)], *unreadable)
     # An export shows objects, but no workloads whose gangs could be placed.
-    before = _side(render(earlier), snapshot) if old.rendered and old.objects is not None else None
-    return _Comparison(before, tuple(changed_kinds(compared)) if compared.difference.compared else None, lines)
+    before = _side(render(earlier), snapshot) if old.is_rendered and old.objects is not None else None
+    return _Comparison(before, tuple(changed_kinds(compared)) if compared.difference.is_compared else None, lines)
 
 
-def _earlier(package: Package) -> Package:
+def _earlier_package(package: Package) -> Package:
     """Return the package before the change. The current configuration applies if the baseline has workloads without
     one.
     """

@@ -87,26 +87,26 @@ def release_of(name: str | None) -> KaiRelease:
 
 
 class Versions(Record):
-    """The minor versions from `first` to `last`, both included: (15, 17) is v0.15 to v0.17."""
+    """The minor versions from `oldest` to `newest`, both included: (15, 17) is v0.15 to v0.17."""
 
-    first: int
-    last: int
+    oldest: int
+    newest: int
 
-    def within(self, other: Versions) -> Versions | None:
+    def intersection(self, other: Versions) -> Versions | None:
         """Return the common versions, or None."""
-        shared = Versions(max(self.first, other.first), min(self.last, other.last))
-        return shared if shared.first <= shared.last else None
+        shared = Versions(max(self.oldest, other.oldest), min(self.newest, other.newest))
+        return shared if shared.oldest <= shared.newest else None
 
     @property
     def text(self) -> str:
         """The range as a message names it, in the singular: `KAI from v0.15 on`."""
         if self == KNOWN:
             return "KAI"
-        if self.last == KNOWN.last:
-            return f"KAI from v0.{self.first} on"
-        if self.first == self.last:
-            return f"KAI v0.{self.first}"
-        return f"KAI v0.{self.first} to v0.{self.last}"
+        if self.newest == KNOWN.newest:
+            return f"KAI from v0.{self.oldest} on"
+        if self.oldest == self.newest:
+            return f"KAI v0.{self.oldest}"
+        return f"KAI v0.{self.oldest} to v0.{self.newest}"
 
 
 KNOWN = Versions(OLDEST, RELEASES[-1].minor)
@@ -131,7 +131,7 @@ NO_TAINT_NAMES = 17
 
 def minor_of(version: str | None) -> int:
     """Return the number of `version`, such as `v0.15` in `kai.version`, or the newest known one for None."""
-    return KNOWN.last if version is None else int(version.removeprefix("v0."))
+    return KNOWN.newest if version is None else int(version.removeprefix("v0."))
 
 
 def versions_for(version: str | None, *, counts_subgroups: bool = False) -> Versions:
@@ -140,8 +140,8 @@ def versions_for(version: str | None, *, counts_subgroups: bool = False) -> Vers
     A PodGroup that counts subgroups always needs v0.15 or newer. Source: spec/packwise.md#2.
     """
     if version is not None:
-        return Versions(minor_of(version), KNOWN.last)
-    return Versions(SUBGROUP_COUNTS, KNOWN.last) if counts_subgroups else KNOWN
+        return Versions(minor_of(version), KNOWN.newest)
+    return Versions(SUBGROUP_COUNTS, KNOWN.newest) if counts_subgroups else KNOWN
 
 
 NAME = "KAI"

@@ -45,7 +45,7 @@ class KubernetesRelease(Record):
     name: str
     """The minor release, such as `v1.37`."""
 
-    served: Mapping[str, tuple[str, ...]]
+    served_versions: Mapping[str, tuple[str, ...]]
     """The served versions of each kind, with the preferred one first."""
 
     is_validated: bool = True
@@ -82,9 +82,9 @@ class KubernetesRelease(Record):
 
     def serves(self, kinds: Iterable[tuple[str, str]]) -> bool:
         """Return True if it serves each of `kinds`, pairs of a kind and a version."""
-        return all(version in self.served.get(kind, ()) for kind, version in kinds)
+        return all(version in self.served_versions.get(kind, ()) for kind, version in kinds)
 
-    def effective(self, wanted: Iterable[str]) -> frozenset[str]:
+    def effective_gates(self, wanted: Iterable[str]) -> frozenset[str]:
         """Return the effective gates of `wanted`: gates of the release with all their own needs met."""
         has = {gate for gate in wanted if gate in self.gates} | self.always_on
         return frozenset(gate for gate in has if has.issuperset(NEEDS[gate]) or gate in self.always_on)
@@ -95,23 +95,23 @@ _BOTH = ("v1beta1", "v1alpha3")
 _ALPHA, _BETA = "alpha", "beta"
 
 RELEASES = (
-    KubernetesRelease("v1.35", served={_WORKLOAD: ("v1alpha1",)}, is_validated=False, gates={GENERIC: _ALPHA}),
+    KubernetesRelease("v1.35", served_versions={_WORKLOAD: ("v1alpha1",)}, is_validated=False, gates={GENERIC: _ALPHA}),
     KubernetesRelease(
         "v1.36",
-        served={_WORKLOAD: ("v1alpha2",), _POD_GROUP: ("v1alpha2",)},
+        served_versions={_WORKLOAD: ("v1alpha2",), _POD_GROUP: ("v1alpha2",)},
         is_validated=False,
         gates={GENERIC: _ALPHA},
     ),
     KubernetesRelease(
         "v1.37",
-        served={_WORKLOAD: _BOTH, _POD_GROUP: _BOTH, _COMPOSITE_GROUP: ("v1alpha3",)},
+        served_versions={_WORKLOAD: _BOTH, _POD_GROUP: _BOTH, _COMPOSITE_GROUP: ("v1alpha3",)},
         gates={
             GENERIC: _BETA, TOPOLOGY: _ALPHA, COMPOSITE: _ALPHA, CLAIMS: _BETA, PREEMPTION: _ALPHA, JOBS: _ALPHA,
         },
     ),
     KubernetesRelease(
         "v1.38",
-        served={_WORKLOAD: _BOTH, _POD_GROUP: _BOTH, _COMPOSITE_GROUP: _BOTH},
+        served_versions={_WORKLOAD: _BOTH, _POD_GROUP: _BOTH, _COMPOSITE_GROUP: _BOTH},
         gates={GENERIC: _BETA, TOPOLOGY: _BETA, COMPOSITE: _BETA, CLAIMS: _BETA, JOBS: _ALPHA},
         always_on=frozenset({PREEMPTION}),
         most_priority=None,

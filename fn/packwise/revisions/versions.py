@@ -21,7 +21,7 @@ class Component(Record):
     releases: tuple[str, ...]
 
     @property
-    def newest(self) -> str:
+    def newest_release(self) -> str:
         """The newest release that packwise knows."""
         return self.releases[-1]
 
@@ -31,11 +31,11 @@ class Component(Record):
         if number is None:
             return None
         known = {_number(name): name for name in self.releases}
-        return known.get(number) or (self.newest if self.is_newer(text) else None)
+        return known.get(number) or (self.newest_release if self.is_newer(text) else None)
 
     def is_newer(self, text: str) -> bool:
         """Return True if the text spells a release after the newest known one."""
-        number, newest = _number(text), _number(self.newest)
+        number, newest = _number(text), _number(self.newest_release)
         return number is not None and newest is not None and number > newest
 
     def wrong_release(self, text: str) -> str:

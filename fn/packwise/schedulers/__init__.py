@@ -57,7 +57,7 @@ class Scheduler(Protocol):
         """Return its objects for every placement and topology, with its refusals of these and of users' objects."""
         ...
 
-    def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
+    def fix(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """Return `item` with the changes that the scheduler's rendered objects need, or `item` itself.
 
         Raise FieldError if an anchor or alias prevents a change.

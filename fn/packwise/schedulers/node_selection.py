@@ -111,10 +111,12 @@ def selects_node(
     """True if a node selector and the terms of a node affinity accept a node with these labels and this name."""
     if any(labels.get(key) != value for key, value in selector):
         return False
-    return terms is None or any(bool(term) and all(_holds(each, labels, name) for each in term) for term in terms)
+    return terms is None or any(
+        bool(term) and all(_is_satisfied(each, labels, name) for each in term) for term in terms
+    )
 
 
-def _holds(requirement: LabelRequirement, labels: Mapping[str, str], name: str) -> bool:
+def _is_satisfied(requirement: LabelRequirement, labels: Mapping[str, str], name: str) -> bool:
     key, operator, values = requirement
     value = name if key == NODE_NAME else labels.get(key)
     if operator in ("Gt", "Lt"):

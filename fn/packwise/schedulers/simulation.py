@@ -70,17 +70,17 @@ class GangOutline(Record):
 
 
 class NearestDomain(Record):
-    """The domain nearest to fitting a gang: it has room for `held` of `wanted` pods.
+    """The domain nearest to fitting a gang: it has room for `fitting_pods` of `requested_pods` pods.
 
-    `held` is None if the scheduler compares sums. `level` is a word, or "" for the whole topology. `missing` is the
-    lacking amount by resource. `is_counted` is false if the scheduler does not see the free amounts there.
+    `fitting_pods` is None if the scheduler compares sums. `level` is a word, or "" for the whole topology. `missing` is
+    the lacking amount by resource. `is_counted` is false if the scheduler does not see the free amounts there.
     """
 
     pod_set: str
     level: str
     domain: str
-    held: int | None
-    wanted: int
+    fitting_pods: int | None
+    requested_pods: int
     missing: tuple[tuple[str, float], ...] = ()
     is_counted: bool = True
 
@@ -117,13 +117,13 @@ class GangAnswer(Record):
     shares: tuple[NodeShare, ...] = ()
     added_gpus: int = 0
     domain: str = ""
-    nearest: NearestDomain | None = None
+    nearest_domain: NearestDomain | None = None
     reasons: tuple[str, ...] = ()
     message: str = ""
     notes: tuple[str, ...] = ()
     flavors: tuple[tuple[str, str], ...] = ()
     domains: tuple[tuple[str, str], ...] = ()
-    later: LaterAnswer | None = None
+    later_answer: LaterAnswer | None = None
 
     @property
     def fits(self) -> bool:

@@ -120,10 +120,10 @@ def choose_revision(
     for revision in RECORDS:
         if revision.chosen_by_key and not revision.needs_levels and revision.configuration_key == key:
             return ChosenRevision(revision, f"the key {key}")
-    return _shown_design(index, has_levels=has_levels) or _guess(index)
+    return _shown_design(index, has_levels=has_levels) or _guess_revision(index)
 
 
-def _guess(index: Index) -> ChosenRevision:
+def _guess_revision(index: Index) -> ChosenRevision:
     """Return the assumed revision if the input shows none."""
     from packwise.select.evidence import has_designs_domain, has_later_fields
 
@@ -560,7 +560,7 @@ def _settings(package: Package, index: Index, findings: list[Finding], results: 
         results += [_with_rule(result) for result in errors]
         return no_configuration()
     for other in items:
-        message = _BESIDE_CHOSEN if function_config is not None else _second(chosen, other, package.folders)
+        message = _BESIDE_CHOSEN if function_config is not None else _second_message(chosen, other, package.folders)
         findings.append(Finding.of(SOURCES, other, (), message))
     return settings
 
@@ -571,7 +571,7 @@ _BESIDE_CHOSEN = (
 )
 
 
-def _second(chosen: KubeObject, other: KubeObject, real: Mapping[str, str]) -> str:
+def _second_message(chosen: KubeObject, other: KubeObject, real: Mapping[str, str]) -> str:
     """Return the message about a second TopologyRender. In another folder, it belongs to another cluster."""
     folders = [(each.file or "").rpartition("/")[0] for each in (chosen, other)]
     # A folder with a full path and a folder found from the current one may be the same.

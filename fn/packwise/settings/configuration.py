@@ -87,7 +87,7 @@ def chosen_source(
     findings += _second_sources(with_topology)
     operator = _with_section(operators[0], settings) if operators else None
     source = with_topology[0] if with_topology else operator
-    return None if source is None else _complete(source, settings, operator)
+    return None if source is None else _complete_source(source, settings, operator)
 
 
 def _with_section(operator: TopologySource, settings: TopologyRender) -> TopologySource:
@@ -135,7 +135,9 @@ def _second_sources(sources: list[TopologySource]) -> Iterator[Finding]:
         yield other.place.below(next(iter(other.sections))).finding(SOURCES, message, at_key=True)
 
 
-def _complete(source: TopologySource, settings: TopologyRender, operator: TopologySource | None) -> TopologySource:
+def _complete_source(
+    source: TopologySource, settings: TopologyRender, operator: TopologySource | None
+) -> TopologySource:
     """Return `source` completed with the scheduler and network sections of the others."""
     scheduler, place = source.scheduler, source.place
     if scheduler is None and settings.scheduler is not None:
@@ -321,7 +323,7 @@ def check_levels(configuration: Configuration, revision: Revision) -> list[Findi
     check.count()
     for index, level in enumerate(configuration.levels):
         check.domain(index, level)
-    check.unique()
+    check.check_unique()
     broken = bool(check.findings)
     for index, level in enumerate(configuration.levels):
         check.key(index, level, reached=not broken)
@@ -366,7 +368,7 @@ class _LevelCheck:
         message = f'must be one of {list_known(DOMAINS)}; got "{level.domain}"{closest(level.domain, DOMAINS)}'
         self._add(self._configuration.place.below("levels", index, "domain"), DOMAIN, message, error)
 
-    def unique(self) -> None:
+    def check_unique(self) -> None:
         seen: dict[tuple[str, str], int] = {}
         for index, level in enumerate(self._configuration.levels):
             for field, content in (("domain", level.domain), ("key", level.key)):

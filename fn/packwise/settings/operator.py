@@ -205,7 +205,7 @@ def _checks(value: Mapping[str, Value], api: API) -> Iterator[tuple[Rule, Proble
     elected = [election] if election.get("enabled") is True else []
     validated = [
         *((LOG, problem) for problem in _log(value)),
-        *((ELECTION, problem) for section in elected for problem in _times(_durations(section))),
+        *((ELECTION, problem) for section in elected for problem in _time_problems(_durations(section))),
         *((CLIENT, problem) for problem in _burst(value)),
         *((SYNCS, problem) for problem in _syncs(value, api)),
     ]
@@ -227,7 +227,7 @@ def _log(value: Mapping[str, Value]) -> Iterator[Problem]:
             yield _refusal(error, f'must be one of {list_known(known)}; got "{text}"{closest(text, known)}', name)
 
 
-def _times(times: Mapping[str, int]) -> Iterator[Problem]:
+def _time_problems(times: Mapping[str, int]) -> Iterator[Problem]:
     for name, time in times.items():
         if time <= 0:
             error = OperatorError(f"leaderElection.{name}", ErrorType.INVALID, format_duration(time), _POSITIVE)

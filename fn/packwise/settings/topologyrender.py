@@ -573,7 +573,7 @@ def _release(section: Mapping[str, Any], steps: tuple[str, str], name: str, newe
 
     of, text = component(name), str(written)
     if of.is_newer(text):
-        newer.append(NewerRelease(steps, name, text, of.newest))
+        newer.append(NewerRelease(steps, name, text, of.newest_release))
     return of.release(text)
 
 

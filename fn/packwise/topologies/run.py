@@ -139,14 +139,14 @@ def _cells(row: _Row) -> tuple[str, str, str]:
     if use is None:
         return _NONE, "", ""
     _, namespace, workload = _name_parts(use)
-    scheduled = "" if use.scheduled is None else str(use.scheduled)
+    scheduled = "" if use.scheduled_pods is None else str(use.scheduled_pods)
     return f"{namespace}/{workload}", _choice_text(use) if row.topologies else "", scheduled
 
 
 def _choice_text(use: Use) -> str:
     if use.queue:
         return f"by queue {use.queue}"
-    return "by name" if use.explicit else "by default"
+    return "by name" if use.is_explicit else "by default"
 
 
 def _origin(topology: ListedTopology) -> str:
@@ -231,8 +231,8 @@ def _use(use: Use) -> dict[str, Any]:
         "kind": kind,
         "namespace": namespace,
         "name": name,
-        "explicit": use.explicit and use.topology is not None,
-        "scheduledPods": use.scheduled,
+        "explicit": use.is_explicit and use.topology is not None,
+        "scheduledPods": use.scheduled_pods,
     }
 
 
@@ -266,9 +266,9 @@ def _queued_uses(inventory: Inventory, known: KnownTopologies, selection: Select
     for queued_pods in queued_sources():
         for pods in queued_pods(inventory, known, selection.settings):
             if len(pods.topologies) > 1:
-                yield Use(None, pods.workload, explicit=False, queue=pods.queue, alternatives=pods.topologies)
+                yield Use(None, pods.workload, is_explicit=False, queue=pods.queue, alternatives=pods.topologies)
             else:
-                yield Use(next(iter(pods.topologies), None), pods.workload, explicit=False, queue=pods.queue)
+                yield Use(next(iter(pods.topologies), None), pods.workload, is_explicit=False, queue=pods.queue)
 
 
 def overview(package: Package, queued: Iterable[KubeObject] = (), placements: Iterable[Placement] = ()) -> Overview:

@@ -73,7 +73,7 @@ class ClusterTopology(Record):
         return None
 
     @property
-    def strictest(self) -> Level | None:
+    def narrowest_level(self) -> Level | None:
         """Return the narrowest level, or None."""
         return self.levels[-1] if self.levels else None
 
@@ -295,17 +295,17 @@ def _places(kind: tuple[str, ...]) -> Iterable[tuple[FieldPath, str]]:
 
 
 class Use(Record):
-    """The use of `topology` (None for none) by `workload`: named by the workload itself (`explicit`) or by default.
+    """The use of `topology` (None for none) by `workload`: named by the workload itself (`is_explicit`) or by default.
 
-    `scheduled` is the number of its scheduled pods, or None if unknown. `document` is kind, namespace and name of a
-    workload that is not a Kubernetes object. `queue` is the queue with the flavors that provide the topology. Without a
-    `topology`, `alternatives` are the possible ones.
+    `scheduled_pods` is the number of its scheduled pods, or None if unknown. `document` is kind, namespace and name of
+    a workload that is not a Kubernetes object. `queue` is the queue with the flavors that provide the topology. Without
+    a `topology`, `alternatives` are the possible ones.
     """
 
     topology: str | None
     workload: KubeObject
-    scheduled: int | None = None
-    explicit: bool = True
+    scheduled_pods: int | None = None
+    is_explicit: bool = True
     document: tuple[str, str, str] | None = None
     queue: str = ""
     alternatives: tuple[str, ...] = ()
@@ -487,7 +487,7 @@ class KnownTopology(Record):
     places: tuple[Place, ...]
     levels: Place
     item: KubeObject
-    valid: bool = True
+    is_valid: bool = True
     references: Mapping[str, str] = {}
 
     @classmethod
@@ -708,7 +708,7 @@ def check_protection(inventory: Inventory, revision: Revision, uses: Iterable[Us
         return []
     by_topology: dict[str, list[Use]] = {}
     for use in uses:
-        if use.explicit and use.topology is not None:
+        if use.is_explicit and use.topology is not None:
             by_topology.setdefault(use.topology, []).append(use)
     now = {item.name: item for item in inventory.items.of_kind(*CLUSTER_TOPOLOGY.key)}
     findings: list[Finding] = []
@@ -717,19 +717,18 @@ def check_protection(inventory: Inventory, revision: Revision, uses: Iterable[Us
         if before.name == revision.default_topology or not users:
             continue
         if after is None:
-            message = f"cannot be deleted: {_naming(users)} it; name another topology there first"
+            message = f"cannot be deleted: {_naming_text(users)} it; name another topology there first"
             findings.append(Finding.of(IN_USE, before, ("metadata", "name"), message))
         elif read_levels(after).levels != read_levels(before).levels:
-            running = [use for use in users if use.scheduled]
+            running = [use for use in users if use.scheduled_pods]
             if running:
-                message = (
-                    f"cannot change while pods are scheduled by these levels: {_naming(running)} it; scale to 0 first"
-                )
+                names = _naming_text(running)
+                message = f"cannot change while pods are scheduled by these levels: {names} it; scale to 0 first"
                 findings.append(Finding.of(LOCKED, after, ("spec", "levels"), message))
     return findings
 
 
-def _naming(uses: list[Use]) -> str:
+def _naming_text(uses: list[Use]) -> str:
     """`team-a/web, team-a/web-2 name`: the workloads that name a topology, and the verb."""
     names = sorted(use.workload.id.short for use in uses)
     return f"{', '.join(names)} name{'s' if len(names) == 1 else ''}"

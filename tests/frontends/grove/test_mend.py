@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.kubeobject import KubeObject
-from packwise.frontends.grove.migrate import mend
+from packwise.frontends.grove.migrate import fix_workload
 from packwise.revisions.grove import GREP_244, UPSTREAM
 
 BEFORE = """\
@@ -60,7 +60,7 @@ spec:
 
 
 def test_quotes_and_names_are_mended_and_no_other_byte() -> None:
-    mended = mend(KubeObject.parse(BEFORE), GREP_244)
+    mended = fix_workload(KubeObject.parse(BEFORE), GREP_244)
 
     assert mended.text == AFTER
     assert mended.value == KubeObject.parse(AFTER).value
@@ -69,21 +69,21 @@ def test_quotes_and_names_are_mended_and_no_other_byte() -> None:
 def test_what_needs_no_mending_is_the_same_object() -> None:
     item = KubeObject.parse(AFTER)
 
-    assert mend(item, GREP_244) is item
+    assert fix_workload(item, GREP_244) is item
 
 
 def test_a_field_whose_new_name_stands_beside_it_is_left_to_its_author() -> None:
     text = AFTER.replace("    podCliqueScalingGroups: []\n", "    podCliqueScalingGroups: []\n    scalingGroups: []\n")
     item = KubeObject.parse(text)
 
-    assert mend(item, GREP_244) is item
+    assert fix_workload(item, GREP_244) is item
 
 
 def test_a_removed_field_is_not_given_the_name_of_what_replaced_it() -> None:
     """Its value has no meaning in the new field."""
     workload = KubeObject.parse("spec:\n  template:\n    schedulingPolicyConfig: {networkPackGroupConfigs: []}\n")
 
-    assert mend(workload, GREP_244) is workload
+    assert fix_workload(workload, GREP_244) is workload
 
 
 DEPRECATED = """\
@@ -136,19 +136,19 @@ spec:
 
 
 def test_a_deprecated_pack_domain_moves_into_pack() -> None:
-    mended = mend(KubeObject.parse(DEPRECATED), UPSTREAM)
+    mended = fix_workload(KubeObject.parse(DEPRECATED), UPSTREAM)
 
     assert mended.text == PACKED
-    assert mend(mended, UPSTREAM) is mended
+    assert fix_workload(mended, UPSTREAM) is mended
 
 
 def test_what_a_running_workload_was_made_with_stays() -> None:
     item = KubeObject.parse(DEPRECATED + "status: {availableReplicas: 1}\n")
 
-    assert mend(item, UPSTREAM) is item
+    assert fix_workload(item, UPSTREAM) is item
 
 
 def test_where_pack_domain_is_the_only_name_it_stays() -> None:
     item = KubeObject.parse(DEPRECATED.split("    cliques:", maxsplit=1)[0].replace("      topologyName: gb200\n", ""))
 
-    assert mend(item, GREP_244) is item
+    assert fix_workload(item, GREP_244) is item

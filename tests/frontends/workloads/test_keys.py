@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from krmfn.fieldpath import format_path
-from packwise.frontends.workloads.keys import WORKLOAD_KEYS, mend, workload_key_findings
+from packwise.frontends.workloads.keys import WORKLOAD_KEYS, move_keys, workload_key_findings
 from packwise.objects.index import Index
 from tests.frontends.workloads.workloads import parsed
 
@@ -221,14 +221,14 @@ def test_a_key_moves_to_the_one_place_where_it_is_read(
 ) -> None:
     (before,), (after,) = parsed(filled(text, places)), parsed(filled(text, right).replace("metadata: {}, ", ""))
 
-    mended = mend(before)
+    mended = move_keys(before)
 
     assert mended.value == after.value
-    assert mend(mended) is mended
+    assert move_keys(mended) is mended
 
 
 @pytest.mark.parametrize(("text", "places"), LEFT)
 def test_a_key_that_may_be_meant_otherwise_stays(text: str, places: dict[str, str]) -> None:
     (item,) = parsed(filled(text, places))
 
-    assert mend(item) is item
+    assert move_keys(item) is item

@@ -172,9 +172,9 @@ class _Dynamo(FrontEnd):
             graph, _ = read_graph(item)
             if release.constraint == "packDomain":
                 # The name of the topology is dropped there.
-                yield Use(revision.default_topology if graph.is_constrained else None, item, explicit=False)
+                yield Use(revision.default_topology if graph.is_constrained else None, item, is_explicit=False)
             else:
-                yield Use(graph.topology_name or None, item, explicit=bool(graph.topology_name))
+                yield Use(graph.topology_name or None, item, is_explicit=bool(graph.topology_name))
 
 
 def release_for(settings: TopologyRender) -> DynamoRelease:

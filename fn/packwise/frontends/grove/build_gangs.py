@@ -372,7 +372,7 @@ class _Translation:
 
     def __init__(self, workload: KubeObject, topology: ClusterTopology | None, *, always_preferred: bool) -> None:
         self._workload, self._topology = workload, topology
-        self._strictest: Level | None = topology.strictest if topology and always_preferred else None
+        self._strictest: Level | None = topology.narrowest_level if topology and always_preferred else None
 
     def part(
         self,

@@ -245,13 +245,13 @@ class _Grove:
         repeats = {finding.subject: finding for finding in repetitions(items)}
         return [_refuse_repeat(plan, repeats.get(plan.workload)) for plan in plans] if repeats else plans
 
-    def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
+    def fix(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """Return a fixed PodCliqueSet, or the item unchanged."""
         if identity(item.value)[:2] != POD_CLIQUE_SET.key:
             return item
-        from packwise.frontends.grove.migrate import mend
+        from packwise.frontends.grove.migrate import fix_workload
 
-        return mend(item, revision)
+        return fix_workload(item, revision)
 
     def migrate(self, item: KubeObject, step: Step) -> KubeObject:
         """A PodCliqueSet, rewritten."""

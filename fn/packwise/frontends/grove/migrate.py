@@ -122,7 +122,7 @@ def _entries(workload: KubeObject, key: str) -> list[tuple[FieldPath, Value]]:
     return [((*path, index), entry) for index, entry in enumerate(entries(workload.get(path)))]
 
 
-def mend(workload: KubeObject, revision: Revision) -> KubeObject:
+def fix_workload(workload: KubeObject, revision: Revision) -> KubeObject:
     """Return `workload` with quoted quantities and tool-dependent words, and with the new names of renamed fields.
 
     Return itself without a fix. Raise FieldError if an anchor or alias prevents one.

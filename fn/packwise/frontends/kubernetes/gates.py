@@ -112,10 +112,10 @@ class Gates(Record):
 def gates_of(settings: Kubernetes, release: KubernetesRelease, needed: Iterable[str]) -> Gates:
     """Return the gates of the settings, or the gates that the objects need if none are set."""
     if settings.feature_gates is not None:
-        return Gates(release.effective([gate for gate, is_on in settings.feature_gates.items() if is_on]))
+        return Gates(release.effective_gates([gate for gate, is_on in settings.feature_gates.items() if is_on]))
     wanted = set(needed)
     wanted |= {before for gate in wanted for before in NEEDS[gate]}
-    return Gates(release.effective(wanted), tuple(gate for gate in NEEDS if gate in wanted))
+    return Gates(release.effective_gates(wanted), tuple(gate for gate in NEEDS if gate in wanted))
 
 
 def unmet_gates(settings: Kubernetes, release: KubernetesRelease) -> Iterator[tuple[str, str]]:

@@ -121,10 +121,14 @@ def judge_pods(pods: Pods, before: Mapping[str, Value] | None, server: Server) -
 def version_message(kind: str, version: str, server: Server) -> str | None:
     """Return why the API server does not serve a kind in a version, or None."""
     release = server.release
-    served, name = release.served.get(kind, ()), f"Kubernetes {release.short_name}"
+    served, name = release.served_versions.get(kind, ()), f"Kubernetes {release.short_name}"
     if version not in served:
         instead = f"; use {GROUP}/{served[0]}" if served else " or any other version"
-        others = [each.name for each in RELEASES if version in each.served.get(kind, ())] if server.is_assumed else []
+        others = (
+            [each.name for each in RELEASES if version in each.served_versions.get(kind, ())]
+            if server.is_assumed
+            else []
+        )
         hint = f". For a cluster of {list_known(others)}, set spec.kubernetes.version" if others else ""
         return f"{name} does not serve {kind} in {GROUP}/{version}{instead}{hint}"
     gate = COMPOSITE if kind == "CompositePodGroup" else POD_GATE

@@ -85,7 +85,7 @@ class _Osmo(FrontEnd):
             if pool is not None:
                 topology = names.topology(pool.name) if pool.keys else None
             document = (WORKFLOW_KIND, settings.osmo.namespace, workflow.name)
-            yield Use(topology, workflow.place.item, explicit=bool(workflow.pool), document=document)
+            yield Use(topology, workflow.place.item, is_explicit=bool(workflow.pool), document=document)
 
     def topologies(
         self,

@@ -87,12 +87,12 @@ class _Workloads(FrontEnd):
                 if plan is not None:
                     yield _train_job_plan(plan, outer)
 
-    def mend(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
+    def fix(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """Return a workload with KAI's keys moved to the places where KAI reads them."""
         # Only a fix needs this import.
-        from packwise.frontends.workloads.keys import mend
+        from packwise.frontends.workloads.keys import move_keys
 
-        return mend(item, settings.kai_name)
+        return move_keys(item, settings.kai_name)
 
     def uses(
         self,

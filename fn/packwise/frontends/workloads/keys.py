@@ -296,7 +296,7 @@ _IN_MANY = frozenset({"*", ANYWHERE})
 """Steps of a path that match several entries."""
 
 
-def mend(item: KubeObject, kai_name: str = KAI_PROFILE) -> KubeObject:
+def move_keys(item: KubeObject, kai_name: str = KAI_PROFILE) -> KubeObject:
     """Return a workload with its keys moved to the places where KAI reads them, or itself without a fix.
 
     Raise FieldError if an anchor or alias prevents it.

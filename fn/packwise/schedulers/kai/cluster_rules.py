@@ -85,7 +85,7 @@ def check_nodes(source: SchedulerInput) -> Iterator[Finding]:
 
 def _topologies(source: SchedulerInput) -> Iterator[_TopologyAt]:
     for name, known in source.topologies.by_name.items():
-        if known.valid:
+        if known.is_valid:
             yield _TopologyAt(name, tuple(level.key for level in known.topology.levels), known.places)
     for placement in source.placements:
         node = placement.node
@@ -124,8 +124,8 @@ def _check_partial_labels(topology: _TopologyAt, nodes: Sequence[Node]) -> Itera
         lacking = [node.name for node in partly if key not in node.labels]
         if lacking:
             message = (
-                f'{len(lacking)} of {len(useful)} nodes lack the label "{key}": {_few(lacking)}. KAI places no pod on '
-                "them that the topology constrains, even by a preferred level. Label these nodes"
+                f'{len(lacking)} of {len(useful)} nodes lack the label "{key}": {_short_list(lacking)}. KAI places no '
+                "pod on them that the topology constrains, even by a preferred level. Label these nodes"
             )
             yield place.finding(OUTSIDE, message)
 
@@ -144,7 +144,7 @@ def _split(topology: _TopologyAt, index: int, nodes: Sequence[Node]) -> Iterator
         return
     habit = len(split) * 2 > len(parents)
     shown = "; ".join(
-        [f'"{value}" in {_few(sorted(".".join(path) for path in parents[value]))}' for value in split[:_SHOWN]]
+        [f'"{value}" in {_short_list(sorted(".".join(path) for path in parents[value]))}' for value in split[:_SHOWN]]
     )
     message = (
         f'the same domain lies in several domains of "{above[-1]}": {shown}'
@@ -191,7 +191,7 @@ def _unknown_levels(gang: Gang, topology: KaiTopology) -> Iterator[tuple[Place, 
                 yield bounds.origin.place, level.key
 
 
-def _few(names: Sequence[str]) -> str:
+def _short_list(names: Sequence[str]) -> str:
     shown = ", ".join(names[:_SHOWN])
     return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
 

@@ -119,7 +119,7 @@ class _Jobs:
         items = source.inventory.items
         self._running = running
         self._known = with_objects(
-            snapshot.known,
+            snapshot.known_objects,
             {kind: [item.value for item in items.of_kind(group, kind)] for group, kind in _NEEDED},
         )
         written = priorities([item.value for item in items.of_kind("scheduling.k8s.io", "PriorityClass")])

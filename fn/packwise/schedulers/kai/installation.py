@@ -65,7 +65,7 @@ def _read_config(item: KubeObject) -> Installation:
     return Installation(
         # The operator's default is false. Source: pkg/apis/kai/v1/admission, SetDefaultsWhereNeeded.
         sharing=sharing is True,
-        sharing_place=_deepest(item, ("spec", "admission", "gpuSharing")),
+        sharing_place=_deepest_place(item, ("spec", "admission", "gpuSharing")),
         blocks_visible_devices=value_at(value, "spec", "admission", "blockNvidiaVisibleDevices") is True,
         pool_label=text_at(value, "spec", *_POOL_LABEL) or NODE_POOL,
         pod_labels=texts(value_at(value, "spec", "global", "podLabelSelector")),
@@ -73,7 +73,7 @@ def _read_config(item: KubeObject) -> Installation:
     )
 
 
-def _deepest(item: KubeObject, path: FieldPath) -> Place:
+def _deepest_place(item: KubeObject, path: FieldPath) -> Place:
     """Return the place at the end of the path, or of its longest existing part."""
     while path and item.get(path) is None:
         path = path[:-1]
@@ -109,13 +109,13 @@ def _helm_release(item: KubeObject) -> Iterator[_ChartValues]:
         whole = not value_at(value, "spec", "valuesFrom") and not value_at(
             value, "spec", "chart", "spec", "valuesFiles"
         )
-        yield _ChartValues(_deepest(item, ("spec", "values")), mapping(value_at(value, "spec", "values")), whole)
+        yield _ChartValues(_deepest_place(item, ("spec", "values")), mapping(value_at(value, "spec", "values")), whole)
 
 
 def _helm_chart(item: KubeObject) -> Iterator[_ChartValues]:
     """The values of k3s' HelmChart."""
     if _CHART.search(text_at(item.value, "spec", "chart")):
-        place = _deepest(item, ("spec", "valuesContent"))
+        place = _deepest_place(item, ("spec", "valuesContent"))
         values = {
             **_read(text_at(item.value, "spec", "valuesContent")),
             **_global_values(value_at(item.value, "spec", "set")),
@@ -137,7 +137,7 @@ def _application(item: KubeObject) -> Iterator[_ChartValues]:
         values = {**_read(text(helm.get("values"))), **mapping(helm.get("valuesObject")), **_global_values(parameters)}
         # A source that is not a chart is a folder, and its values.yaml is not known.
         whole = bool(source.get("chart")) and not helm.get("valueFiles")
-        yield _ChartValues(_deepest(item, (*path, "helm")), values, whole)
+        yield _ChartValues(_deepest_place(item, (*path, "helm")), values, whole)
 
 
 def _kustomization(item: KubeObject) -> Iterator[_ChartValues]:
@@ -145,7 +145,7 @@ def _kustomization(item: KubeObject) -> Iterator[_ChartValues]:
     for index, chart in mappings_by_place(item.get(("helmCharts",))):
         if _CHART.search(text(chart.get("name"))):
             whole = not chart.get("valuesFile") and not entries(chart.get("additionalValuesFiles"))
-            place = _deepest(item, ("helmCharts", index, "valuesInline"))
+            place = _deepest_place(item, ("helmCharts", index, "valuesInline"))
             yield _ChartValues(place, mapping(chart.get("valuesInline")), whole)
 
 

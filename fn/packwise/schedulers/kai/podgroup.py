@@ -64,7 +64,7 @@ def podgroup(gang: Gang, suits: Versions, topology: str) -> Mapping[str, Value]:
         "priorityClassName": gang.priority_class,
         "topologyConstraint": constraint,
         "subGroups": list(
-            _sub_groups(gang, topology, counts_subgroups=is_of_operator and suits.first >= SUBGROUP_COUNTS)
+            _sub_groups(gang, topology, counts_subgroups=is_of_operator and suits.oldest >= SUBGROUP_COUNTS)
         ),
     }
     return _manifest(gang, metadata, spec)
@@ -77,7 +77,7 @@ def _own_podgroup(gang: Gang, suits: Versions) -> Mapping[str, Value]:
     if owner is not None:
         references.append({"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid})
     # In earlier releases, zero counts as absent.
-    writes_zero = suits.first >= SUBGROUP_COUNTS
+    writes_zero = suits.oldest >= SUBGROUP_COUNTS
     metadata: dict[str, Value] = {
         "labels": gang.labels,
         "annotations": gang.annotations,
@@ -109,7 +109,7 @@ def _own_sub_groups(gang: Gang, suits: Versions, *, writes_zero: bool) -> Iterat
     """Yield subgroups. Inner sets state the needed number of sets, or of pods for releases that do not count sets."""
     for pods in listed_sets(gang):
         members, needed = pods.members, pods.needed
-        if members is None and suits.first < SEGMENT_COUNTS:
+        if members is None and suits.oldest < SEGMENT_COUNTS:
             members, needed = _pods_below(gang, pods), None
         members = members if writes_zero else members or None
         yield _sub_group(pods, members, needed, pods.topology or gang.topology)

@@ -17,7 +17,7 @@ from packwise.objects.identity import identity, is_placeholder
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.revisions.kai import KNOWN, LEVEL_ALIASES, NAME, SUBGROUP_COUNTS, Versions, minor_of
 from packwise.schedulers.kai.allocate.scene import KaiTopology, LevelConstraint
-from packwise.schedulers.kai.allocate.state import ROOT, Silent, depth_of, levels_of, no_such_topology
+from packwise.schedulers.kai.allocate.state import ROOT, SilentMistake, depth_of, levels_of, no_such_topology
 from packwise.wording import closest, list_known, near_miss
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from packwise.objects.place import Generated
     from packwise.schedulers import SchedulerInput
 
-_OLD, _NEW = Versions(KNOWN.first, SUBGROUP_COUNTS - 1), Versions(SUBGROUP_COUNTS, KNOWN.last)
+_OLD, _NEW = Versions(KNOWN.oldest, SUBGROUP_COUNTS - 1), Versions(SUBGROUP_COUNTS, KNOWN.newest)
 
 _NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 _NAMES = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -40,11 +40,11 @@ class _FieldRule(Record):
     known: Versions = KNOWN
     minimum: tuple[tuple[Versions, int], ...] = ()
     choices: tuple[str, ...] = ()
-    named: bool = False
+    is_dns_label: bool = False
     """True if it must be a DNS label from v0.15."""
 
 
-_NEWEST = Versions(17, KNOWN.last)
+_NEWEST = Versions(17, KNOWN.newest)
 
 _SPEC: Mapping[str, _FieldRule] = {
     "backoffLimit": _FieldRule("integer", _OLD),
@@ -65,8 +65,8 @@ _SPEC: Mapping[str, _FieldRule] = {
 _SUBGROUP: Mapping[str, _FieldRule] = {
     "minMember": _FieldRule("integer", minimum=((_OLD, 1), (_NEW, 0))),
     "minSubGroup": _FieldRule("integer", _NEW, ((_NEW, 0),)),
-    "name": _FieldRule("string", named=True),
-    "parent": _FieldRule("string", named=True),
+    "name": _FieldRule("string", is_dns_label=True),
+    "parent": _FieldRule("string", is_dns_label=True),
     "topologyConstraint": _FieldRule("object"),
 }
 _CONSTRAINT: Mapping[str, _FieldRule] = {
@@ -126,14 +126,14 @@ def _mapping(
                 at, f"the field exists only in {field.known.text}", effect=Effect.UNKNOWN, consequence=consequence
             )
         # The API server drops nulls.
-        if value is not None and suits.within(field.known) is not None:
+        if value is not None and suits.intersection(field.known) is not None:
             yield from _value(at, value, field, suits)
 
 
 def _unknown_versions(known: Versions, suits: Versions) -> Iterator[Versions]:
     """Yield the versions of `suits` before and after `known`."""
-    before = suits.within(Versions(KNOWN.first, known.first - 1))
-    after = suits.within(Versions(known.last + 1, KNOWN.last))
+    before = suits.intersection(Versions(KNOWN.oldest, known.oldest - 1))
+    after = suits.intersection(Versions(known.newest + 1, KNOWN.newest))
     yield from [versions for versions in (before, after) if versions is not None]
 
 
@@ -143,7 +143,7 @@ def _value(at: FieldPath, value: Value, field: _FieldRule, suits: Versions) -> I
         return
     text = format_path(at)
     for versions, least in field.minimum:
-        if suits.within(versions) is not None and isinstance(value, int) and value < least:
+        if suits.intersection(versions) is not None and isinstance(value, int) and value < least:
             detail = f"{text} in body should be greater than or equal to {least}"
             error = OperatorError(text, ErrorType.INVALID, value, detail).text()
             yield refusal(at, f"must be at least {least}; got {value}", versions, error)
@@ -153,7 +153,7 @@ def _value(at: FieldPath, value: Value, field: _FieldRule, suits: Versions) -> I
         near = closest(str(value), field.choices)
         message = f"must be one of {list_known(field.choices)}; got {describe(value)}{near}"
         yield refusal(at, message, field.known, error)
-    if field.named:
+    if field.is_dns_label:
         yield from _label(at, str(value), suits)
 
 
@@ -162,7 +162,7 @@ def _label(at: FieldPath, value: str, suits: Versions) -> Iterator[Problem]:
     if not value and at[-1] == "name":
         error = OperatorError(text, ErrorType.INVALID, value, f"{text} in body should be at least 1 chars long").text()
         yield refusal(at, "must not be empty", KNOWN, error)
-    elif suits.within(_NEW) is not None and not _NAMES.fullmatch(value):
+    elif suits.intersection(_NEW) is not None and not _NAMES.fullmatch(value):
         detail = f"{text} in body should match '{_NAME}'"
         message = (
             f"must be lower-case letters, digits and dashes, with a letter or digit at both ends; got {describe(value)}"
@@ -218,9 +218,9 @@ def tree_problems(spec: Mapping[str, Value], tree: SubGroupTree, suits: Versions
 
     The webhook reports one problem of structure and then no others. The other problems then carry no message from KAI.
     """
-    new = suits.within(_NEW) is not None
+    new = suits.intersection(_NEW) is not None
     graph = list(_graph(tree))
-    structural = [*_root(spec), *graph, *_exclusive(tree)] if new else graph
+    structural = [*_root(spec), *graph, *_exclusive_minimums(tree)] if new else graph
     # Without a tree, there are neither leaves nor inner nodes.
     counts = _counts(spec, tree, update=update) if new and not graph else ()
     if structural:
@@ -237,7 +237,7 @@ def _root(spec: Mapping[str, Value]) -> Iterator[Problem]:
             f"minMember and minSubGroup are mutually exclusive: set minMember ({members}) to schedule a fixed number "
             "of pods, or set minSubGroup to require a minimum number of child SubGroups, but not both"
         )
-        yield _by_webhook(("spec", "minSubGroup"), "conflicts with minMember; keep only one of them", _NEW, text)
+        yield _webhook_refusal(("spec", "minSubGroup"), "conflicts with minMember; keep only one of them", _NEW, text)
 
 
 def _graph(tree: SubGroupTree) -> Iterator[Problem]:
@@ -245,16 +245,16 @@ def _graph(tree: SubGroupTree) -> Iterator[Problem]:
     for node in tree.nodes:
         if node.name and first.setdefault(node.name, node) is not node:
             message = f"must be unique among the subgroups; got {describe(node.name)} again"
-            yield _by_webhook((*node.path, "name"), message, KNOWN, f"duplicate subgroup name {node.name}")
+            yield _webhook_refusal((*node.path, "name"), message, KNOWN, f"duplicate subgroup name {node.name}")
     for node in tree.nodes:
         if node.parent is not None and node.parent not in first:
             message = f"must be the name of a subgroup; got {describe(node.parent)}"
             text = f"parent {node.parent} of {node.name} was not found"
-            yield _by_webhook((*node.path, "parent"), message, KNOWN, text)
+            yield _webhook_refusal((*node.path, "parent"), message, KNOWN, text)
     cycle = _cycle(first)
     if cycle is not None:
         message = f"must not lead back to itself; got {describe(cycle.parent)}"
-        yield _by_webhook((*cycle.path, "parent"), message, KNOWN, "cycle detected in subgroups")
+        yield _webhook_refusal((*cycle.path, "parent"), message, KNOWN, "cycle detected in subgroups")
 
 
 def _cycle(nodes: Mapping[str, SubGroupNode]) -> SubGroupNode | None:
@@ -272,13 +272,13 @@ def _cycle(nodes: Mapping[str, SubGroupNode]) -> SubGroupNode | None:
     return None
 
 
-def _exclusive(tree: SubGroupTree) -> Iterator[Problem]:
+def _exclusive_minimums(tree: SubGroupTree) -> Iterator[Problem]:
     for node in sorted(tree.nodes, key=lambda node: node.name):
         if node.min_member is not None and node.min_sub_group is not None:
             keep = "minMember" if tree.is_leaf(node) else "minSubGroup"
             text = f"subgroup {go_quote(node.name)}: minMember and minSubGroup are mutually exclusive"
             message = f"conflicts with minMember; keep {keep}"
-            yield _by_webhook((*node.path, "minSubGroup"), message, _NEW, text)
+            yield _webhook_refusal((*node.path, "minSubGroup"), message, _NEW, text)
 
 
 def _counts(spec: Mapping[str, Value], tree: SubGroupTree, *, update: bool) -> Iterator[Problem]:
@@ -289,7 +289,7 @@ def _counts(spec: Mapping[str, Value], tree: SubGroupTree, *, update: bool) -> I
         yield from _leaf_problems(node) if tree.is_leaf(node) else _inner_problems(node, tree, update=update)
     wanted, roots = integer(spec.get("minSubGroup"), None), tree.children.get(None, 0)
     if wanted is not None and wanted > roots:
-        yield _too_many(("spec", "minSubGroup"), wanted, roots)
+        yield _too_many_sub_groups(("spec", "minSubGroup"), wanted, roots)
 
 
 def _leaf_problems(node: SubGroupNode) -> Iterator[Problem]:
@@ -297,10 +297,10 @@ def _leaf_problems(node: SubGroupNode) -> Iterator[Problem]:
     if node.min_sub_group is not None:
         text = f"subgroup {quoted}: minSubGroup cannot be set on a leaf SubGroup (no child SubGroups)"
         message = f"the subgroup has no children: no subgroup names {quoted} as its parent; set minMember instead"
-        yield _by_webhook((*node.path, "minSubGroup"), message, _NEW, text)
+        yield _webhook_refusal((*node.path, "minSubGroup"), message, _NEW, text)
     if node.min_member is None:
         message = "must be set, because the subgroup has pods and no children"
-        yield _by_webhook((*node.path, "minMember"), message, _NEW, f"subgroup {node.name}: minMember is required")
+        yield _webhook_refusal((*node.path, "minMember"), message, _NEW, f"subgroup {node.name}: minMember is required")
 
 
 def _inner_problems(node: SubGroupNode, tree: SubGroupTree, *, update: bool) -> Iterator[Problem]:
@@ -315,17 +315,17 @@ def _inner_problems(node: SubGroupNode, tree: SubGroupTree, *, update: bool) -> 
             "use minSubGroup instead"
         )
         message = "the subgroup has children and must not set this field; remove it, and KAI needs all of them"
-        yield _by_webhook(path, message, _NEW, text)
+        yield _webhook_refusal(path, message, _NEW, text)
     if node.min_sub_group is not None and node.min_sub_group > tree.children[node.name]:
-        yield _too_many((*node.path, "minSubGroup"), node.min_sub_group, tree.children[node.name])
+        yield _too_many_sub_groups((*node.path, "minSubGroup"), node.min_sub_group, tree.children[node.name])
 
 
-def _too_many(path: FieldPath, wanted: int, there: int) -> Problem:
+def _too_many_sub_groups(path: FieldPath, wanted: int, there: int) -> Problem:
     message = f"must be at most {there}, the number of subgroups; got {wanted}"
     return Problem(path, message, effect=Effect.IGNORED, consequence="the pods are never scheduled")
 
 
-def _by_webhook(path: FieldPath, message: str, by: Versions, text: str) -> Problem:
+def _webhook_refusal(path: FieldPath, message: str, by: Versions, text: str) -> Problem:
     return refusal(path, message, by, text, stage=Stage.WEBHOOK)
 
 
@@ -389,7 +389,7 @@ def searches(podgroup: Mapping[str, Value], topologies: Mapping[str, KaiTopology
             yield search.replace(pod_message=no_such_topology(constraint.topology))
             continue
         levels = levels_of(topology, constraint, sub_group)
-        if isinstance(levels, Silent):
+        if isinstance(levels, SilentMistake):
             yield search.replace(log=f"Failed to run SubsetNodes on job <{namespace}/{name}>: {levels.text}")
         else:
             tried = range(levels.finest, levels.coarsest - 1, -1)
@@ -407,7 +407,7 @@ def search_problems(podgroup: Mapping[str, Value], topologies: KnownKaiTopologie
         if not constraint.required and not constraint.preferred:
             message = f"must name a level, in {_REQUIRED} or {_PREFERRED}"
             consequence = f"{NAME} schedules no pod that has a constraint without a level"
-            yield _never(search.path, message, consequence, search.log if topology is not None else "")
+            yield _ignored_problem(search.path, message, consequence, search.log if topology is not None else "")
         elif topology is not None:
             yield from _wrong_levels(search, topology) if search.log else ()
         elif topologies.of_users or near_miss(constraint.topology, list(known)):
@@ -415,7 +415,7 @@ def search_problems(podgroup: Mapping[str, Value], topologies: KnownKaiTopologie
                 f'the Topology "{constraint.topology}" is not in the input{closest(constraint.topology, sorted(known))}'
             )
             consequence = f"without it, {NAME} schedules none of these pods"
-            yield _never((*search.path, "topology"), message, consequence, search.pod_message)
+            yield _ignored_problem((*search.path, "topology"), message, consequence, search.pod_message)
 
 
 def _wrong_levels(search: Search, topology: KaiTopology) -> Iterator[Problem]:
@@ -429,14 +429,14 @@ def _wrong_levels(search: Search, topology: KaiTopology) -> Iterator[Problem]:
                 f'{TOPOLOGY.name} "{topology.name}" has no level "{level}"; known: '
                 f"{', '.join(known)}{closest(level, known)}"
             )
-            yield _never((*search.path, field), message, consequence, text)
+            yield _ignored_problem((*search.path, field), message, consequence, text)
             text = ""
     if text:
         message = f'must not be broader than {_REQUIRED}, "{constraint.required}"; got "{constraint.preferred}"'
-        yield _never((*search.path, _PREFERRED), message, consequence, text)
+        yield _ignored_problem((*search.path, _PREFERRED), message, consequence, text)
 
 
-def _never(path: FieldPath, message: str, consequence: str, text: str) -> Problem:
+def _ignored_problem(path: FieldPath, message: str, consequence: str, text: str) -> Problem:
     return Problem(path, message, text or None, effect=Effect.IGNORED, consequence=consequence)
 
 
@@ -526,7 +526,7 @@ def podgroup_problems(
 
 def _unusable_names(tree: SubGroupTree, suits: Versions) -> Iterator[Problem]:
     names = {node.name for node in tree.nodes}
-    lowers = suits.within(_LOWERS_PARENTS) is not None
+    lowers = suits.intersection(_LOWERS_PARENTS) is not None
     for node in tree.nodes:
         if tree.is_leaf(node) and len(node.name) > _LONGEST:
             message = f"must be at most {_LONGEST} characters long; got {len(node.name)}"
@@ -540,7 +540,7 @@ def _unusable_names(tree: SubGroupTree, suits: Versions) -> Iterator[Problem]:
 
 def _siblings(tree: SubGroupTree, suits: Versions) -> Iterator[Problem]:
     """Report the first leaf beside inner subgroups. KAI v0.12 ignores its pods and only logs that."""
-    if suits.within(_DROPS_SIBLINGS) is None:
+    if suits.intersection(_DROPS_SIBLINGS) is None:
         return
     inner = {node.parent for node in tree.nodes if not tree.is_leaf(node)}
     for node in tree.nodes:

@@ -69,7 +69,7 @@ def scheduler_podgroups(
     generated = [
         group
         for _, gangs in groupby(placements, lambda placement: placement.subject)
-        for group in writer.of_workload(list(gangs))
+        for group in writer.write_workload(list(gangs))
     ]
     if not writer.rendered:
         return [], writer.findings
@@ -96,7 +96,7 @@ class _Workload(Record):
     """A workload and the reported problems of its PodGroups: place, field and consequence of each."""
 
     item: KubeObject
-    reported: set[tuple[FieldPath, FieldPath, str]]
+    reported_problems: set[tuple[FieldPath, FieldPath, str]]
 
 
 class _Writer:
@@ -123,7 +123,7 @@ class _Writer:
         self.rendered = source.settings.emits(PODGROUP.name)
         self.findings: list[Finding] = []
 
-    def of_workload(self, placements: list[Placement]) -> Iterator[Generated]:
+    def write_workload(self, placements: list[Placement]) -> Iterator[Generated]:
         """The PodGroups of one workload's gangs."""
         workload = _Workload(placements[0].subject, set())
         elsewhere: dict[str, str] = {}
@@ -151,27 +151,27 @@ class _Writer:
                 message = f"the constraint of the PodGang names no topology, and {NAME} refuses it"
                 self.findings.append(self._finding(workload, gang.origin.place.path, message, str(error)))
                 continue
-            self._judge(workload, gang, value)
+            self._check(workload, gang, value)
             origins = partial(podgroup_origins, gang)
             yield Generated(value, placement.source, placement.subject, origins, judged=True)
         if self.rendered:
             self.findings += _other_schedulers(workload, elsewhere)
-            self.findings += _without_pods(workload, empty)
+            self.findings += _podless_findings(workload, empty)
         if self.rendered and written is not None:
             self.findings += _queue_findings(workload, written)
 
     def _report_missing(self, workload: _Workload, gang: Gang, error: MissingBindingError) -> None:
         """Report a Topology once per workload if the operator's binding for it is missing."""
         key = (error.place, (error.binding,), "")
-        if key not in workload.reported:
-            workload.reported.add(key)
+        if key not in workload.reported_problems:
+            workload.reported_problems.add(key)
             message = (
                 f'PodGang "{gang.name}" names the topology "{error.binding}", but no {CLUSTER_TOPOLOGY_BINDING.name} '
                 f"has that name. The operator makes no {PODGROUP.name} of it"
             )
             self.findings.append(self._finding(workload, error.place, message, str(error)))
 
-    def _judge(self, workload: _Workload, gang: Gang, value: Mapping[str, Value]) -> None:
+    def _check(self, workload: _Workload, gang: Gang, value: Mapping[str, Value]) -> None:
         """Report the problems of a PodGroup unless another PodGroup of the workload has the same."""
         for problem in self._problems(value):
             if problem.path[-1:] == ("parent",):
@@ -179,9 +179,9 @@ class _Writer:
                 continue
             place = _place_of(gang, problem.path)
             key = (place, problem.path[-1:], problem.consequence)
-            if key in workload.reported:
+            if key in workload.reported_problems:
                 continue
-            workload.reported.add(key)
+            workload.reported_problems.add(key)
             message = describe_problem(value, problem)
             if problem.effect is Effect.REFUSED:
                 self.findings.append(self._finding(workload, place, message, problem.operator_message, problem.stage))
@@ -215,14 +215,14 @@ def _part_of_kai(gang: Gang) -> Gang | None:
 
 def _notes(source: SchedulerInput, suits: Versions) -> Iterator[str]:
     """Note that minSubGroup is omitted because the version of KAI does not know it."""
-    if source.cluster.revision.podgroups_by_operator and suits.first < SUBGROUP_COUNTS:
+    if source.cluster.revision.podgroups_by_operator and suits.oldest < SUBGROUP_COUNTS:
         yield (
-            f"minSubGroup is omitted from PodGroups, because KAI v0.{suits.first} does not know it; KAI needs all "
+            f"minSubGroup is omitted from PodGroups, because KAI v0.{suits.oldest} does not know it; KAI needs all "
             "subgroups of a group anyway"
         )
 
 
-def _without_pods(workload: _Workload, empty: Sequence[str]) -> Iterator[Finding]:
+def _podless_findings(workload: _Workload, empty: Sequence[str]) -> Iterator[Finding]:
     if empty:
         gangs = f"PodGang {list_known(empty)} has" if len(empty) == 1 else f"PodGangs {list_known(empty)} have"
         message = f"packwise renders no {PODGROUP.name} of {NAME}: {gangs} no pods"

@@ -108,7 +108,7 @@ def _label_place(placement: Placement, gang: Gang, key: str) -> Place:
 _LABELS = (("metadata", "labels"), ("labels",), ("template", "metadata", "labels"))
 
 
-def _in_pool(pool: str) -> str:
+def _pool_text(pool: str) -> str:
     return f'in the node pool "{pool}"' if pool else "in no node pool"
 
 
@@ -122,8 +122,8 @@ def _queues_in_pools(
         if share is None or parent is None or share.pool == parent.pool:
             continue
         message = (
-            f'the parent "{parent.name}" is {_in_pool(parent.pool)}, but this queue is {_in_pool(share.pool)}. {NAME} '
-            f"drops the queue and its children. Give both the same label {installation.pool_label}"
+            f'the parent "{parent.name}" is {_pool_text(parent.pool)}, but this queue is {_pool_text(share.pool)}. '
+            f"{NAME} drops the queue and its children. Give both the same label {installation.pool_label}"
         )
         yield Finding.of(_POOL, item, ("spec", "parentQueue"), message)
 
@@ -141,23 +141,25 @@ def _gangs_in_pools(
             continue
         seen.add(at)
         message = (
-            f'the queue "{share.name}" is {_in_pool(share.pool)}, but the pods are {_in_pool(pool)}, and their '
+            f'the queue "{share.name}" is {_pool_text(share.pool)}, but the pods are {_pool_text(pool)}, and their '
             f"scheduler does not see the queue; {_cure(placement, share.pool, key)}"
         )
-        yield queue_place(gang).finding(_POOL, message, operator_message=_gone(share), stage=Stage.SCHEDULER)
+        yield queue_place(gang).finding(
+            _POOL, message, operator_message=_missing_queue_text(share), stage=Stage.SCHEDULER
+        )
     for item in written_podgroups(source.inventory.items):
         share, pool = by_name.get(str(item.get(("spec", "queue")))), item.labels.get(key, "")
         if share is not None and share.pool != pool and not is_placeholder(pool):
             cure = f"add the label {key}: {share.pool}" if share.pool else f"remove the label {key}"
             message = (
-                f'the queue "{share.name}" is {_in_pool(share.pool)}, but the PodGroup is {_in_pool(pool)}, and its '
-                f"scheduler does not see the queue; {cure}"
+                f'the queue "{share.name}" is {_pool_text(share.pool)}, but the PodGroup is {_pool_text(pool)}, and '
+                f"its scheduler does not see the queue; {cure}"
             )
             place = Place(item, ("spec", "queue"))
-            yield place.finding(_POOL, message, operator_message=_gone(share), stage=Stage.SCHEDULER)
+            yield place.finding(_POOL, message, operator_message=_missing_queue_text(share), stage=Stage.SCHEDULER)
 
 
-def _gone(share: QueueShare) -> str:
+def _missing_queue_text(share: QueueShare) -> str:
     return f"Queue '{share.name}' does not exist"
 
 
@@ -217,9 +219,9 @@ def _gangs_over_limits(source: SchedulerInput, shares: Sequence[QueueShare]) -> 
         job = gang_job.job
         if job.queue in absent[job.pool]:
             continue
-        refusal = queues.refusal(job, JobTree(job, 0).root.due()) if queues.is_tried(job.queue) else None
+        refusal = queues.refusal(job, JobTree(job, 0).root.next_pods()) if queues.is_tried(job.queue) else None
         if refusal is not None:
-            yield _over_limit(gang_job.gang, refusal)
+            yield _over_limit_finding(gang_job.gang, refusal)
 
 
 def _distinct_placements(placements: Iterable[Placement]) -> Iterator[Placement]:
@@ -234,7 +236,7 @@ def _is_bounded(name: str, known: Mapping[str, QueueShare]) -> bool:
     return any(share.limit is not None or share.quota is not None for share in shares)
 
 
-def _over_limit(gang: Gang, refusal: FitError) -> Finding:
+def _over_limit_finding(gang: Gang, refusal: FitError) -> Finding:
     text = refusal.messages[0].rstrip(".")
     message = (
         f'the gang "{gang.name}" requests more than its queues can ever give, and never starts: {text}; request less, '

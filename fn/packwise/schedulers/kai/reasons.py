@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 class Surroundings(Record):
     """The context of a job: its scene, the words of levels by node label, and the nodes after all gangs are placed.
 
-    `scene` is the part of `every` for the job's node pool, with the nodes `then` and the queues `queues`.
+    `scene` is the part of `whole_scene` for the job's node pool, with the nodes `final_nodes` and the queues `queues`.
     """
 
     scene: Scene
     words: Mapping[str, str]
-    then: Mapping[str, Node]
-    every: Scene
+    final_nodes: Mapping[str, Node]
+    whole_scene: Scene
     queues: Queues
 
 
 def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: Surroundings) -> Iterator[str]:
     """Yield the reasons for unplaced pods of the job, or nothing if all are placed."""
-    scene, words, then = around.scene, around.words, around.then
+    scene, words, then = around.scene, around.words, around.final_nodes
     if answer.state == "allocated":
         return
     gated = sum(pod.is_gated and not pod.node for pod in job.pods)
@@ -54,13 +54,13 @@ def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: S
     if len(unlabelled) < len(then):
         unlabelled = [node for node in unlabelled if not node.unschedulable and not node.unready]
     if topology is not None and unlabelled:
-        yield _without_labels(unlabelled, topology, len(then))
-        if _have(unlabelled, shortage.missing):
+        yield _unlabelled_nodes(unlabelled, topology, len(then))
+        if _have_free(unlabelled, shortage.missing):
             return
     part = "" if shortage.sub_group in ("", DEFAULT_POD_SET) else f" of {shortage.sub_group}"
     word = level_word(words, shortage.level)
     where = "the cluster" if shortage.domain == ROOT else f"{word} {shortage.domain}"
-    pods = count_text(shortage.wanted, "pod")
+    pods = count_text(shortage.requested_pods, "pod")
     if not shortage.is_counted:
         yield (
             f"{pods}{part} must be in one {word}, and {where} may have room. KAI does not see it: all nodes in "
@@ -77,13 +77,13 @@ def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: S
         else (f"{pods}{part} need room; the cluster")
     )
     lacking = amount_list(shortage.missing) or "nothing by KAI's sums"
-    if shortage.held is None:
+    if shortage.fitting_pods is None:
         yield f"{need} lacks {lacking} for all of them together"
     else:
-        yield f"{need} has room for {shortage.held or 'none'}: it lacks {lacking}"
+        yield f"{need} has room for {shortage.fitting_pods or 'none'}: it lacks {lacking}"
     nodes = [] if topology is None else _nodes_of(shortage, topology, then.values())
     if nodes and is_bound:
-        yield from _room(nodes, shortage)
+        yield from _free_room(nodes, shortage)
 
 
 def _pool_text(pool: str) -> str:
@@ -92,7 +92,7 @@ def _pool_text(pool: str) -> str:
 
 def _queue_reasons(job: Job, around: Surroundings) -> Iterator[str]:
     """Yield the reasons why its node pool or queue prevents KAI from trying the job."""
-    scene, every, queues = around.scene, around.every, around.queues
+    scene, every, queues = around.scene, around.whole_scene, around.queues
     if not scene.nodes:
         yield f"KAI looks for nodes in {_pool_text(job.pool)}, which has none"
     if job.queue in scene.absent_queues:
@@ -103,10 +103,10 @@ def _queue_reasons(job: Job, around: Surroundings) -> Iterator[str]:
             f'the queue "{other.name}"{above} is in {_pool_text(other.pool)}, but the pods are in '
             f"{_pool_text(job.pool)}, and their scheduler does not see the queue"
         )
-    elif queues.missing(job.queue) is not None:
+    elif queues.missing_queue_error(job.queue) is not None:
         yield queues.reason_missing(job.queue)
     elif not queues.is_tried(job.queue):
-        below = list_known(queues.below(job.queue))
+        below = list_known(queues.child_queues(job.queue))
         yield f'the queue "{job.queue}" has child queues ({below}), and KAI silently skips its gangs'
 
 
@@ -119,7 +119,7 @@ def _free_amount(node: Node, resource: str) -> int:
     return node.allocatable.get(resource, 0) - node.used.get(resource, 0)
 
 
-def _without_labels(nodes: Sequence[Node], topology: KaiTopology, total: int) -> str:
+def _unlabelled_nodes(nodes: Sequence[Node], topology: KaiTopology, total: int) -> str:
     lacking = [key for key in topology.levels if any(key not in node.labels for node in nodes)]
     labels = " or ".join([f'"{key}"' for key in lacking])
     if len(nodes) == total:
@@ -131,7 +131,7 @@ def _without_labels(nodes: Sequence[Node], topology: KaiTopology, total: int) ->
     )
 
 
-def _have(nodes: Sequence[Node], missing: Sequence[tuple[str, float]]) -> bool:
+def _have_free(nodes: Sequence[Node], missing: Sequence[tuple[str, float]]) -> bool:
     """Return True if the nodes have the missing amounts free."""
     return all(sum(max(0, _free_amount(node, name)) for node in nodes) >= amount for name, amount in missing)
 
@@ -160,7 +160,7 @@ def _nodes_of(shortage: Shortage, topology: KaiTopology, nodes: Iterable[Node]) 
     ]
 
 
-def _room(nodes: Sequence[Node], shortage: Shortage) -> Iterator[str]:
+def _free_room(nodes: Sequence[Node], shortage: Shortage) -> Iterator[str]:
     """Yield the free amounts of the first resource that lacks, the largest first, after all gangs are placed."""
     names = [name for name, _ in shortage.missing]
     resource = GPU if GPU in names else next(iter(names), GPU)
@@ -173,5 +173,5 @@ def _room(nodes: Sequence[Node], shortage: Shortage) -> Iterator[str]:
     if free:
         rest = f"; {count_text(full, 'node')} {'is' if full == 1 else 'are'} full" if full else ""
         yield f"free there: {', '.join(shown)}{rest}"
-    elif shortage.held:
+    elif shortage.fitting_pods:
         yield "gangs that are placed after it fill this room"

@@ -16,7 +16,7 @@ from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.objects.place import Generated
 from packwise.placement import Gang
 from packwise.schedulers import SchedulerObjects
-from packwise.schedulers.kai.topology import judge_known, users_topologies, value_of
+from packwise.schedulers.kai.topology import check_known, users_topologies, value_of
 from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.topology.bindings import REFERENCES
 from packwise.topology.known import Condition, level_origins, node_labels
@@ -82,9 +82,9 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Sch
             compared.append((binding, reference))
             continue
         surely_valid = False
-        if binding.valid:
+        if binding.is_valid:
             way_out = f"let {'.'.join(map(str, REFERENCES))} list another, or "
-            judgement = judge_known(binding, source, way_out=way_out if rendered else None)
+            judgement = check_known(binding, source, way_out=way_out if rendered else None)
             findings += judgement.findings
             surely_valid = judgement.surely_valid
             if reference is None and is_applied:

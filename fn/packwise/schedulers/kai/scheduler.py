@@ -60,7 +60,7 @@ class _Kai(Scheduler):
         generated = (*topologies.generated, *submitted, *groups, *previews)
         return SchedulerObjects(generated, tuple(findings), topologies.refusals, topologies.conditions)
 
-    def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
+    def fix(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
         """Return a ClusterTopologyBinding with the entry that its rendered Topology needs."""
         if cluster.schedulers is None:
             return item

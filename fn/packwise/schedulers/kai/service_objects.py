@@ -20,7 +20,7 @@ from packwise.schedulers.kai.podgroup import QUEUE_LABELS, podgroup, podgroup_or
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from packwise.schedulers.kai.podgroups import IGNORED, describe_problem, suited_versions
 from packwise.schedulers.kai.podgroups import REFUSED as PODGROUP_REFUSED
-from packwise.schedulers.kai.topology import REFUSED, annotated_topology, judge_topology, topology_value
+from packwise.schedulers.kai.topology import REFUSED, annotated_topology, check_topology, topology_value
 from packwise.topology.known import level_origins, node_labels
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _topology_findings(
     topology: NodeTopology, value: Mapping[str, Value], placement: Placement, source: SchedulerInput
 ) -> tuple[list[Finding], bool]:
     """Return KAI's refusals of a topology's levels, and True if the Topology certainly follows every rule."""
-    verdict = judge_topology(value, source)
+    verdict = check_topology(value, source)
     problems, findings = verdict.problems, list(verdict.unchecked)
     surely_valid = not problems and not findings
     rendered = source.settings.emits(TOPOLOGY.name, by_default=placement.emit_by_default)

@@ -17,7 +17,7 @@ from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
 from packwise.schedulers.kai.installation import installation_of
 from packwise.schedulers.kai.pod_places import written_podgroups
 from packwise.schedulers.kai.reasons import Surroundings, reasons_of
-from packwise.schedulers.kai.snapshot import add_notes, evictable, eviction_notes, with_use
+from packwise.schedulers.kai.snapshot import add_notes, count_evictable, eviction_notes, with_use
 from packwise.schedulers.simulation import (
     FITS,
     GangAnswer,
@@ -77,7 +77,7 @@ class KaiSimulation:
             pool_label=installation_of(source.inventory.items).pool_label,
         )
         self.notes = tuple(_about_podgroups(source.inventory.items))
-        self._evictable = evictable(others, snapshot)
+        self._evictable = count_evictable(others, snapshot)
         self.jobs = add_notes(jobs, self.scene, snapshot)
         self.gangs = tuple(_outline(gang) for gang in self.jobs)
         named = {constraint.topology for job in self.scene.jobs for _, constraint in job.constraints}
@@ -137,7 +137,7 @@ class KaiSimulation:
             shares=tuple(_shares(placed)),
             added_gpus=sum(gpus_of(pod) for pod, _ in placed if not pod.node),
             domain=_common_domain(_topology_of(gang.job, self.scene), nodes),
-            nearest=None if shortage is None else self._nearest_domain(shortage),
+            nearest_domain=None if shortage is None else self._nearest_domain(shortage),
             reasons=tuple(reasons_of(gang.job, answer, shortage, around)),
             message=answer.message,
             notes=(*gang.notes, *eviction_notes(answer, self._evictable)),
@@ -148,8 +148,8 @@ class KaiSimulation:
             pod_set=shortage.sub_group,
             level=level_word(self.words, shortage.level),
             domain=shortage.domain,
-            held=shortage.held,
-            wanted=shortage.wanted,
+            fitting_pods=shortage.fitting_pods,
+            requested_pods=shortage.requested_pods,
             missing=shortage.missing,
             is_counted=shortage.is_counted,
         )
@@ -168,7 +168,7 @@ class KaiSimulation:
         for gang in self.jobs:
             key = (gang.gang.namespace, gang.gang.workload)
             if key not in counts:
-                counts[key] = _further(left, _replica(self.jobs, key))
+                counts[key] = _count_further(left, _replica(self.jobs, key))
         return counts
 
 
@@ -176,7 +176,7 @@ def turn_of(scene: Scene, session: SessionAnswer, index: int) -> Scene:
     """Return KAI's last attempt at the job at `index`: only that job, after all that was placed before."""
     job = scene.jobs[index]
     others = [(pod, pod.node) for other in scene.jobs for pod in other.pods if other is not job and pod.node]
-    placed = (*others, *session.placed[: session.jobs[index].before])
+    placed = (*others, *session.placements[: session.jobs[index].placed_before])
     return scene.replace(
         nodes=_with_pods(scene.nodes, placed),
         jobs=(job,),
@@ -328,7 +328,7 @@ def _replica(gangs: Iterable[GangJob], key: tuple[str, str]) -> list[Job]:
     return [job for job in jobs if job.name == first or job.name.startswith(f"{first}-")] or jobs
 
 
-def _further(left: Scene, replica: list[Job]) -> int:
+def _count_further(left: Scene, replica: list[Job]) -> int:
     asked = sum(gpus_of(pod) for job in replica for pod in job.pods)
     free = sum(max(0, node.allocatable.get(GPU, 0) - node.used.get(GPU, 0)) for node in left.nodes)
     most = min(_MOST, free // asked if asked else _MOST)
@@ -362,7 +362,7 @@ def _nearest_shortage(answer: JobAnswer) -> Shortage | None:
         short,
         key=lambda each: (
             not each.is_counted,
-            -(each.held or 0) / max(each.wanted, 1),
+            -(each.fitting_pods or 0) / max(each.requested_pods, 1),
             sum(amount for name, amount in each.missing if name == GPU),
             each.domain,
         ),

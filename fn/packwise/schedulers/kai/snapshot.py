@@ -117,7 +117,7 @@ class Snapshot(Record):
 
     `waiting` are the PodGroups of pods without a node, by namespace and name. `queues`, `groups` and `priorities` are
     None if no object of the kind exists. `kai` is the minor version of the cluster's scheduler, or None if unknown.
-    `taken` is the newest time in any object. `objects` are the source objects, for other schedulers.
+    `newest_time` is the newest time in any object. `objects` are the source objects, for other schedulers.
     """
 
     nodes: tuple[Node, ...]
@@ -127,9 +127,9 @@ class Snapshot(Record):
     priorities: Priorities | None = None
     groups: Mapping[tuple[str, str], BoundGroup] | None = None
     waiting: tuple[tuple[str, str], ...] = ()
-    known: KnownObjects = KnownObjects()
+    known_objects: KnownObjects = KnownObjects()
     kai: int | None = None
-    taken: str = ""
+    newest_time: str = ""
     objects: tuple[Mapping[str, Value], ...] = ()
 
 
@@ -202,9 +202,11 @@ def read_snapshot(objects: Iterable[Mapping[str, Value]]) -> Snapshot:
         if _is_listed(by_kind, "PodGroup")
         else None,
         waiting=tuple(waiting),
-        known=known,
+        known_objects=known,
         kai=next((minor for value in by_kind.get("Pod", ()) if (minor := _scheduler(value)) is not None), None),
-        taken=max((time for values in by_kind.values() for value in values for time in _times(value)), default=""),
+        newest_time=max(
+            (time for values in by_kind.values() for value in values for time in _times(value)), default=""
+        ),
         objects=listed,
     )
 
@@ -376,7 +378,7 @@ def with_use(queues: Sequence[QueueShare], others: Iterable[BoundPod], snapshot:
     )  # fmt: skip
 
 
-def evictable(others: Iterable[BoundPod], snapshot: Snapshot) -> int:
+def count_evictable(others: Iterable[BoundPod], snapshot: Snapshot) -> int:
     """The number of other PodGroups with running pods that KAI may evict."""
     return len({
         (bound.pod.namespace, bound.group)

@@ -100,7 +100,7 @@ def topology_problems(
     value: Mapping[str, Value],
     before: Mapping[str, Value] | None = None,
     *,
-    minor: int = KNOWN.last,
+    minor: int = KNOWN.newest,
     of_rules: Value = OMITTED,
 ) -> list[Problem]:
     """Return violations of the CRD of KAI v0.`minor` in the Topology `value`. `before` is the earlier value.
@@ -163,16 +163,16 @@ def _rule_problems(keys: Sequence[str], before: Sequence[str] | None, minor: int
         message = f"the levels are immutable; they were {', '.join(before)}. Delete the Topology and create it again"
         yield field_error(_LEVELS, ErrorType.INVALID, shown, text, message, stage=Stage.SCHEMA)
     again = [(position, f'duplicate level "{key}"') for position, key in enumerate(keys) if key in keys[:position]]
-    yield from _told_once(again, "nodeLabel must be unique" if has_aliases else "must be unique", shown)
+    yield from _report_once(again, "nodeLabel must be unique" if has_aliases else "must be unique", shown)
     above = [
         (position, f'"{key}" must be the lowest level, but "{keys[-1]}" is below it')
         for position, key in enumerate(keys[:-1])
         if key == HOSTNAME and keys[-1] != key
     ]
-    yield from _told_once(above, _LOWEST, shown)
+    yield from _report_once(above, _LOWEST, shown)
 
 
-def _told_once(levels: Iterable[tuple[int, str]], text: str, shown: Value) -> Iterator[Problem]:
+def _report_once(levels: Iterable[tuple[int, str]], text: str, shown: Value) -> Iterator[Problem]:
     answer: str | None = OperatorError("spec.levels", ErrorType.INVALID, shown, text).text()
     for position, message in levels:
         yield Problem((*_LEVELS, position, "nodeLabel"), message, answer, Stage.SCHEMA)
@@ -213,8 +213,8 @@ def scheduler_topologies(source: SchedulerInput) -> SchedulerObjects:
     for known in source.topologies.by_name.values():
         name = known.topology.name
         surely_valid = False
-        if known.valid:
-            judgement = judge_known(known, source, way_out=way_out if rendered else None, fatal=fatal)
+        if known.is_valid:
+            judgement = check_known(known, source, way_out=way_out if rendered else None, fatal=fatal)
             findings += judgement.findings
             surely_valid = judgement.surely_valid
             if judgement.answer is not None:
@@ -245,7 +245,7 @@ class TopologyAnswer(Record):
     surely_valid: bool
 
 
-def judge_known(
+def check_known(
     known: KnownTopology, source: SchedulerInput, *, way_out: str | None, fatal: bool = True
 ) -> TopologyAnswer:
     """Return the answer of KAI's API server to the Topology of `known`.
@@ -253,7 +253,7 @@ def judge_known(
     A refusal is an error with advice for avoiding the object, `way_out` first. It is a warning if no object is rendered
     anyway (None) or if the operator continues without it (not `fatal`).
     """
-    verdict = judge_topology(value_of(known.topology), source)
+    verdict = check_topology(value_of(known.topology), source)
     refusals = [_finding(known, problem, way_out, fatal=fatal) for problem in verdict.problems]
     findings = (*refusals, *verdict.unchecked)
     answer = _answer(known.topology.name, verdict.problems) if verdict.problems else None
@@ -267,7 +267,7 @@ def _answer(name: str, problems: Iterable[Problem]) -> str:
     return f'{TOPOLOGY.name}.{TOPOLOGY.group} "{name}" is invalid: {text}'
 
 
-def judge_topology(value: Mapping[str, Value], source: SchedulerInput) -> Verdict:
+def check_topology(value: Mapping[str, Value], source: SchedulerInput) -> Verdict:
     """Return the API server's refusals of the Topology `value`, by its own CRD if known."""
     return judge_object(
         value,

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from packwise.schedulers import SchedulerInput
     from packwise.settings.topologyrender import TopologyRender
 
-_KNOWN = Versions(LEVEL_ALIASES, KNOWN.last)
-_BEFORE = Versions(KNOWN.first, _KNOWN.first - 1)
+_KNOWN = Versions(LEVEL_ALIASES, KNOWN.newest)
+_BEFORE = Versions(KNOWN.oldest, _KNOWN.oldest - 1)
 _LONGEST = 316
 
 
@@ -35,9 +35,9 @@ def alias_problems(value: Mapping[str, Value], suits: Versions, *, schema: bool 
     """Yield the problems of aliases in the Topology `value` for the versions `suits`."""
     levels = _levels(value)
     aliases = {index: level["alias"] for index, level in levels if level.get("alias") is not None}
-    known = suits.within(_KNOWN) is not None
+    known = suits.intersection(_KNOWN) is not None
     for index, alias in aliases.items():
-        if suits.within(_BEFORE) is not None and schema:
+        if suits.intersection(_BEFORE) is not None and schema:
             consequence = f"{_BEFORE.text} drops it, and knows the level only by its nodeLabel"
             yield Problem(
                 _path(index), f"the field exists only in {_KNOWN.text}", effect=Effect.UNKNOWN, consequence=consequence

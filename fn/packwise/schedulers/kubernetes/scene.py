@@ -68,7 +68,7 @@ class ClusterNode(Record):
     taints: tuple[Taint, ...]
     unschedulable: bool = False
 
-    def accepts(self, shape: PodShape) -> bool:
+    def accepts_pods(self, shape: PodShape) -> bool:
         """Return True if the node accepts such pods by its rules, even if it is full."""
         if self.unschedulable or repelling_taint(self.taints, shape.tolerations) is not None:
             return False
@@ -161,7 +161,7 @@ def _node(name: str, value: Mapping[str, Value], used: Mapping[str, int]) -> Clu
 def effective_gates(settings: Kubernetes, release: KubernetesRelease) -> frozenset[str]:
     """Return the enabled gates, or all of the release if the settings name none."""
     wanted = NEEDS if settings.feature_gates is None else settings.feature_gates
-    return release.effective(
+    return release.effective_gates(
         [gate for gate in wanted if settings.feature_gates is None or settings.feature_gates[gate]]
     )
 
@@ -293,7 +293,7 @@ def _class_of(
         size=1,
         free=tuple([node.allocatable.get(name, 0) - node.used.get(name, 0) for name in resources]),
         labels=tuple([(key, node.labels[key]) for key in keys if key in node.labels]),
-        accepts=tuple([node.accepts(shape) for shape in shapes]),
+        accepts=tuple([node.accepts_pods(shape) for shape in shapes]),
         cpu=node.allocatable.get(CPU, 0),
         memory=node.allocatable.get(MEMORY, 0),
         cpu_used=node.used.get(CPU, 0),
@@ -317,8 +317,8 @@ def _tree(group: Group, root: RootGroup, shapes: Sequence[PodShape], labels: Map
             minimum=minimum,
             key=group.key,
             pods=tuple([waiting.get(shape, 0) for shape in shapes]),
-            running=len(pods.running),
-            pinned=_pin_values(group.key, pods.running, labels),
+            running_pods=len(pods.running),
+            pinned_values=_pin_values(group.key, pods.running, labels),
             is_ready=pods.total >= minimum,
         )
     children = tuple([
@@ -333,7 +333,7 @@ def _tree(group: Group, root: RootGroup, shapes: Sequence[PodShape], labels: Map
         minimum=minimum,
         key=group.key,
         children=children,
-        pinned=_pin_values(group.key, running, labels),
+        pinned_values=_pin_values(group.key, running, labels),
         is_ready=sum([child.is_ready for child in children]) >= minimum,
         is_composite=True,
     )

@@ -46,10 +46,10 @@ class NodeClass(Record):
 
 
 class Tree(Record):
-    """A group. A leaf has waiting `pods` by shape and a number of `running` ones. An inner group has children.
+    """A group. A leaf has waiting `pods` by shape and a number of `running_pods` ones. An inner group has children.
 
-    `minimum` is the needed number of pods or children. `pinned` are the values of its key on the nodes of running pods,
-    or None for a node without the label. It `is_ready` if enough pods or children exist.
+    `minimum` is the needed number of pods or children. `pinned_values` are the values of its key on the nodes of
+    running pods, or None for a node without the label. It `is_ready` if enough pods or children exist.
     """
 
     name: str
@@ -57,8 +57,8 @@ class Tree(Record):
     key: str = ""
     children: tuple[Tree, ...] = ()
     pods: tuple[int, ...] = ()
-    running: int = 0
-    pinned: frozenset[str | None] = frozenset()
+    running_pods: int = 0
+    pinned_values: frozenset[str | None] = frozenset()
     is_ready: bool = True
     is_composite: bool = False
 
@@ -75,7 +75,7 @@ class Tree(Record):
         return (group for group in self.groups if not group.is_composite)
 
     @property
-    def waiting(self) -> int:
+    def waiting_pods(self) -> int:
         """The number of pods that wait for a node."""
         return sum([sum(leaf.pods) for leaf in self.leaves])
 
@@ -135,7 +135,7 @@ class Search:
         Raise TooManyStatesError or PinnedError.
         """
         self._keys = frozenset([group.key for group in tree.groups if group.key])
-        self._pinned = frozenset([(group.key, value) for group in tree.groups for value in group.pinned])
+        self._pinned = frozenset([(group.key, value) for group in tree.groups for value in group.pinned_values])
         self._kinds = [self._signature(frozenset({index}), ()) for index in range(len(self._scene.classes))]
         return self._group(tree, frozenset(range(len(self._scene.classes))), (), frozenset())
 
@@ -179,7 +179,7 @@ class Search:
 
     def _domains(self, tree: Tree, allowed: frozenset[int]) -> dict[str, frozenset[int]]:
         """The classes of each candidate domain, in order of its value."""
-        if tree.pinned and (None in tree.pinned or len(tree.pinned) > 1):
+        if tree.pinned_values and (None in tree.pinned_values or len(tree.pinned_values) > 1):
             raise PinnedError(_pin_message(tree))
         domains: dict[str, set[int]] = {}
         for index in sorted(allowed):
@@ -187,7 +187,7 @@ class Search:
             # An empty value is a domain in Kubernetes 1.37 and none in 1.38. Source: spec/kubernetes-gangs.md#10.
             if value is not None and (value or self._scene.empty_is_domain):
                 domains.setdefault(value, set()).add(index)
-        wanted = tree.pinned or domains
+        wanted = tree.pinned_values or domains
         return {value: frozenset(domains[value]) for value in sorted(domains) if value in wanted}
 
     def _choices(
@@ -217,7 +217,7 @@ class Search:
     def _score(self, tree: Tree, outcome: Outcome, classes: frozenset[int]) -> tuple[int, int]:
         """Return the pods of the group in a domain and the score of the rest of the domain."""
         names = {leaf.name for leaf in tree.leaves}
-        pods = sum([leaf.running for leaf in tree.leaves])
+        pods = sum([leaf.running_pods for leaf in tree.leaves])
         pods += sum([count for name, count in outcome.placed if name in names])
         cpu = memory = cpu_used = memory_used = 0
         # Full and cordoned nodes count, and GPUs do not, as in the scheduler's default configuration. Source:
@@ -255,7 +255,7 @@ class Search:
             ]
             if not steps:
                 placed = sum(tree.pods) - sum(left)
-                is_enough = tree.running + placed >= tree.minimum
+                is_enough = tree.running_pods + placed >= tree.minimum
                 ends.setdefault(Outcome(here, ((tree.name, placed),)) if is_enough else None, None)
             new = [step for step in dict.fromkeys(steps[:1] if is_simple else steps) if step not in seen]
             self._count(len(new) - 1)
@@ -364,9 +364,9 @@ def _add(load: tuple[int, ...], shape: int) -> tuple[int, ...]:
 
 def _pin_message(tree: Tree) -> str:
     start = "cannot determine domain for already scheduled pods: "
-    if None in tree.pinned:
+    if None in tree.pinned_values:
         return f"{start}no topology domain found for pod"
-    known = ", ".join(sorted([value for value in tree.pinned if value is not None]))
+    known = ", ".join(sorted([value for value in tree.pinned_values if value is not None]))
     return f"{start}more than 1 domain found for pod group: {known}"
 
 
@@ -423,11 +423,11 @@ def _common_domains(outcomes: Sequence[Outcome]) -> dict[str, str]:
 def _state_of(tree: Tree, outcome: Outcome | None) -> str:
     if outcome is None:
         return PARTIAL if runs_minimum(tree) else PENDING
-    return ALLOCATED if sum([count for _, count in outcome.placed]) == tree.waiting else PARTIAL
+    return ALLOCATED if sum([count for _, count in outcome.placed]) == tree.waiting_pods else PARTIAL
 
 
 def runs_minimum(tree: Tree) -> bool:
     """Return True if enough pods run already for all that the group needs."""
     if not tree.is_composite:
-        return tree.running >= tree.minimum
+        return tree.running_pods >= tree.minimum
     return sum([runs_minimum(child) for child in tree.children]) >= tree.minimum

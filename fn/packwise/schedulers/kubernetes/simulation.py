@@ -176,7 +176,7 @@ def _reasons(root: RootGroup, model: Model, verdict: Verdict, state: str) -> Ite
     if root.lacks_parent:
         yield f"the parent CompositePodGroup {root.lacks_parent} is not in the input"
     elif state == NOT_READY:
-        yield from _unready(root)
+        yield from _unready_reasons(root)
     elif state == PENDING and not verdict.message:
         tree = model.tree
         needed = count_text(tree.minimum, "group" if tree.is_composite else "pod")
@@ -184,7 +184,7 @@ def _reasons(root: RootGroup, model: Model, verdict: Verdict, state: str) -> Ite
         yield f"{where} {'does not hold' if not tree.key else 'holds'} the minimum of {needed}"
 
 
-def _unready(root: RootGroup) -> Iterator[str]:
+def _unready_reasons(root: RootGroup) -> Iterator[str]:
     for leaf in root.leaves:
         pods, needed = root.pods[leaf.name], 1 if leaf.minimum is None else leaf.minimum
         if pods.total < needed:

@@ -52,7 +52,7 @@ def unreleased_findings(source: SchedulerInput) -> Iterator[Finding]:
 
 def api_version(version: str | None) -> str:
     """Return the API version in which the release serves the whole Workload."""
-    composite = kubernetes_release(version).served.get("CompositePodGroup", ("v1alpha3",))
+    composite = kubernetes_release(version).served_versions.get("CompositePodGroup", ("v1alpha3",))
     return f"{GROUP}/{composite[0]}"
 
 

@@ -45,7 +45,7 @@ class _Kueue(Scheduler):
             *ignored.check_ignored(items, jobs, release, source.settings.kai_name),
         )
         # Report a problem in a part of another object at that object.
-        wrapped = {id(job.item): job.wrapped for job in (*jobs, *owners) if job.wrapped is not None}
+        wrapped = {id(job.item): job.wrapper for job in (*jobs, *owners) if job.wrapper is not None}
         findings = tuple(
             finding if (part := wrapped.get(id(finding.subject))) is None else part.finding(finding)
             for finding in findings
@@ -61,7 +61,7 @@ class _Kueue(Scheduler):
         )
         return SchedulerObjects(tuple(generated), findings, workloads=queued)
 
-    def mend(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
+    def fix(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """Return a Topology or ResourceFlavor in the version that the named release serves."""
         is_served = item.api_version.endswith(_OLD_VERSION) and kueue_release(settings.kueue.version).serves_v1beta1
         return item if is_served else self.migrate(item)

@@ -244,7 +244,7 @@ def _admission_problems(review: _Review) -> list[Problem]:
     webhook = _webhook_of(review.job.kind)
     if webhook is None:
         return []
-    hidden = _unparsable(review) if webhook.builds_first else None
+    hidden = _parse_problem(review) if webhook.builds_first else None
     if hidden is not None:
         return [hidden]
     before = review.before
@@ -256,7 +256,7 @@ def _admission_problems(review: _Review) -> list[Problem]:
     return list({problem.operator_message or problem.message: problem for problem in reversed(problems)}.values())[::-1]
 
 
-def _unparsable(review: _Review) -> Problem | None:
+def _parse_problem(review: _Review) -> Problem | None:
     """Return the only answer of a webhook that must build the pod sets first and cannot."""
     for each in review.sets:
         unread = unread_annotation(each.template.annotations, review.release)
@@ -311,13 +311,13 @@ def _creation_problems(review: _Review) -> Iterator[Problem]:
     """Yield problems by the rules of new objects that most kinds share. Updates follow them too."""
     labels = _labels(review.value)
     yield from _name_problems(QUEUE_NAME, labels, "a LocalQueue")
-    yield from _prebuilt(review)
+    yield from _prebuilt_problems(review)
     if _MAX_TIME in labels:
         yield from _max_time(labels[_MAX_TIME])
     yield from _elastic_kind(review)
 
 
-def _prebuilt(review: _Review) -> Iterator[Problem]:
+def _prebuilt_problems(review: _Review) -> Iterator[Problem]:
     """Yield problems of the name of an existing Workload, for kinds that accept one."""
     kind, labels = review.job.kind, _labels(review.value)
     yield from _name_problems(_PREBUILT, labels, "a Workload")
@@ -326,7 +326,7 @@ def _prebuilt(review: _Review) -> Iterator[Problem]:
         yield _label(_PREBUILT, None, f"is not for a {kind.name}", detail, ErrorType.FORBIDDEN)
 
 
-def _created_once(review: _Review) -> Iterator[Problem]:
+def _first_creation_problems(review: _Review) -> Iterator[Problem]:
     """Return the same checks for a webhook that does not repeat them for updates."""
     return _creation_problems(review) if review.before is None else iter(())
 
@@ -358,7 +358,7 @@ def _update_problems(review: _Review) -> list[Problem]:
     if not suspended:
         problems += _immutable_label(QUEUE_NAME, labels, old)
     if suspended or _is_elastic(before, review.release):
-        problems += _prebuilt(review)
+        problems += _prebuilt_problems(review)
     else:
         problems += _immutable_label(_PREBUILT, labels, old)
     if not suspended or not _is_suspended(kind, before):
@@ -474,8 +474,8 @@ def group_problems_of(sets: Sequence[KueuePodSet], release: KueueRelease) -> Ite
             )
             yield from (_member(each, name, message, detail) for each in group)
         if _bounds(first) != _bounds(second):
-            yield _unlike(first, second, name)
-            yield _unlike(second, first, name)
+            yield _unlike_problem(first, second, name)
+            yield _unlike_problem(second, first, name)
 
 
 def _bounds(each: KueuePodSet) -> tuple[str | None, str | None]:
@@ -489,7 +489,7 @@ def _member(each: KueuePodSet, name: str, message: str, detail: str) -> Problem:
     return refusal(each.template.key_path(GROUP_NAME), message, error)
 
 
-def _unlike(each: KueuePodSet, other: KueuePodSet, name: str) -> Problem:
+def _unlike_problem(each: KueuePodSet, other: KueuePodSet, name: str) -> Problem:
     detail = (
         f"must specify '{REQUIRED}' or '{PREFERRED}' topology consistent with "
         f"'{other.template.field}.annotations' in group '{name}'"
@@ -517,7 +517,7 @@ def _job_template(review: _Review) -> Iterator[Problem]:
     yield from bound_problems(template, each.count)
 
 
-def _partial(review: _Review) -> Iterator[Problem]:
+def _partial_admission(review: _Review) -> Iterator[Problem]:
     text, before = _annotations(review.value).get(_MIN_PARALLELISM), review.before
     if text is None or (before is not None and text == _annotations(before).get(_MIN_PARALLELISM)):
         return
@@ -533,7 +533,7 @@ def _partial(review: _Review) -> Iterator[Problem]:
         yield _annotation(_MIN_PARALLELISM, text, "conflicts with an elastic job", detail)
 
 
-def _sync(review: _Review) -> Iterator[Problem]:
+def _sync_completions(review: _Review) -> Iterator[Problem]:
     text = _annotations(review.value).get(_SYNC)
     if text is None:
         return
@@ -751,13 +751,15 @@ _SPARK_MEMORY = r"[0-9]+(b|[kmgtp]b?)?"
 
 _OF_MOST = (_update_problems, _creation_problems, _pod_sets)
 _WEBHOOKS: Mapping[Integration, _Webhook] = {
-    Integration.JOB: _Webhook((_creation_problems, _partial, _sync, _update_problems, _partial_update, _job_template)),
+    Integration.JOB: _Webhook(
+        (_creation_problems, _partial_admission, _sync_completions, _update_problems, _partial_update, _job_template)
+    ),
     Integration.JOB_SET: _Webhook(_OF_MOST, checks_groups=True, builds_first=True),
     Integration.LEADER_WORKER_SET: _Webhook(
         (_leader_worker_set, _pod_sets, _leader_worker_set_update), checks_groups=True
     ),
-    Integration.POD: _Webhook((_created_once, _pod)),
-    Integration.KUBEFLOW: _Webhook((_update_problems, _created_once, _pod_sets)),
+    Integration.POD: _Webhook((_first_creation_problems, _pod)),
+    Integration.KUBEFLOW: _Webhook((_update_problems, _first_creation_problems, _pod_sets)),
     Integration.MPI: _Webhook(_OF_MOST, checks_groups=True, builds_first=True, sorts=True),
     Integration.RAY_CLUSTER: _Webhook(
         (_update_problems, _ray_cluster, _creation_problems, _ray_cluster_pod_sets),

@@ -84,7 +84,7 @@ class Flavor:
 class ResourceGroup:
     """A resource group of a ClusterQueue: the resources that it covers and its flavors, in their order."""
 
-    covered: frozenset[str]
+    covered_resources: frozenset[str]
     flavors: tuple[Flavor, ...]
 
 
@@ -124,7 +124,7 @@ class ClusterQueue:
 
     def group_of(self, resource: str) -> ResourceGroup | None:
         """The resource group that covers a resource."""
-        return next((group for group in self.groups if resource in group.covered), None)
+        return next((group for group in self.groups if resource in group.covered_resources), None)
 
 
 class Chain:

@@ -103,7 +103,7 @@ def read_scene(known: KueueObjects) -> Scene:
         },
         jobs=(),
         workloads=tuple(_workload(value, flavors) for value in kinds.get("Workload", ()) if _has_quota(value)),
-        bound=tuple(_bound_pods(kinds.get("Pod", ()))),
+        bound_pods=tuple(_bound_pods(kinds.get("Pod", ()))),
     )
 
 
@@ -163,7 +163,7 @@ def _local_queue(value: Mapping[str, Value]) -> LocalQueue:
         text_at(value, "metadata", "namespace"),
         text_at(value, "metadata", "name"),
         text_at(value, "spec", "clusterQueue"),
-        stopped=text_at(value, "spec", "stopPolicy") in _HOLDS,
+        is_stopped=text_at(value, "spec", "stopPolicy") in _HOLDS,
     )
 
 
@@ -182,7 +182,7 @@ def _cluster_queue(
         quotas=_quotas(spec),
         cohort=cohort,
         selector=read_selector(selector) if isinstance(selector, dict) else None,
-        stopped=text_at(spec, "stopPolicy") in _HOLDS,
+        is_stopped=text_at(spec, "stopPolicy") in _HOLDS,
         checks=delaying_checks(named, checks),
         faults=(
             *[fault.cause for fault in check_faults(named, flavors, checks)],

@@ -127,7 +127,7 @@ def flavor_mismatch(
         return missing_flavor(flavor.name)
     requested = pod_requests(pods.pod_spec)
     # Pods without any request may get one from a LimitRange.
-    is_overlapping = not requested or not group.covered.isdisjoint(requested)
+    is_overlapping = not requested or not group.covered_resources.isdisjoint(requested)
     levels = None if flavor.topology is None else flavor.levels or ()
     mismatch = topology_mismatch(
         flavor.name, levels, request, is_for_topologies=queue.is_for_topologies, is_overlapping=is_overlapping
@@ -162,7 +162,7 @@ def most_capacity(flavor: Flavor, resource: str, queue: ClusterQueue) -> int | N
     return None if quota.borrowing is None else quota.nominal + quota.borrowing
 
 
-def pods_left_out(name: str, count: int, request: TopologyRequest) -> str:
+def skipped_pods_text(name: str, count: int, request: TopologyRequest) -> str:
     """Return a text about pods beyond whole slices, with counts and sizes that have none, or ""."""
     size = request.layers[0].size if request.layers else 1
     rest = count % size if size > 0 else 0

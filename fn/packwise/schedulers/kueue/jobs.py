@@ -57,14 +57,14 @@ class Obstacle(Record):
 class QueuedJob(Record):
     """A job for the scheduler, with its object and pod sets.
 
-    `others` are the further pods of a group. `manager` is the controller in `managedBy`. `notes` name the facts that
-    Kueue ignores.
+    `other_objects` are the further pods of a group. `manager` is the controller in `managedBy`. `notes` name the facts
+    that Kueue ignores.
     """
 
     job: Job
     item: KubeObject
     sets: tuple[KueuePodSet, ...]
-    others: tuple[KubeObject, ...] = ()
+    other_objects: tuple[KubeObject, ...] = ()
     obstacle: Obstacle | None = None
     manager: str = ""
     notes: tuple[str, ...] = ()
@@ -156,7 +156,7 @@ def _pod_group(name: str, pods: Sequence[KueueJob], release: KueueRelease, prior
         )
     elif unlike := unlike_pods([pod.item for pod in kept]):
         reason = Obstacle("the pods of the group differ, and Kueue makes no Workload of them", unlike.text)
-    return queued.replace(obstacle=reason, others=tuple([pod.item for pod in pods[1:]]))
+    return queued.replace(obstacle=reason, other_objects=tuple([pod.item for pod in pods[1:]]))
 
 
 def _role(spec: Mapping[str, Value]) -> str:

@@ -387,8 +387,8 @@ def render_objects(source: SchedulerInput, release: KueueRelease) -> tuple[list[
     generated: list[Generated] = []
     findings: list[Finding] = []
     for known in source.topologies.by_name.values():
-        if known.valid:
-            problems = _judge(_topology(known), source, release)
+        if known.is_valid:
+            problems = _check(_topology(known), source, release)
             findings += [_finding(known, problem) for problem in problems]
             generated.append(_generate(known, recreate=not problems and _is_fixed(known, release)))
     for position, flavor in enumerate(source.settings.kueue.flavors):
@@ -414,7 +414,7 @@ def rendered_values(known: KnownTopologies, settings: TopologyRender) -> list[di
     """Return the Topologies and ResourceFlavors that a render writes, or none if not requested."""
     if not settings.emits(KUEUE_TOPOLOGY.emit_word):
         return []
-    values = [_topology(each) for each in known.by_name.values() if each.valid]
+    values = [_topology(each) for each in known.by_name.values() if each.is_valid]
     topology = _topology_of_flavors(known, settings)
     if topology is not None:
         values += [_flavor(flavor, topology.topology.name) for flavor in settings.kueue.flavors]
@@ -431,7 +431,7 @@ def _topology(known: KnownTopology) -> dict[str, Value]:
     }
 
 
-def _judge(value: Mapping[str, Value], source: SchedulerInput, release: KueueRelease) -> tuple[Problem, ...]:
+def _check(value: Mapping[str, Value], source: SchedulerInput, release: KueueRelease) -> tuple[Problem, ...]:
     # A GitOps tool creates it again, so every field may differ.
     before = None if source.settings.gitops else source.inventory.before(value)
     own = partial(topology_problems, value, before, release)
@@ -456,7 +456,7 @@ def _generate(known: KnownTopology, *, recreate: bool) -> Generated:
 
 def _topology_of_flavors(known: KnownTopologies, settings: TopologyRender) -> KnownTopology | None:
     """Return the topology in the settings, or the only existing one."""
-    topologies = [each for each in known.by_name.values() if each.valid]
+    topologies = [each for each in known.by_name.values() if each.is_valid]
     own = [each for each in topologies if each.item is settings.item]
     chosen = own or topologies
     return chosen[0] if len(chosen) == 1 else None

@@ -42,8 +42,8 @@ class Limits(Record):
 
     defaults: Mapping[str, Value] = {}
     default_requests: Mapping[str, Value] = {}
-    most: Mapping[str, int] = {}
-    least: Mapping[str, int] = {}
+    maximums: Mapping[str, int] = {}
+    minimums: Mapping[str, int] = {}
 
 
 class ResourceRules(Record):
@@ -92,9 +92,9 @@ def _merge(known: Limits, entry: Mapping[str, Value]) -> Limits:
     return Limits(
         {**own["default"], **known.defaults},
         {**own["defaultRequest"], **known.default_requests},
-        {name: min(most.get(name, known.most.get(name, 0)), known.most.get(name, most.get(name, 0)))
-         for name in (*known.most, *most)},
-        {name: max(least.get(name, 0), known.least.get(name, 0)) for name in (*known.least, *least)},
+        {name: min(most.get(name, known.maximums.get(name, 0)), known.maximums.get(name, most.get(name, 0)))
+         for name in (*known.maximums, *most)},
+        {name: max(least.get(name, 0), known.minimums.get(name, 0)) for name in (*known.minimums, *least)},
     )  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def resource_fault(
 ) -> tuple[KueuePodSet, ResourceFault] | None:
     """Return the first of a job's adjusted pod sets with resources that Kueue refuses, and the text about all."""
     limits = rules.limits.get(namespace, {})
-    for title, faults in ((_INVALID, _excess), (_OUT_OF_RANGE, _out_of_range)):
+    for title, faults in ((_INVALID, _excess), (_OUT_OF_RANGE, _range_errors)):
         refused = [
             (each, fault)
             for place, each in enumerate(sets)
@@ -170,17 +170,17 @@ def _excess(spec: Mapping[str, Value], field: str, limits: Mapping[str, Limits])
     whole: tuple[FieldPath, str, Mapping[str, Value]] = ((), ".resources", spec)
     for path, suffix, container in (*_containers(spec), whole):
         requests, most = (amounts(mapping_at(container, "resources", each)) for each in ("requests", "limits"))
-        names = _greater(requests, most)
+        names = _greater_resources(requests, most)
         if names:
             default = ", which a LimitRange of the namespace may set" if limits else ""
             cause = f"requests more {list_known(names)} than its limit{default}"
             yield ResourceFault(
                 (*path, "resources", "requests", names[0]), cause,
-                _invalid(f"{field}{suffix}", names, "requests must not exceed its limits"),
+                _invalid_text(f"{field}{suffix}", names, "requests must not exceed its limits"),
             )  # fmt: skip
 
 
-def _out_of_range(spec: Mapping[str, Value], field: str, limits: Mapping[str, Limits]) -> Iterator[ResourceFault]:
+def _range_errors(spec: Mapping[str, Value], field: str, limits: Mapping[str, Limits]) -> Iterator[ResourceFault]:
     container_limits, pod_limits = limits.get(_CONTAINER), limits.get(_POD)
     for path, suffix, container in _containers(spec):
         if container_limits is None:
@@ -199,20 +199,20 @@ def _range_faults(
 ) -> Iterator[ResourceFault]:
     least, most = own
     for names, word, text in (
-        (_greater(most, limits.most), "most", _ABOVE),
-        (_greater(limits.least, least), "least", _BELOW),
+        (_greater_resources(most, limits.maximums), "most", _ABOVE),
+        (_greater_resources(limits.minimums, least), "least", _BELOW),
     ):
         if names:
             side = "more" if word == "most" else "less"
             cause = f"requests {side} {list_known(names)} than a LimitRange of the namespace allows for a {subject}"
-            yield ResourceFault(path, cause, _invalid(field, names, text))
+            yield ResourceFault(path, cause, _invalid_text(field, names, text))
 
 
-def _greater(amounts: Amounts, others: Amounts) -> list[str]:
+def _greater_resources(amounts: Amounts, others: Amounts) -> list[str]:
     """Return the resources with a smaller amount in `others`. Resources that `others` lacks do not count."""
     return sorted(name for name, amount in amounts.items() if name in others and amount > others[name])
 
 
-def _invalid(field: str, names: Sequence[str], detail: str) -> str:
+def _invalid_text(field: str, names: Sequence[str], detail: str) -> str:
     listed = ",".join([f'"{name}"' for name in names])
     return f"{field}: Invalid value: [{listed}]: {detail}"

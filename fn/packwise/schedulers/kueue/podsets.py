@@ -211,13 +211,13 @@ _POD_SETS: Mapping[Integration, Callable[[WorkloadKind, Mapping[str, Value]], li
 class KueueJob:
     """A job of the input and its pod sets in Kueue.
 
-    `wrapped` is its place if it is part of another object, such as a role of a DisaggregatedSet.
+    `wrapper` is its place if it is part of another object, such as a role of a DisaggregatedSet.
     """
 
     item: KubeObject
     kind: WorkloadKind
     sets: tuple[KueuePodSet, ...]
-    wrapped: Wrapped | None = None
+    wrapper: Wrapped | None = None
 
     @property
     def queue(self) -> str:

@@ -295,13 +295,13 @@ def _quota_problems(
     parent: str,
     has_parent: bool,
 ) -> Iterator[Problem]:
-    yield from _negative(path, "nominalQuota", quota)
+    yield from _negative_problems(path, "nominalQuota", quota)
     if quota.get("borrowingLimit") is not None:
-        yield from _without_parent(path, "borrowingLimit", quota, parent, has_parent)
-        yield from _negative(path, "borrowingLimit", quota)
+        yield from _parentless_cohort(path, "borrowingLimit", quota, parent, has_parent)
+        yield from _negative_problems(path, "borrowingLimit", quota)
     if quota.get("lendingLimit") is not None:
-        yield from _negative(path, "lendingLimit", quota)
-        yield from _without_parent(path, "lendingLimit", quota, parent, has_parent)
+        yield from _negative_problems(path, "lendingLimit", quota)
+        yield from _parentless_cohort(path, "lendingLimit", quota, parent, has_parent)
         lent, nominal = read_nanos(quota["lendingLimit"]), read_nanos(quota.get("nominalQuota"))
         if parent == "cohort" and lent is not None and nominal is not None and lent > nominal:
             detail = "must be less than or equal to the nominalQuota"
@@ -315,7 +315,7 @@ def _format_quantity(quantity: Value) -> str:
     return canonical_quantity(str(quantity))
 
 
-def _negative(path: FieldPath, field: str, quota: Mapping[str, Value]) -> Iterator[Problem]:
+def _negative_problems(path: FieldPath, field: str, quota: Mapping[str, Value]) -> Iterator[Problem]:
     amount = read_nanos(quota.get(field))
     if amount is not None and amount < 0:
         yield field_error(
@@ -327,7 +327,7 @@ def _negative(path: FieldPath, field: str, quota: Mapping[str, Value]) -> Iterat
         )
 
 
-def _without_parent(
+def _parentless_cohort(
     path: FieldPath,
     field: str,
     quota: Mapping[str, Value],

@@ -52,7 +52,7 @@ def _pods(
 ) -> QueuedPods:
     queue = job.queue
     topologies = chain.topologies(queue, job.item.namespace or "", is_asked=request.is_asked) if queue else ()
-    part = job.wrapped
+    part = job.wrapper
     place = Place(job.item, each.template.annotations_path)
     if part is not None:
         place = Place(part.outer, part.path_of(each.template.annotations_path))
@@ -83,7 +83,7 @@ def _request_origins(job: KueueJob, each: KueuePodSet, place: Place, queue: str)
     for key in TOPOLOGY_KEYS:
         if key in each.template.annotations:
             yield f"annotation {key}", place.below(key)
-    if queue and job.wrapped is None:
+    if queue and job.wrapper is None:
         yield f"queue {queue}", Place(job.item, (*job.kind.owner.path, "labels", QUEUE_NAME))
 
 

@@ -15,7 +15,7 @@ from packwise.lenient import mapping_at, mappings, text_at
 from packwise.revisions.kueue import ASSUMED
 from packwise.schedulers.kueue.allocate.scene import ResourceGroup, with_pod
 from packwise.schedulers.kueue.allocate.session import Session
-from packwise.schedulers.kueue.flavors import pods_left_out
+from packwise.schedulers.kueue.flavors import skipped_pods_text
 from packwise.schedulers.kueue.request import SliceLayer
 from packwise.schedulers.node_selection import repelling_taint, selects_node
 from packwise.schedulers.wording import amount_list, level_word
@@ -105,7 +105,7 @@ class Advisor:
             others = sorted({each.namespace for each in self._scene.local_queues if each.name == job.queue})
             there = f"; one exists in the namespace {', '.join(others)}" if others else closest(job.queue, names)
             yield f'the LocalQueue "{job.queue}" does not exist in the namespace "{job.namespace}"{there}'
-        elif local.stopped or (queue is not None and queue.stopped):
+        elif local.is_stopped or (queue is not None and queue.is_stopped):
             yield "its stopPolicy holds all jobs back; remove stopPolicy, or set it to None"
         elif queue is None:
             near = closest(local.cluster_queue, list(self._scene.cluster_queues))
@@ -143,7 +143,7 @@ class Advisor:
         domain, size = "/".join(nearest.path), nearest.size
         room = count_text(nearest.room * size, "pod")
         unit = "" if size == 1 else f" in slices of {size}"
-        lacking = amount_list(self.missing(job, failure))
+        lacking = amount_list(self.missing_amounts(job, failure))
         lack = f": it lacks {lacking}" if lacking else ""
         pods = f"{count_text(each.count, 'pod')}{unit} of {each.name}"
         if failure.leader is not None:
@@ -156,17 +156,17 @@ class Advisor:
     def _flavor_labels(self, failure: Failure) -> Mapping[str, str]:
         return self._scene.flavors[failure.flavor].labels
 
-    def missing(self, job: Job, failure: Failure) -> tuple[tuple[str, float], ...]:
+    def missing_amounts(self, job: Job, failure: Failure) -> tuple[tuple[str, float], ...]:
         """Return the amounts that the nearest domain lacks of each resource, by the sum of its leaves' free amounts."""
         nearest = failure.search.nearest
         if nearest is None:
             return ()
         each = job.sets[failure.worker]
         free = self._session.trees[failure.flavor].free_within(nearest.path)
-        pods = (nearest.wanted - nearest.room) * nearest.size
+        pods = (nearest.requested - nearest.room) * nearest.size
         if pods <= 0:
             return ()
-        wanted = nearest.wanted * nearest.size
+        wanted = nearest.requested * nearest.size
         lacking = [
             (name, float(amount * wanted - free.get(name, 0)))
             for name, amount in with_pod(each.request)
@@ -227,7 +227,8 @@ def _label_list(labels: Mapping[str, str]) -> str:
 def _with_flavor(queue: ClusterQueue, flavor: str) -> ClusterQueue:
     """Return the queue with only this flavor in the resource groups that have it."""
     groups = tuple(
-        ResourceGroup(group.covered, (flavor,)) if flavor in group.flavors else group for group in queue.groups
+        ResourceGroup(group.covered_resources, (flavor,)) if flavor in group.flavors else group
+        for group in queue.groups
     )
     return queue.replace(groups=groups)
 
@@ -276,7 +277,7 @@ class NodeSearch:
             return ""
         for own, wanted in zip(answer.sets, job.sets, strict=True):
             flavors = tuple(sorted({name for name in own.flavors.values() if name in self._scene.flavors}))
-            if own.domains is not None or not own.admitted:
+            if own.domains is not None or not own.admitted_count:
                 continue
             key = (wanted.rules, wanted.request, flavors)
             if key not in self._answers:
@@ -297,7 +298,7 @@ class NodeSearch:
                 counts["other labels"] += 1
             elif repelling_taint(node.taints, tolerations) is not None:
                 counts["an untolerated taint"] += 1
-            elif any(amount > _room(node, name) for name, amount in with_pod(wanted.request)):
+            elif any(amount > _allocatable_amount(node, name) for name, amount in with_pod(wanted.request)):
                 counts["too little room"] += 1
             else:
                 return ""
@@ -305,7 +306,7 @@ class NodeSearch:
         return ", ".join([f"{count} of {total} have {why}" for why, count in counts.items() if count])
 
 
-def _room(node: Node, resource: str) -> int:
+def _allocatable_amount(node: Node, resource: str) -> int:
     """Return the allocatable amount of a node. A node written by hand need not state the usual resources."""
     return node.allocatable.get(resource, MAX_QUANTITY if resource in _USUAL else 0)
 
@@ -313,7 +314,7 @@ def _room(node: Node, resource: str) -> int:
 def notes_of(job: QueuedJob, answer: JobAnswer, scene: Scene, release: KueueRelease) -> Iterator[str]:
     """Yield notes on facts that the answer ignores and on silent effects of Kueue."""
     for each in job.job.sets:
-        left = pods_left_out(each.name, each.count, each.topology)
+        left = skipped_pods_text(each.name, each.count, each.topology)
         if left:
             yield left
     for source, each in zip(job.sets, job.job.sets, strict=True):

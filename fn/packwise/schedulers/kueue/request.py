@@ -337,13 +337,15 @@ def _group(template: PodTemplate, annotations: Mapping[str, str], release: Kueue
         )
     for key in () if release.group_slices else (SLICE_SIZE, SLICE_REQUIRED):
         if key in annotations:
-            yield _forbidden(template, GROUP_NAME, f"may not be set when '{key}' is specified", f"conflicts with {key}")
+            yield _forbidden_problem(
+                template, GROUP_NAME, f"may not be set when '{key}' is specified", f"conflicts with {key}"
+            )
     if PREFERRED not in annotations and REQUIRED not in annotations:
         detail = f"may not be set when neither '{PREFERRED}' nor '{REQUIRED}' is specified"
-        yield _forbidden(template, GROUP_NAME, detail, "needs a required or preferred topology")
+        yield _forbidden_problem(template, GROUP_NAME, detail, "needs a required or preferred topology")
 
 
-def _forbidden(template: PodTemplate, key: str, detail: str, message: str) -> Problem:
+def _forbidden_problem(template: PodTemplate, key: str, detail: str, message: str) -> Problem:
     return _refuse_annotation(template, key, message, detail, kind=ErrorType.FORBIDDEN)
 
 
@@ -370,7 +372,7 @@ def _slice_size(template: PodTemplate, annotations: Mapping[str, str]) -> Iterat
             yield _refuse_annotation(template, SLICE_SIZE, message, "must be greater than or equal to 1", value=text)
         if not has_level:
             detail = f"may not be set when '{SLICE_REQUIRED}' is not specified"
-            yield _forbidden(template, SLICE_SIZE, detail, f"needs {SLICE_REQUIRED}, the level of the slices")
+            yield _forbidden_problem(template, SLICE_SIZE, detail, f"needs {SLICE_REQUIRED}, the level of the slices")
     elif has_level:
         detail = f"must be set when '{SLICE_REQUIRED}' is specified"
         message = f"needs {SLICE_SIZE}, the number of pods of a slice, in addition to {SLICE_REQUIRED}"
@@ -384,15 +386,17 @@ def _slice_layers(template: PodTemplate, annotations: Mapping[str, str], release
     if not release.multi_layer:
         detail = "the TASMultiLayerTopology feature gate must be enabled to use this annotation"
         message = f"needs the gate TASMultiLayerTopology, which is off by default in {release.name}"
-        yield _forbidden(template, SLICE_LAYERS, detail, message)
+        yield _forbidden_problem(template, SLICE_LAYERS, detail, message)
         return
     for key in (SLICE_REQUIRED, SLICE_SIZE):
         if key in annotations:
             detail = f"may not be set when '{key}' is specified"
-            yield _forbidden(template, SLICE_LAYERS, detail, f"conflicts with {key}; use one way to request slices")
+            yield _forbidden_problem(
+                template, SLICE_LAYERS, detail, f"conflicts with {key}; use one way to request slices"
+            )
     if GROUP_NAME in annotations and not release.group_slices:
         detail = f"may not be set when '{SLICE_LAYERS}' is specified"
-        yield _forbidden(template, GROUP_NAME, detail, f"conflicts with {SLICE_LAYERS}")
+        yield _forbidden_problem(template, GROUP_NAME, detail, f"conflicts with {SLICE_LAYERS}")
     entries = _entries(text)
     if isinstance(entries, str):
         message = f'must be a JSON list, such as [{{"topology": "example.com/rack", "size": 4}}]: {entries}'

@@ -154,7 +154,7 @@ class KueueSimulation:
         if self._unwritten:
             verb = "is" if self._unwritten == 1 else "are"
             yield f"{count_text(self._unwritten, 'job')} without a namespace {verb} placed in that of the LocalQueue"
-        unread = unread_jobs(items, {id(item) for job in self.jobs for item in (job.item, *job.others)})
+        unread = unread_jobs(items, {id(item) for job in self.jobs for item in (job.item, *job.other_objects)})
         if unread:
             yield (
                 f"{count_text(unread, 'workload')} of Kueue {'is' if unread == 1 else 'are'} not placed: the pod sets "
@@ -175,7 +175,7 @@ class KueueSimulation:
                 self._level(each.topology.preferred),
                 1,
                 each.count,
-                each.count if each.least is None else each.least,
+                each.count if each.min_count is None else each.min_count,
             )
             for each, source in zip(job.job.sets, job.sets, strict=True)
         ]
@@ -200,7 +200,7 @@ class KueueSimulation:
         order.
         """
         bound = [(use.node, use.request) for use in beside]
-        self.scene = self.scene.replace(bound=(*self.scene.bound, *bound))
+        self.scene = self.scene.replace(bound_pods=(*self.scene.bound_pods, *bound))
         scene = self.scene.replace(jobs=tuple(self.jobs[index].job for index in self._waiting))
         session = admit_jobs(scene)
         answers = dict(zip(self._waiting, session.answers, strict=True))
@@ -236,18 +236,20 @@ class KueueSimulation:
                 gang=outline,
                 state=PENDING,
                 placed_pods=0,
-                nearest=self._nearest_domain(job.job, answer, advisor),
+                nearest_domain=self._nearest_domain(job.job, answer, advisor),
                 reasons=tuple(advisor.reasons(job.job, answer)),
                 message=answer.message,
                 notes=notes,
-                later=self._later(advisor.answer_when_empty(job.job), hosts),
+                later_answer=self._later_answer(advisor.answer_when_empty(job.job), hosts),
             )
         refusal = self._search.refusal(job.job, answer)
         if refusal:
             return GangAnswer(outline, PENDING, 0, reasons=(refusal,), notes=notes)
         shares = hosts.shares(answer, job.job)
         placed = sum([pods for each in answer.sets for pods in _pods_of(each)])
-        is_whole = all(each.admitted == wanted.count for each, wanted in zip(answer.sets, job.job.sets, strict=True))
+        is_whole = all(
+            each.admitted_count == wanted.count for each, wanted in zip(answer.sets, job.job.sets, strict=True)
+        )
         return GangAnswer(
             gang=outline,
             state=ALLOCATED if is_whole else PARTIAL,
@@ -285,7 +287,7 @@ class KueueSimulation:
         )
 
     def _nearest_domain(self, job: Job, answer: JobAnswer, advisor: Advisor) -> NearestDomain | None:
-        failure, nearest = answer.failure, answer.nearest
+        failure, nearest = answer.failure, answer.nearest_domain
         if failure is None or nearest is None:
             return None
         key = self.scene.topologies[failure.topology][nearest.level]
@@ -293,12 +295,12 @@ class KueueSimulation:
             pod_set=failure.pod_set,
             level=level_word(self._words, key),
             domain="/".join(nearest.path),
-            held=nearest.room * nearest.size,
-            wanted=nearest.wanted * nearest.size,
-            missing=advisor.missing(job, failure),
+            fitting_pods=nearest.room * nearest.size,
+            requested_pods=nearest.requested * nearest.size,
+            missing=advisor.missing_amounts(job, failure),
         )
 
-    def _later(self, answer: JobAnswer | None, hosts: _Hosts) -> LaterAnswer | None:
+    def _later_answer(self, answer: JobAnswer | None, hosts: _Hosts) -> LaterAnswer | None:
         if answer is None:
             return None
         if answer.is_admitted:
@@ -328,7 +330,7 @@ class _Hosts:
         self._left: dict[str, dict[str, int]] = {}
         self._chosen: dict[int, list[tuple[str, int, int]]] = {}
         self._bound: dict[str, list[PodRequest]] = {}
-        for node, request in session.scene.bound:
+        for node, request in session.scene.bound_pods:
             self._bound.setdefault(node, []).append(request)
 
     def spread(self, sets: Sequence[SetAnswer]) -> Spread:
@@ -397,7 +399,7 @@ class _Hosts:
 
 def _pods_of(each: SetAnswer) -> list[int]:
     """Return the number of admitted pods of a set, or the numbers in each of its domains."""
-    return [each.admitted] if each.domains is None else [count for _, count in each.domains]
+    return [each.admitted_count] if each.domains is None else [count for _, count in each.domains]
 
 
 def _common_domain(paths: Sequence[Path]) -> str:

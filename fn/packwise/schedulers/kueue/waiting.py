@@ -26,9 +26,9 @@ from packwise.schedulers.kueue.flavors import (
     format_amount,
     labels_of,
     most_capacity,
-    pods_left_out,
     quota_excess,
     requests_of,
+    skipped_pods_text,
     taint_of_flavor,
 )
 from packwise.schedulers.kueue.inactive import MULTIKUEUE, check_faults, cycle_fault, find_cycles, lacks_multikueue
@@ -182,7 +182,7 @@ def _queues(chain: Chain) -> Iterator[Finding]:
             )
             yield Finding.of(QUEUE, item, ("spec", "clusterQueue"), message)
     for queue in chain.cluster_queues:
-        yield from _inactive(queue, chain)
+        yield from _inactive_findings(queue, chain)
     cycles = find_cycles({item.name: text(item.get("spec.parentName")) for item in chain.cohorts})
     for item in chain.cohorts:
         cycle = cycles.get(item.name, ())
@@ -192,7 +192,7 @@ def _queues(chain: Chain) -> Iterator[Finding]:
             yield Finding.of(INACTIVE, item, ("spec", "parentName"), message)
 
 
-def _inactive(queue: ClusterQueue, chain: Chain) -> Iterator[Finding]:
+def _inactive_findings(queue: ClusterQueue, chain: Chain) -> Iterator[Finding]:
     """Yield the reasons why Kueue admits no workload of a ClusterQueue, in the words of its condition."""
     flavors = [flavor for flavor in queue.flavors if not is_placeholder(flavor.name)]
     missing = [flavor for flavor in flavors if flavor.name not in chain.flavors]
@@ -387,7 +387,7 @@ def _check_request(job: KueueJob, each: KueuePodSet, release: KueueRelease) -> I
         yield Finding.of(FALSE, job.item, each.template.key_path(UNCONSTRAINED), message)
     # The other pods of a group count too.
     is_counted = bool(job.queue) and POD_GROUP not in job.item.labels
-    left = pods_left_out(f'"{each.name}"', each.count, request) if request is not None and is_counted else ""
+    left = skipped_pods_text(f'"{each.name}"', each.count, request) if request is not None and is_counted else ""
     if left:
         key = SLICE_SIZE if SLICE_SIZE in annotations else SLICE_LAYERS
         yield Finding.of(SLICES, job.item, each.template.key_path(key), left)
@@ -399,7 +399,7 @@ def _is_renamed(resource: str, queue: ClusterQueue) -> bool:
     Only a transformation in Kueue's configuration makes such a total. The configuration need not be in the input.
     """
     domain, _, name = resource.partition("/")
-    covered = [each for group in queue.groups for each in group.covered]
+    covered = [each for group in queue.groups for each in group.covered_resources]
     return bool(name) and any(each.startswith(f"{domain}/") and each.endswith(f"-{name}") for each in covered)
 
 
@@ -411,7 +411,7 @@ class _PodSets:
     requests: tuple[TopologyRequest | None, ...]
 
     @property
-    def first(self) -> KueuePodSet:
+    def first_pod_set(self) -> KueuePodSet:
         """Return the pod set that a finding is about."""
         return self.members[0]
 
@@ -440,7 +440,9 @@ class _Admission:
                 yield self._coverage_finding(sets, uncovered)
                 continue
             # Pods without any request may get one from a LimitRange, for any resource.
-            groups = [each for each in self._queue.groups if not requests or not each.covered.isdisjoint(requests)]
+            groups = [
+                each for each in self._queue.groups if not requests or not each.covered_resources.isdisjoint(requests)
+            ]
             refusals = (refusal for group in groups if (refusal := self._refusal(sets, group, requests)) is not None)
             yield from islice(refusals, 1)
 
@@ -484,7 +486,7 @@ class _Admission:
         one.
         """
         least = self._requests(sets, is_least=True)
-        wanted = sorted(name for name in requests if name in group.covered)
+        wanted = sorted(name for name in requests if name in group.covered_resources)
         reasons: list[str] = []
         short: list[tuple[Flavor, str]] = []
         matching: list[Flavor] = []
@@ -553,7 +555,7 @@ class _Admission:
         return _finding(QUOTA, self._job, _request_path(sets, name, self._job), message, condition)
 
     def _mismatch_finding(self, sets: _PodSets, group: ResourceGroup, condition: str) -> Finding:
-        each, request = sets.first, sets.requests[0]
+        each, request = sets.first_pod_set, sets.requests[0]
         known = {level for flavor in group.flavors for level in flavor.levels or ()}
         unknown = [level for level in (request.levels if request is not None else ()) if level not in known]
         path = _annotation_path(each, unknown, self._job)

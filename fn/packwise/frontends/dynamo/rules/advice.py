@@ -115,7 +115,9 @@ def _has_gpu(component: Component) -> bool:
 
 def _narrow(at: Subject) -> Iterator[Problem]:
     topology = at.topology
-    lowest = topology.strictest.domain if topology is not None and topology.strictest is not None else "host"
+    lowest = (
+        topology.narrowest_level.domain if topology is not None and topology.narrowest_level is not None else "host"
+    )
     for component in at.graph.components:
         own = component.constraint is not None
         domain = component.pack_domain if own else at.graph.pack_domain

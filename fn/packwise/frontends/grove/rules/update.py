@@ -314,7 +314,7 @@ def _changed_constraints(update: Update, context: Context) -> Iterator[Problem]:
         yield from _changes(update, context.revision, mends_names=trouble is not None)
 
 
-def _with_mended_names(update: Update, context: Context) -> tuple[PodCliqueSet, ...]:
+def _with_fixed_names(update: Update, context: Context) -> tuple[PodCliqueSet, ...]:
     """Return the new object if it may be the fixed form of one from before constraints had names."""
     changes = _changes(update, context.revision, mends_names=True)
     if _trouble_of(update, context) != _NAMELESS or next(changes, None) is not None:
@@ -486,7 +486,7 @@ UPDATE = (
     Check(Rule("update-topology-names", "An existing workload names several topologies.", "spec/grove.md#5.2"),
           _contradiction, since=ALPHA_9),
     Check(CONSTRAINT, _changed_constraints, since=ALPHA_9),
-    Scope(_with_mended_names, PACK, since=ALPHA_9),
+    Scope(_with_fixed_names, PACK, since=ALPHA_9),
     Check(Rule("pack-domain-deprecated", "A constraint uses packDomain, the deprecated name of pack.required.",
                "spec/grove.md#5.1", Severity.WARNING), _deprecated_names, since=ALPHA_10),
     Check(Rule("update-claim-templates", "An update changes resourceClaimTemplates.", "spec/grove.md#5.3"),

@@ -15,16 +15,16 @@ from packwise.schedulers.kai.allocate.fit_errors import (
     FitError,
     Shortage,
     constraint_error,
-    few_pods,
-    insufficient,
-    unschedulable,
+    insufficient_resources,
+    too_few_pods,
+    unschedulable_error,
 )
 from packwise.schedulers.kai.allocate.scene import CPU, GPU, MEMORY, PODS
 from packwise.schedulers.kai.allocate.state import (
     MIG,
     ROOT,
     Levels,
-    Silent,
+    SilentMistake,
     depth_of,
     is_gpu_pod,
     joins_shared_gpu,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         PodRules,
         Request,
     )
-    from packwise.schedulers.kai.allocate.state import ClusterState, Domain, DomainTree, Holds, NodeState
+    from packwise.schedulers.kai.allocate.state import Capacities, ClusterState, Domain, DomainTree, NodeState
 
 
 _ABSENT = 1000.0
@@ -66,13 +66,13 @@ class Accounting:
         self._levels = tree.topology.levels
         self._pods = len(pods)
         self.total = _total(pods)
-        self.largest: CountedRequest | None = _largest(pods) if _is_alike(pods) else None
+        self.largest: CountedRequest | None = _largest_request(pods) if _is_uniform(pods) else None
         self._asked = [
             (name, -(-amount // 1000) if name == CPU else amount) for name, amount in self.total.items() if name != PODS
         ]
         self._asks_nothing = not self._asked
-        self._holds: Holds | None = (
-            cluster.holds(tree, self.largest) if self.largest is not None and not self._asks_nothing else None
+        self._holds: Capacities | None = (
+            cluster.capacities(tree, self.largest) if self.largest is not None and not self._asks_nothing else None
         )
         self._orders = cluster.orders(tree, (tuple(self._asked), self.largest, len(pods)))
 
@@ -98,9 +98,9 @@ class Accounting:
         """Return the reason why the pods do not fit into the domain."""
         held = self.pods_that_fit(domain)
         error = (
-            few_pods(domain.id, held, self._pods, sub_group)
+            too_few_pods(domain.id, held, self._pods, sub_group)
             if held is not None
-            else insufficient(domain.id, self._idle_amounts(domain), self.total, sub_group)
+            else insufficient_resources(domain.id, self._idle_amounts(domain), self.total, sub_group)
         )
         return error.replace(shortage=self.shortage(domain, sub_group))
 
@@ -118,8 +118,8 @@ class Accounting:
             topology=self._topology,
             domain=domain.id,
             level=level,
-            held=held,
-            wanted=self._pods,
+            fitting_pods=held,
+            requested_pods=self._pods,
             missing=tuple(sorted((name, amount) for name, amount in missing if amount > 0)),
             is_counted=domain.is_within(self.start),
         )
@@ -153,12 +153,12 @@ class Accounting:
             levels[depth] = list(chain.from_iterable(ordered))
         return levels
 
-    def fitting(self, levels: Mapping[int, Sequence[Domain]], depth: int) -> list[Domain]:
+    def fitting_domains(self, levels: Mapping[int, Sequence[Domain]], depth: int) -> list[Domain]:
         """Return the domains of these levels into which the pods fit by KAI's count, in their order."""
         if depth == self.start.depth:
             return [self.start] if self.fits_below(self.start) else []
         known = self._orders.fitting
-        fitting = [known[domain] if domain in known else self._fitting(domain) for domain in levels[depth - 1]]
+        fitting = [known[domain] if domain in known else self._fitting_domains(domain) for domain in levels[depth - 1]]
         return list(chain.from_iterable(fitting))
 
     def _order_children(self, domain: Domain) -> list[Domain]:
@@ -167,7 +167,7 @@ class Accounting:
         self._orders.children[domain] = ordered
         return ordered
 
-    def _fitting(self, domain: Domain) -> list[Domain]:
+    def _fitting_domains(self, domain: Domain) -> list[Domain]:
         ordered = self._orders.children.get(domain) or self._order_children(domain)
         fitting = self._orders.fitting[domain] = [child for child in ordered if self.fits_below(child)]
         return fitting
@@ -189,7 +189,7 @@ def _total(pods: Sequence[Pod]) -> dict[str, float]:
     return total
 
 
-def _largest(pods: Sequence[Pod]) -> CountedRequest:
+def _largest_request(pods: Sequence[Pod]) -> CountedRequest:
     largest: dict[str, float] = {}
     for pod in pods:
         for name, amount in _counted_request(pod):
@@ -197,7 +197,7 @@ def _largest(pods: Sequence[Pod]) -> CountedRequest:
     return tuple(sorted(largest.items()))
 
 
-def _is_alike(pods: Sequence[Pod]) -> bool:
+def _is_uniform(pods: Sequence[Pod]) -> bool:
     """Return True if all of the pods or none of them request each resource beyond CPU and memory."""
     asked: dict[str, int] = {}
     for pod in pods:
@@ -222,7 +222,7 @@ class Scores:
         self._depth = depth
         self._by_domain = dict(zip(domains, _scores(len(domains)), strict=True))
 
-    def of(self, node: NodeState) -> int | None:
+    def score(self, node: NodeState) -> int | None:
         """Return the score of a node, or None if it is outside the domains."""
         path = self._paths.get(node.name)
         return None if path is None else self._by_domain.get(path[self._depth + 1])
@@ -245,10 +245,10 @@ class Candidates(Record):
     sets: Iterable[Sequence[NodeState]] = ()
     scores: Scores | None = None
     errors: tuple[FitError, ...] = ()
-    silent: Silent | None = None
+    silent_mistake: SilentMistake | None = None
 
 
-class Wanted(Record):
+class PodDemand(Record):
     """The pods to place: `pods` of `sub_group` under `constraint`.
 
     `running` are the nodes of running pods. They pin the other pods.
@@ -261,47 +261,49 @@ class Wanted(Record):
     running: Sequence[str]
 
 
-def candidates(cluster: ClusterState, wanted: Wanted, nodes: Sequence[NodeState]) -> Candidates:
+def candidates(cluster: ClusterState, wanted: PodDemand, nodes: Sequence[NodeState]) -> Candidates:
     """Return the sets of `nodes` to try, or all `nodes` for unconstrained pods."""
     constraint = wanted.constraint
     if constraint is None or not constraint.topology:
         return Candidates((nodes,))
     tree = cluster.trees.get(constraint.topology)
     if tree is None:
-        missing = unschedulable(no_such_topology(constraint.topology))
+        missing = unschedulable_error(no_such_topology(constraint.topology))
         return Candidates(errors=(missing,))
     return _candidates_within(cluster, tree, wanted, constraint, nodes) if wanted.pods else Candidates((nodes,))
 
 
 def _candidates_within(
-    cluster: ClusterState, tree: DomainTree, wanted: Wanted, constraint: LevelConstraint, nodes: Sequence[NodeState]
+    cluster: ClusterState, tree: DomainTree, wanted: PodDemand, constraint: LevelConstraint, nodes: Sequence[NodeState]
 ) -> Candidates:
     job, sub_group = wanted.job, wanted.sub_group
     preferred = depth_of(tree.topology, constraint.preferred) if constraint.preferred else None
     valid = tree.root.nodes if nodes is cluster.nodes else [node for node in nodes if node.name in tree.paths]
     # KAI stops at the preferred level, not at the required one. If all nodes share a finer level, it counts no room at
     # the required level, a bug of KAI. Source: spec/placement.md#4b.
-    start = tree.common(valid, len(tree.by_depth) - 1 if preferred is None else preferred)
+    start = tree.common_domain(valid, len(tree.by_depth) - 1 if preferred is None else preferred)
     accounting = Accounting(cluster, tree, start, wanted.pods)
     levels = levels_of(tree.topology, constraint, sub_group)
     if not accounting.fits(start):
         where = "the cluster" if start.id == ROOT else start.id
         error = constraint_error(job, sub_group, constraint, where)
         return Candidates(errors=(error.replace(shortage=_nearest_shortage(accounting, tree, levels, sub_group)),))
-    if isinstance(levels, Silent):
-        return Candidates(silent=levels)
+    if isinstance(levels, SilentMistake):
+        return Candidates(silent_mistake=levels)
     ordered = accounting.levels(levels.finest)
     pinned = _pinned_domains(tree, levels, wanted.running)
-    fitting = _fitting(accounting, tree, levels, ordered, pinned)
+    fitting = _fitting_domains(accounting, tree, levels, ordered, pinned)
     if not fitting:
-        bounds = sorted(tree.at(levels.coarsest), key=lambda domain: domain.id)
+        bounds = sorted(tree.domains_at(levels.coarsest), key=lambda domain: domain.id)
         errors = [accounting.error(domain, sub_group) for domain in bounds if pinned is None or domain in pinned]
         return Candidates(errors=(*errors, constraint_error(job, sub_group, constraint)))
     scores = None if levels.preferred is None else Scores(tree, levels.preferred, ordered.get(levels.preferred, ()))
-    return Candidates(_cut(fitting, tree, valid), scores)
+    return Candidates(_nodes_by_domain(fitting, tree, valid), scores)
 
 
-def _cut(domains: Iterable[Domain], tree: DomainTree, valid: Sequence[NodeState]) -> Iterator[Sequence[NodeState]]:
+def _nodes_by_domain(
+    domains: Iterable[Domain], tree: DomainTree, valid: Sequence[NodeState]
+) -> Iterator[Sequence[NodeState]]:
     """Yield the nodes of each domain among `valid`. Usually only the first set is tried."""
     if valid is tree.root.nodes:
         for domain in domains:
@@ -312,12 +314,14 @@ def _cut(domains: Iterable[Domain], tree: DomainTree, valid: Sequence[NodeState]
         yield [node for node in domain.nodes if node.name in among]
 
 
-def _nearest_shortage(accounting: Accounting, tree: DomainTree, levels: Levels | Silent, sub_group: str) -> Shortage:
+def _nearest_shortage(
+    accounting: Accounting, tree: DomainTree, levels: Levels | SilentMistake, sub_group: str
+) -> Shortage:
     """Return the shortage of the domain nearest to fitting at the coarsest level below a too small start, or of the
     start.
     """
-    depth = -1 if isinstance(levels, Silent) else levels.coarsest
-    below = [domain for domain in tree.at(depth) if domain.is_within(accounting.start)]
+    depth = -1 if isinstance(levels, SilentMistake) else levels.coarsest
+    below = [domain for domain in tree.domains_at(depth) if domain.is_within(accounting.start)]
     nearest = min(below or [accounting.start], key=lambda domain: (accounting.ratio(domain), domain.id))
     if accounting.largest is not None and below:
         nearest = min(below, key=lambda domain: (-(accounting.pods_that_fit(domain) or 0), domain.id))
@@ -334,7 +338,7 @@ def _pinned_domains(tree: DomainTree, levels: Levels, running: Iterable[str]) ->
     return {tree.paths[name][levels.required + 1] for name in names if name in tree.paths}
 
 
-def _fitting(
+def _fitting_domains(
     accounting: Accounting,
     tree: DomainTree,
     levels: Levels,
@@ -345,10 +349,10 @@ def _fitting(
     fitting: list[Domain] = []
     for depth in range(levels.finest, levels.coarsest - 1, -1):
         if depth in ordered:
-            fitting += accounting.fitting(ordered, depth)
+            fitting += accounting.fitting_domains(ordered, depth)
         else:
             # Nothing is counted above the start, so only pods without requests fit.
-            above = sorted(tree.at(depth), key=lambda domain: domain.id)
+            above = sorted(tree.domains_at(depth), key=lambda domain: domain.id)
             fitting += [domain for domain in above if accounting.fits(domain)]
     if pinned is None:
         return fitting
@@ -417,9 +421,9 @@ class Rankings:
         self._cluster = cluster
         self._kept: dict[tuple[Request, PodRules], Ranking] = {}
 
-    def best(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> NodeState | None:
+    def best_node(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> NodeState | None:
         """Return the best node for a pod that other pods affect or that shares GPUs, or None."""
-        refusal = self._cluster.neighbours.judge(pod)
+        refusal = self._cluster.neighbours.node_check(pod)
         taking = [
             node
             for node in scored_nodes(nodes, scores)
@@ -433,7 +437,7 @@ class Rankings:
             return False
         return not self._cluster.shares_gpus or any(name == GPU for name, _ in pod.request)
 
-    def of(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> Ranking:
+    def ranking(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> Ranking:
         """The ranking of `nodes` for a plain pod."""
         asked = dict(pod.request)
         if nodes is not self._cluster.nodes or scores is not None or not (asked.get(GPU) or asked.get(CPU)):
@@ -455,7 +459,7 @@ _KEPT = 16
 
 def scored_nodes(nodes: Sequence[NodeState], scores: Scores | None) -> Sequence[NodeState]:
     """Return the nodes that KAI considers. KAI removes a node without a score from its list."""
-    return nodes if scores is None else [node for node in nodes if scores.of(node) is not None]
+    return nodes if scores is None else [node for node in nodes if scores.score(node) is not None]
 
 
 def nodes_before(pod: Pod, nodes: Sequence[NodeState], scores: Scores | None, taker: NodeState) -> Iterator[NodeState]:
@@ -487,7 +491,7 @@ class _Order:
     def place(self, node: NodeState) -> tuple[int, int, int, int]:
         """Return the place of a node among nodes with room for the pod and without shared GPUs."""
         has = node.node.allocatable.get
-        score = 0 if self._scores is None else self._scores.of(node) or 0
+        score = 0 if self._scores is None else self._scores.score(node) or 0
         is_cpu_node = self.main == CPU and not has(GPU, 0)
         left = self._bare
         if has(self.main, 0):
@@ -509,7 +513,7 @@ class Ranking:
     def _entry(self, node: NodeState) -> _Entry:
         return (*self._order.place(node), node)
 
-    def serves(self, pod: Pod) -> bool:
+    def applies_to(self, pod: Pod) -> bool:
         """Return True if the ranking also applies to the pod, because it has the same request and rules."""
         return pod.request == self._pod.request and pod.rules == self._pod.rules
 
@@ -520,7 +524,7 @@ class Ranking:
             if node.fits(self._pod) and not refusals(self._pod, node.node):
                 heappush(self._heap, self._entry(node))
 
-    def best(self) -> NodeState | None:
+    def best_node(self) -> NodeState | None:
         """Return the best node with room, or None."""
         while self._heap:
             entry = self._heap[0]

@@ -33,7 +33,8 @@ OVER_QUOTA = "NonPreemptibleOverQuota"
 
 
 class Shortage(Record):
-    """A domain that is too small: it has room for `held` of `wanted` pods, or None if KAI compares sums.
+    """A domain that is too small: it has room for `fitting_pods` of `requested_pods` pods, or None if KAI compares
+    sums.
 
     `domain` is its id in `topology`. `level` is its node label, or "" for the whole topology. `sub_group` is the part
     of the job without room. `missing` is the lacking amount by resource. `is_counted` is false if KAI counts the domain
@@ -44,8 +45,8 @@ class Shortage(Record):
     topology: str
     domain: str
     level: str
-    held: int | None
-    wanted: int
+    fitting_pods: int | None
+    requested_pods: int
     missing: tuple[tuple[str, float], ...]
     is_counted: bool
 
@@ -72,13 +73,15 @@ def summary(errors: Sequence[FitError]) -> str:
     return reason + (f": {JOINT.join(lines)}." if lines else "")
 
 
-def few_pods(domain: str, held: int, wanted: int, sub_group: str) -> FitError:
+def too_few_pods(domain: str, held: int, wanted: int, sub_group: str) -> FitError:
     """Return the error of a domain with room for too few pods."""
     message = f"node-group {domain} can allocate only {held} of {wanted} required pods"
-    return FitError(_NO_ROOM, (message,), _in_domain(domain, sub_group, [message]))
+    return FitError(_NO_ROOM, (message,), _domain_text(domain, sub_group, [message]))
 
 
-def insufficient(domain: str, idle: Mapping[str, int], wanted: Mapping[str, float], sub_group: str) -> FitError:
+def insufficient_resources(
+    domain: str, idle: Mapping[str, int], wanted: Mapping[str, float], sub_group: str
+) -> FitError:
     """Return the error of a domain that has less of some resources than all pods request together."""
     messages: list[str] = []
     details: list[str] = []
@@ -95,10 +98,10 @@ def insufficient(domain: str, idle: Mapping[str, int], wanted: Mapping[str, floa
             f"{domain} didn't have enough {plural}: {word}, "
             f"requested: {_amount(name, asked)}, available: {_amount(name, left)}"
         )
-    return FitError(_NO_ROOM, tuple(messages), _in_domain(domain, sub_group, details))
+    return FitError(_NO_ROOM, tuple(messages), _domain_text(domain, sub_group, details))
 
 
-def _in_domain(domain: str, sub_group: str, details: Iterable[str]) -> str:
+def _domain_text(domain: str, sub_group: str, details: Iterable[str]) -> str:
     whose = "" if sub_group in ("", DEFAULT_POD_SET) else f"subgroup {sub_group}: "
     return f"<{domain}>: {whose}{', '.join(details)}"
 
@@ -109,13 +112,13 @@ def constraint_error(job: Job, sub_group: str, constraint: LevelConstraint, star
     """
     of = f", subgroup {sub_group}" if sub_group not in ("", DEFAULT_POD_SET) else ""
     where = "" if start is None else f": not enough resources in {start} to allocate the job"
-    return unschedulable(
+    return unschedulable_error(
         f"topology {constraint.topology}, requirement {constraint.required} couldn't be satisfied "
         f"for job <{job.namespace}/{job.name}>{of}{where}"
     )
 
 
-def unschedulable(message: str) -> FitError:
+def unschedulable_error(message: str) -> FitError:
     """Return an error without a domain."""
     return FitError(_UNPLACED, (message,), message)
 
@@ -153,14 +156,14 @@ def over_quota(queue: str, resource: str, quota: float, allocated: float, reques
 
 def unmet_conditions(job: Job, pod: Pod, largest: Mapping[str, int]) -> str | None:
     """Return the text about a pod with requirements that no node meets, or None."""
-    texts = [text for text in (*pod.lacks, _too_large(job, pod, largest)) if text]
+    texts = [text for text in (*pod.lacks, _too_large_text(job, pod, largest)) if text]
     if not texts:
         return None
     listed = "".join([f"{text}.\n" for text in texts])
     return f"Scheduling conditions were not met for pod {job.namespace}/{pod.name}:\n{listed}"
 
 
-def _too_large(job: Job, pod: Pod, largest: Mapping[str, int]) -> str | None:
+def _too_large_text(job: Job, pod: Pod, largest: Mapping[str, int]) -> str | None:
     """Return the text about a pod larger than any node, or None."""
     pool = job.pool or "default"
     request: dict[str, float] = dict(pod.request)

@@ -16,8 +16,8 @@ from itertools import islice
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.schedulers.kai.allocate.candidates import (
+    PodDemand,
     Rankings,
-    Wanted,
     candidates,
     nodes_before,
     refusals,
@@ -31,7 +31,7 @@ from packwise.schedulers.kai.allocate.fit_errors import (
     over_quota,
     summary,
     unmet_conditions,
-    unschedulable,
+    unschedulable_error,
 )
 from packwise.schedulers.kai.allocate.scene import (
     CPU,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.candidates import Ranking, Scores
     from packwise.schedulers.kai.allocate.fit_errors import FitError
     from packwise.schedulers.kai.allocate.scene import Job, LevelConstraint, Node, Pod, Scene, Share, SubGroupInfo
-    from packwise.schedulers.kai.allocate.state import NodeState, Silent
+    from packwise.schedulers.kai.allocate.state import NodeState, SilentMistake
 
 # The queues of a session: the resources that the pods of each use, and the limit that a job would exceed. A queue's use
 # also counts for all queues above it. Source: spec/placement.md#9; KAI Scheduler, proportion plugin.
@@ -82,7 +82,7 @@ class Queues:
                 add_use(self.used[above.name], queue.used)
                 add_use(self._kept[above.name], queue.kept)
 
-    def missing(self, name: str) -> FitError | None:
+    def missing_queue_error(self, name: str) -> FitError | None:
         """Return the error of a job with a queue that does not exist, or None."""
         is_gone = name not in self._by_name and (self._has_all or self._is_own_ancestor(name))
         is_missing = name in self._absent or is_gone
@@ -91,9 +91,9 @@ class Queues:
     def is_tried(self, name: str) -> bool:
         """Return True if KAI tries the jobs of the queue: it exists, and has no queue below it."""
         # KAI silently skips jobs of a queue with children. Source: spec/placement.md#9.2.
-        return self.missing(name) is None and name not in self._below
+        return self.missing_queue_error(name) is None and name not in self._below
 
-    def below(self, name: str) -> Sequence[str]:
+    def child_queues(self, name: str) -> Sequence[str]:
         """The names of the queues directly below the queue."""
         return self._below.get(name, ())
 
@@ -233,7 +233,7 @@ class PodPart:
         """Return running pods divided by the minimum."""
         return len(self.placed) / self.minimum if self.minimum else float("inf")
 
-    def due(self) -> list[Pod]:
+    def next_pods(self) -> list[Pod]:
         """Return the pods to place next: all missing ones, else one more."""
         return self.waiting[: max(1, self.minimum - len(self.placed))]
 
@@ -257,13 +257,13 @@ class SetPart:
         return len(self.children) if self._minimum is None else self._minimum
 
     @property
-    def _running(self) -> int:
+    def _satisfied_children(self) -> int:
         return sum(child.is_satisfied for child in self.children)
 
     @property
     def is_satisfied(self) -> bool:
         """True if the minimum of children runs."""
-        return self._running >= self.minimum
+        return self._satisfied_children >= self.minimum
 
     @property
     def is_ready(self) -> bool:
@@ -273,7 +273,7 @@ class SetPart:
     @property
     def ratio(self) -> float:
         """Return running children divided by the minimum."""
-        return self._running / self.minimum if self.minimum else float("inf")
+        return self._satisfied_children / self.minimum if self.minimum else float("inf")
 
     def order_children(self) -> list[Part]:
         """Return the children: first all below their minimum by name, then the others by their ratio."""
@@ -282,13 +282,13 @@ class SetPart:
             key=lambda child: (child.is_satisfied, child.ratio if child.is_satisfied else 0.0, child.name),
         )
 
-    def due(self) -> list[Pod]:
+    def next_pods(self) -> list[Pod]:
         """Return the pods to place next: all of children below their minimum, else the next of the first child."""
-        lacking = self.minimum - self._running
+        lacking = self.minimum - self._satisfied_children
         due: list[Pod] = []
         taken = 0
         for child in self.order_children():
-            pods = child.due()
+            pods = child.next_pods()
             if not pods or not child.is_ready:
                 continue
             due += pods
@@ -340,7 +340,7 @@ class JobTree:
             (sets[group.parent] if group.parent else self.root).children.append(part)
 
     @property
-    def waits(self) -> bool:
+    def has_waiting_pods(self) -> bool:
         """True if pods wait for a node."""
         return any(leaf.waiting for leaf in self.leaves.values())
 
@@ -355,7 +355,7 @@ class JobTree:
         return any(leaf.minimum > 1 for leaf in self.leaves.values())
 
     @property
-    def standing(self) -> int:
+    def minimum_rank(self) -> int:
         """Return 0 if any subgroup is below its minimum, 2 if one is above it, else 1.
 
         Lower values come first.
@@ -391,7 +391,7 @@ class Attempt:
         self._scores: dict[str, Scores] = {}
         self._visits: list[tuple[Sequence[NodeState], Scores | None]] = []
         self.errors: list[FitError] = []
-        self.silent: list[Silent] = []
+        self.silent: list[SilentMistake] = []
 
     def place(self, pods: Sequence[Pod]) -> bool:
         """Return True if all pods found a node. Otherwise the cluster is unchanged."""
@@ -413,14 +413,14 @@ class Attempt:
         # Running pods of other leaves do not pin these, even if a common parent has the required level: a bug of KAI
         # since v0.16.8. Source: spec/placement.md#4g.
         running = [node for name in wanted for node in own[name].placed]
-        answer = candidates(self._cluster, Wanted(self._job, part.name, part.constraint, due, running), nodes)
+        answer = candidates(self._cluster, PodDemand(self._job, part.name, part.constraint, due, running), nodes)
         self.errors += answer.errors
-        if answer.silent is not None and answer.silent not in self.silent:
-            self.silent.append(answer.silent)
+        if answer.silent_mistake is not None and answer.silent_mistake not in self.silent:
+            self.silent.append(answer.silent_mistake)
         if answer.scores is not None:
             self._scores[part.name] = answer.scores
         lineage = (part.name, *above)
-        for among, is_last in _with_last(answer.sets):
+        for among, is_last in _mark_last(answer.sets):
             mark = len(self._cluster.placed)
             is_repeated = is_tried_again or not is_last
             if self._place_among(part, due, among, lineage, is_tried_again=is_repeated):
@@ -448,16 +448,16 @@ class Attempt:
             text = unmet_conditions(self._job, pod, self._cluster.largest)
             if text is None:
                 if not self._rankings.is_plain(pod):
-                    node = self._rankings.best(pod, nodes, scores)
+                    node = self._rankings.best_node(pod, nodes, scores)
                 else:
-                    if ranking is None or not ranking.serves(pod):
-                        ranking = self._rankings.of(pod, nodes, scores)
-                    node = ranking.best()
+                    if ranking is None or not ranking.applies_to(pod):
+                        ranking = self._rankings.ranking(pod, nodes, scores)
+                    node = ranking.best_node()
                 if node is not None:
                     self._cluster.place(pod, node)
                     self._visits.append((nodes, scores))
                     continue
-                text = self._why_nowhere(pod, scored_nodes(nodes, scores))
+                text = self._refusal_text(pod, scored_nodes(nodes, scores))
             self.errors.append(self._pod_error(part, pod, index, text))
             return False
         return True
@@ -474,7 +474,7 @@ class Attempt:
     def _leaf_name(self, pod: Pod) -> str:
         return pod.sub_group if self._job.sub_groups else next(iter(self._tree.leaves))
 
-    def _why_nowhere(self, pod: Pod, nodes: Iterable[NodeState]) -> str:
+    def _refusal_text(self, pod: Pod, nodes: Iterable[NodeState]) -> str:
         """Return KAI's text about a pod without a node."""
         self._reject(pod, nodes)
         counted = self._rejections.get(pod.name)
@@ -485,7 +485,7 @@ class Attempt:
 
     def _reject(self, pod: Pod, nodes: Iterable[NodeState]) -> None:
         """Count the nodes' current reasons against the pod."""
-        refusal = self._cluster.neighbours.judge(pod)
+        refusal = self._cluster.neighbours.node_check(pod)
         for node in nodes:
             reasons = node_shortages(pod, node.node, node.idle) if not node.fits(pod) else None
             if reasons is None and node.fits(pod):
@@ -496,20 +496,22 @@ class Attempt:
 
     def _pod_error(self, part: PodPart, pod: Pod, index: int, text: str) -> FitError:
         if not self._tree.is_gang or part.is_satisfied:
-            return unschedulable(f"Resources were not found for pod {self._job.namespace}/{pod.name} due to: {text}")
+            return unschedulable_error(
+                f"Resources were not found for pod {self._job.namespace}/{pod.name} due to: {text}"
+            )
         if not self._job.sub_groups:
-            return unschedulable(
+            return unschedulable_error(
                 f"Resources were found for {index} pods while {part.minimum} are required for gang scheduling. "
                 f"Additional pods cannot be scheduled due to: {text}"
             )
-        return unschedulable(
+        return unschedulable_error(
             f"Resources were found for {index} pods from all sub-groups while sub-group {part.name} requires "
             f"{part.minimum} pods for gang scheduling. "
             f"Additional pods cannot be scheduled in this sub-group due to: {text}"
         )
 
 
-def _with_last(sets: Iterable[Sequence[NodeState]]) -> Iterator[tuple[Sequence[NodeState], bool]]:
+def _mark_last(sets: Iterable[Sequence[NodeState]]) -> Iterator[tuple[Sequence[NodeState], bool]]:
     """Yield the sets, each with True for the last one."""
     remaining = iter(sets)
     following = next(remaining, None)
@@ -526,16 +528,16 @@ class JobAnswer(Record):
     """The result for one job. `nodes` maps each pod to its node, or to "".
 
     `state` is `allocated`, `partial` (only the minimum runs), `pending` (nothing new runs) or `notready` (too few pods,
-    so KAI does not try). `silent` are mistakes that KAI only logs. `before` is the number of pods placed before its
-    last try.
+    so KAI does not try). `silent_mistakes` are mistakes that KAI only logs. `placed_before` is the number of pods
+    placed before its last try.
     """
 
     name: str
     state: str
     nodes: Mapping[str, str]
     errors: tuple[FitError, ...] = ()
-    silent: tuple[Silent, ...] = ()
-    before: int = 0
+    silent_mistakes: tuple[SilentMistake, ...] = ()
+    placed_before: int = 0
 
     @property
     def message(self) -> str:
@@ -546,12 +548,13 @@ class JobAnswer(Record):
 class SessionAnswer(Record):
     """The answers for the jobs in the order of creation.
 
-    `attempts` are the names of jobs in the order of turns, `placed` the pods with their nodes in the order of placing.
+    `attempts` are the names of jobs in the order of turns, `placements` the pods with their nodes in the order of
+    placing.
     """
 
     jobs: tuple[JobAnswer, ...]
     attempts: tuple[str, ...]
-    placed: tuple[tuple[Pod, str], ...] = ()
+    placements: tuple[tuple[Pod, str], ...] = ()
 
 
 def allocate(scene: Scene) -> SessionAnswer:
@@ -564,10 +567,10 @@ def allocate(scene: Scene) -> SessionAnswer:
     for pool in dict.fromkeys([job.pool for job in scene.jobs]):
         session = _Session(scene_in_pool(scene, pool)).run()
         own = [index for index, job in enumerate(scene.jobs) if job.pool == pool]
-        moved = [answer.replace(before=answer.before + len(placed)) for answer in session.jobs]
+        moved = [answer.replace(placed_before=answer.placed_before + len(placed)) for answer in session.jobs]
         answers |= dict(zip(own, moved, strict=True))
         attempts += session.attempts
-        placed += session.placed
+        placed += session.placements
     return SessionAnswer(tuple(answers[index] for index in range(len(scene.jobs))), tuple(attempts), tuple(placed))
 
 
@@ -579,12 +582,12 @@ class _Session:
         self._queues = Queues(scene)
         self._nodes: list[dict[str, str]] = [{pod.name: pod.node for pod in job.pods} for job in scene.jobs]
         self._errors: list[list[FitError]] = [[] for _ in scene.jobs]
-        self._silent: list[list[Silent]] = [[] for _ in scene.jobs]
+        self._silent: list[list[SilentMistake]] = [[] for _ in scene.jobs]
         self._rejections: list[dict[str, Counter[str]]] = [{} for _ in scene.jobs]
         self._before = [0] * len(scene.jobs)
         for tree in self._trees:
             self._queues.count(tree.job, [(pod, pod.node) for pod in tree.job.pods if pod.node])
-            missing = self._queues.missing(tree.job.queue)
+            missing = self._queues.missing_queue_error(tree.job.queue)
             if missing is not None:
                 self._errors[tree.index].append(missing)
 
@@ -592,19 +595,21 @@ class _Session:
         """Run the turns of all jobs."""
         attempts: list[str] = []
         tried = [
-            tree for tree in self._trees if tree.waits and tree.root.is_ready and self._queues.is_tried(tree.job.queue)
+            tree
+            for tree in self._trees
+            if tree.has_waiting_pods and tree.root.is_ready and self._queues.is_tried(tree.job.queue)
         ]
         turns = _Turns(tried, self._queues.used, self._cluster.total())
-        while (tree := turns.next()) is not None:
+        while (tree := turns.next_job()) is not None:
             attempts.append(tree.job.name)
             # A placed job competes again for one more pod. A failed one has no second try. Source: spec/placement.md#2.
-            if self._try(tree) and tree.waits:
+            if self._try(tree) and tree.has_waiting_pods:
                 turns.add(tree)
         placed = tuple((pod, node.name) for pod, node in self._cluster.placed)
         return SessionAnswer(tuple(self._answer(tree) for tree in self._trees), tuple(attempts), placed)
 
     def _try(self, tree: JobTree) -> bool:
-        pods = tree.root.due()
+        pods = tree.root.next_pods()
         self._before[tree.index] = len(self._cluster.placed)
         refused = self._queues.refusal(tree.job, pods)
         if refused is not None:
@@ -629,7 +634,7 @@ class _Session:
 
     def _answer(self, tree: JobTree) -> JobAnswer:
         index = tree.index
-        if not tree.waits and not tree.is_gated:
+        if not tree.has_waiting_pods and not tree.is_gated:
             state = "allocated"
         elif not tree.root.is_ready:
             state = "notready"
@@ -670,10 +675,12 @@ class _Turns:
 
     def add(self, tree: JobTree) -> None:
         """Lets the job wait for a turn."""
-        heappush(self._waiting.setdefault(tree.job.queue, []), (-tree.job.priority, tree.standing, tree.index, tree))
+        heappush(
+            self._waiting.setdefault(tree.job.queue, []), (-tree.job.priority, tree.minimum_rank, tree.index, tree)
+        )
         self._changed.add(tree.job.queue)
 
-    def next(self) -> JobTree | None:
+    def next_job(self) -> JobTree | None:
         """Return the next job, or None if no job waits."""
         if not self._waiting:
             return None
@@ -700,7 +707,7 @@ class _Turns:
 
     def _rank(self, queue: str) -> tuple[float, float, int, str]:
         used = self._used.get(queue, {})
-        asked = requests_of(self._waiting[queue][0][-1].root.due(), 0)
+        asked = requests_of(self._waiting[queue][0][-1].root.next_pods(), 0)
         wanted = {name: used.get(name, 0) + amount for name, amount in asked.items()}
         order = self._order.get(queue, len(self._order))
         return self._share(wanted), self._share(used), order, queue

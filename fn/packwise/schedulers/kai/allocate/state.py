@@ -117,11 +117,11 @@ class DomainTree:
         """Return all domains: the root, then level by level."""
         return [self.root, *(domain for level in self.by_depth for domain in level.values())]
 
-    def at(self, depth: int) -> Iterable[Domain]:
+    def domains_at(self, depth: int) -> Iterable[Domain]:
         """The domains of a level."""
         return self.by_depth[depth].values() if depth >= 0 else (self.root,)
 
-    def common(self, nodes: Sequence[NodeState], deepest: int) -> Domain:
+    def common_domain(self, nodes: Sequence[NodeState], deepest: int) -> Domain:
         """The deepest domain that holds all of `nodes`, no deeper than the level `deepest`.
 
         A label without a value ends the search.
@@ -151,7 +151,7 @@ def add_amounts(total: dict[str, int], amounts: Iterable[tuple[str, int]], sign:
         total[name] = total.get(name, 0) + sign * amount
 
 
-class Silent(Record):
+class SilentMistake(Record):
     """A mistake in a constraint that KAI writes into its log only: the job is pending without any error."""
 
     text: str
@@ -169,7 +169,7 @@ class Levels(Record):
     preferred: int | None
 
 
-def levels_of(topology: KaiTopology, constraint: LevelConstraint, sub_group: str) -> Levels | Silent:
+def levels_of(topology: KaiTopology, constraint: LevelConstraint, sub_group: str) -> Levels | SilentMistake:
     """Return the levels of the constraint in the topology, or the mistake in it."""
     depths: dict[str, int | None] = {}
     for kind, level in (("required", constraint.required), ("preferred", constraint.preferred)):
@@ -182,7 +182,7 @@ def levels_of(topology: KaiTopology, constraint: LevelConstraint, sub_group: str
         return _unknown_level(topology, sub_group, "preferred", constraint.preferred)
     finest = preferred if preferred is not None else required
     if finest is None:
-        return Silent(
+        return SilentMistake(
             f"no topology constraints were found for subgroup {sub_group}, with topology name {topology.name}"
         )
     return Levels(finest, -1 if required is None else required, required, preferred)
@@ -199,8 +199,8 @@ def no_such_topology(name: str) -> str:
     return f"Requested topology {name} does not exist"
 
 
-def _unknown_level(topology: KaiTopology, sub_group: str, kind: str, level: str) -> Silent:
-    return Silent(
+def _unknown_level(topology: KaiTopology, sub_group: str, kind: str, level: str) -> SilentMistake:
+    return SilentMistake(
         f"topology constraint error: sub-group {sub_group} specified '{level}' as the {kind} topology constraint "
         f"level, but the topology tree '{topology.name}' does not contain a level with this name"
     )
@@ -255,9 +255,9 @@ class Neighbours:
     def concern(self, pod: Pod) -> bool:
         """Return True if existing pods affect the nodes for the pod."""
         rules = pod.rules
-        return bool(rules.ports or rules.near or rules.apart) or any(self._keeping_away(pod))
+        return bool(rules.ports or rules.near or rules.apart) or any(self._repelling_terms(pod))
 
-    def _keeping_away(self, pod: Pod) -> list[_Values]:
+    def _repelling_terms(self, pod: Pod) -> list[_Values]:
         if not self._owned:
             return []
         return [
@@ -267,11 +267,11 @@ class Neighbours:
             if +values and _selects(term, pod)
         ]
 
-    def judge(self, pod: Pod) -> Callable[[Node], str]:
+    def node_check(self, pod: Pod) -> Callable[[Node], str]:
         """Return a function that returns why a node refuses the pod now, or ""."""
         near = self._values(pod.rules.near)
         apart = [(term.topology_key, self._values((term,))) for term in pod.rules.apart]
-        keeping_away = self._keeping_away(pod)
+        keeping_away = self._repelling_terms(pod)
         # The first of several pods with affinity to each other can go anywhere.
         is_first = not +near and bool(pod.rules.near) and all(_selects(term, pod) for term in pod.rules.near)
 
@@ -452,7 +452,7 @@ class NodeState:
         """Return the GPUs for a pod with the share, or None if there are too few."""
         return fitting_gpus(share, self.node, self.shared, self.idle.get(GPU, 0))
 
-    def holds(self, request: CountedRequest) -> int:
+    def pod_capacity(self, request: CountedRequest) -> int:
         """The number of pods of `request` that the node has room for."""
         idle = self.idle
         counts = [idle.get(PODS, 0)]
@@ -464,13 +464,13 @@ class NodeState:
         return max(0, min(counts))
 
 
-class Holds:
+class Capacities:
     """The number of pods of one request that each domain of a tree has room for: the sum over its nodes."""
 
     def __init__(self, tree: DomainTree, request: CountedRequest) -> None:
         self._tree = tree
         self._request = request
-        self._by_node = {node.name: node.holds(request) for node in tree.root.nodes}
+        self._by_node = {node.name: node.pod_capacity(request) for node in tree.root.nodes}
         self._by_domain: dict[Domain, int] = {
             domain: sum(self._by_node[node.name] for node in domain.nodes) for domain in tree.domains()
         }
@@ -481,7 +481,7 @@ class Holds:
         path = self._tree.paths.get(node.name)
         if path is None:
             return
-        now = node.holds(self._request)
+        now = node.pod_capacity(self._request)
         change = now - self._by_node[node.name]
         if change:
             self._by_node[node.name] = now
@@ -514,7 +514,7 @@ class Orders:
             self.fitting.pop(domain, None)
 
 
-_Known = TypeVar("_Known", Holds, Orders)
+_Known = TypeVar("_Known", Capacities, Orders)
 
 
 class ClusterState:
@@ -534,11 +534,11 @@ class ClusterState:
         self.neighbours = Neighbours(scene.nodes, (*scene.residents, *running))
         self._trees: dict[tuple[str, ...], DomainTree] = {}
         self.trees = {topology.name: self._tree(topology) for topology in scene.topologies}
-        self.largest = _largest(scene.nodes)
+        self.largest = _largest_amounts(scene.nodes)
         self.placed: list[tuple[Pod, NodeState]] = []
         self._shared: list[list[tuple[str, int]]] = []
         self._changed: list[NodeState] = []
-        self._holds: OrderedDict[Hashable, Holds] = OrderedDict()
+        self._holds: OrderedDict[Hashable, Capacities] = OrderedDict()
         self._orders: OrderedDict[Hashable, Orders] = OrderedDict()
 
     def _tree(self, topology: KaiTopology) -> DomainTree:
@@ -595,9 +595,9 @@ class ClusterState:
         """The nodes that changed since there were `seen` changes."""
         return self._changed[seen:]
 
-    def holds(self, tree: DomainTree, request: CountedRequest) -> Holds:
+    def capacities(self, tree: DomainTree, request: CountedRequest) -> Capacities:
         """The number of pods of `request` that each domain of the tree has room for."""
-        return self._keep(self._holds, (tree.topology.levels, request), lambda: Holds(tree, request))
+        return self._keep(self._holds, (tree.topology.levels, request), lambda: Capacities(tree, request))
 
     def orders(self, tree: DomainTree, group: Hashable) -> Orders:
         """Return the orders of the tree's domains for pods. `group` identifies pods with the same orders."""
@@ -618,7 +618,7 @@ class ClusterState:
         return known
 
 
-def _largest(nodes: tuple[Node, ...]) -> Mapping[str, int]:
+def _largest_amounts(nodes: tuple[Node, ...]) -> Mapping[str, int]:
     """Return the largest amount of each resource on any node."""
     largest: dict[str, int] = {}
     for node in nodes:

@@ -38,7 +38,7 @@ class Leaves(Record):
     """The counts of each leaf: pods, pods beside one leader, and 1 if it has room for the leader."""
 
     pods: Sequence[int]
-    beside: Sequence[int]
+    pods_beside: Sequence[int]
     leaders: Sequence[int]
 
 

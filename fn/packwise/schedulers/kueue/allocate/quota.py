@@ -85,7 +85,7 @@ class Quotas:
                 self._below.setdefault(cohort.parent, []).append(cohort.name)
         self._subtree: dict[tuple[str, FlavorResource], int] = {}
 
-    def use(self, queue: str, usage: Mapping[FlavorResource, int], sign: int = 1) -> None:
+    def add_usage(self, queue: str, usage: Mapping[FlavorResource, int], sign: int = 1) -> None:
         """Count the usage of a Workload of the queue. A `sign` of -1 undoes that."""
         used = self._used.setdefault(queue, {})
         for key, amount in usage.items():
@@ -95,17 +95,17 @@ class Quotas:
         """Return the amount that a queue can use in addition to all running Workloads."""
         return max(0, self._available(queue, key))
 
-    def most(self, queue: str, key: FlavorResource) -> int:
+    def potential_available(self, queue: str, key: FlavorResource) -> int:
         """Return the amount that a queue can use on an idle cluster."""
         quota = self._quota(queue, key)
         own = quota.nominal
         cohort = self._queues[queue].cohort
         if not cohort:
             return own
-        most = _unlent(own, quota) + self._most_of_cohort(cohort, key)
+        most = _local_quota(own, quota) + self._potential_of_cohort(cohort, key)
         return most if quota.borrowing is None else min(own + quota.borrowing, most)
 
-    def nominal(self, queue: str, key: FlavorResource) -> int:
+    def nominal_quota(self, queue: str, key: FlavorResource) -> int:
         """The nominal quota of a queue."""
         return self._quota(queue, key).nominal
 
@@ -137,12 +137,12 @@ class Quotas:
             available = _available_below(self._total(name, key), self._usage(name, key), quota, available)
         return available
 
-    def _most_of_cohort(self, cohort: str, key: FlavorResource) -> int:
+    def _potential_of_cohort(self, cohort: str, key: FlavorResource) -> int:
         *below, root = self._lineage(cohort)
         most = self._total(root, key)
         for name in reversed(below):
             quota, total = self._cohort_quota(name, key), self._total(name, key)
-            most += _unlent(total, quota)
+            most += _local_quota(total, quota)
             most = most if quota.borrowing is None else min(total + quota.borrowing, most)
         return most
 
@@ -160,10 +160,10 @@ class Quotas:
         total = self._cohort_quota(cohort, key).nominal
         for name in self._members.get(cohort, ()):
             quota = self._quota(name, key)
-            total += quota.nominal - _unlent(quota.nominal, quota)
+            total += quota.nominal - _local_quota(quota.nominal, quota)
         for name in self._below.get(cohort, ()):
             lent = self._total(name, key, (*above, cohort))
-            total += lent - _unlent(lent, self._cohort_quota(name, key))
+            total += lent - _local_quota(lent, self._cohort_quota(name, key))
         self._subtree[cohort, key] = total
         return total
 
@@ -174,20 +174,22 @@ class Quotas:
         usage = 0
         for name in self._members.get(cohort, ()):
             quota = self._quota(name, key)
-            usage += max(0, self._used.get(name, {}).get(key, 0) - _unlent(quota.nominal, quota))
+            usage += max(0, self._used.get(name, {}).get(key, 0) - _local_quota(quota.nominal, quota))
         for name in self._below.get(cohort, ()):
             total = self._total(name, key)
-            usage += max(0, self._usage(name, key, (*above, cohort)) - _unlent(total, self._cohort_quota(name, key)))
+            usage += max(
+                0, self._usage(name, key, (*above, cohort)) - _local_quota(total, self._cohort_quota(name, key))
+            )
         return usage
 
 
-def _unlent(total: int, quota: Quota) -> int:
+def _local_quota(total: int, quota: Quota) -> int:
     """The amount that is not lent."""
     return 0 if quota.lending is None else max(0, total - quota.lending)
 
 
 def _available_below(total: int, used: int, quota: Quota, above: int) -> int:
-    kept = _unlent(total, quota)
+    kept = _local_quota(total, quota)
     if quota.borrowing is not None:
         above = min(total - kept - max(0, used - kept) + quota.borrowing, above)
     return max(0, kept - used) + above
@@ -238,7 +240,7 @@ class FlavorChoice:
             group = queue.group_of(name)
             if group is None:
                 return {}, Mode.NO_FIT, (f"resource {name} unavailable in ClusterQueue",)
-            asked = {each: amount for each, amount in total.items() if each in group.covered}
+            asked = {each: amount for each, amount in total.items() if each in group.covered_resources}
             flavor, flavor_mode, texts = self._first_flavor(queue, group, sets, asked, usage)
             if flavor is None:
                 return {}, Mode.NO_FIT, tuple(texts)
@@ -289,7 +291,7 @@ class FlavorChoice:
             self._levels.get(flavor.topology, ()) if flavor.topology else None,
             each.topology,
             is_for_topologies=self.is_tas_only(queue),
-            is_overlapping=any(name in group.covered for name, _ in each.request),
+            is_overlapping=any(name in group.covered_resources for name, _ in each.request),
         )
 
     def is_tas_only(self, queue: ClusterQueue) -> bool:
@@ -304,7 +306,7 @@ class FlavorChoice:
         for name, amount in asked.items():
             key = (flavor, name)
             before = usage.get(key, 0)
-            wanted, most = before + amount, self._quotas.most(queue.name, key)
+            wanted, most = before + amount, self._quotas.potential_available(queue.name, key)
             if wanted > most:
                 mode = Mode.NO_FIT
                 reasons.append(quota_excess(name, flavor, before, amount, most))
@@ -312,7 +314,7 @@ class FlavorChoice:
             lacking = wanted - self._quotas.available(queue.name, key)
             if lacking > 0:
                 # By default, a queue above its nominal quota may not preempt Workloads of others.
-                is_own = wanted <= self._quotas.nominal(queue.name, key)
+                is_own = wanted <= self._quotas.nominal_quota(queue.name, key)
                 mode = min(mode, Mode.SHORT if is_own else Mode.NO_FIT)
                 reasons.append(quota_shortage(name, flavor, lacking))
         return mode, reasons

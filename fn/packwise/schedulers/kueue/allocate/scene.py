@@ -65,14 +65,14 @@ class Quota(Record):
 class ResourceGroup(Record):
     """Resources and their flavors, in the order of Kueue's attempts."""
 
-    covered: tuple[str, ...]
+    covered_resources: tuple[str, ...]
     flavors: tuple[str, ...]
 
 
 class ClusterQueue(Record):
     """A ClusterQueue. `cohort` is "" if it has none.
 
-    `selector` are the requirements on labels of a namespace, or None to select none. It is `stopped` if on hold.
+    `selector` are the requirements on labels of a namespace, or None to select none. It is `is_stopped` if on hold.
     `faults` of its admission checks make it inactive. The `checks` place the pods later or elsewhere. `notes` are
     settings that are not simulated.
     """
@@ -82,14 +82,14 @@ class ClusterQueue(Record):
     quotas: Mapping[FlavorResource, Quota] = {}
     cohort: str = ""
     selector: tuple[LabelRequirement, ...] | None = None
-    stopped: bool = False
+    is_stopped: bool = False
     faults: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def group_of(self, resource: str) -> ResourceGroup | None:
         """The resource group that covers a resource."""
-        return next((group for group in self.groups if resource in group.covered), None)
+        return next((group for group in self.groups if resource in group.covered_resources), None)
 
     @property
     def flavors(self) -> tuple[str, ...]:
@@ -111,11 +111,11 @@ class LocalQueue(Record):
     namespace: str
     name: str
     cluster_queue: str
-    stopped: bool = False
+    is_stopped: bool = False
 
 
 class PodSet(Record):
-    """Pods of one template: `count` of them, or at least `least` if the job may be admitted with fewer.
+    """Pods of one template: `count` of them, or at least `min_count` if the job may be admitted with fewer.
 
     `request` is the request of one pod. `notes` name the facts that Kueue ignores.
     """
@@ -125,7 +125,7 @@ class PodSet(Record):
     request: PodRequest
     topology: TopologyRequest = TopologyRequest()
     rules: NodeRules = NodeRules()
-    least: int | None = None
+    min_count: int | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -167,8 +167,8 @@ class Workload(Record):
 class Scene(Record):
     """The complete input of Kueue. `topologies` are the levels of each Topology.
 
-    `bound` are the requests of pods that Kueue does not place, with their number and node. `namespaces` are their known
-    labels.
+    `bound_pods` are the requests of pods that Kueue does not place, with their number and node. `namespaces` are their
+    known labels.
     """
 
     nodes: tuple[Node, ...]
@@ -180,7 +180,7 @@ class Scene(Record):
     namespaces: Mapping[str, Mapping[str, str]]
     jobs: tuple[Job, ...]
     workloads: tuple[Workload, ...] = ()
-    bound: tuple[tuple[str, PodRequest], ...] = ()
+    bound_pods: tuple[tuple[str, PodRequest], ...] = ()
 
 
 def with_pod(request: PodRequest) -> PodRequest:

@@ -34,7 +34,7 @@ class Question(Record):
 
 
 class NearestDomain(Record):
-    """The domain that comes nearest if the pods do not fit: it has room for `room` of `wanted` units of `size` pods.
+    """The domain that comes nearest if the pods do not fit: it has room for `room` of `requested` units of `size` pods.
 
     `level` is its depth.
     """
@@ -42,7 +42,7 @@ class NearestDomain(Record):
     path: Path
     level: int
     room: int
-    wanted: int
+    requested: int
     size: int
 
 
@@ -59,16 +59,16 @@ class SearchAnswer(Record):
 class _Plan(Record):
     """A question in terms of a topology with levels as depths.
 
-    `searched` is the level of the search and `sliced` the slices'. `sizes` are the sizes of inner slices by level.
-    `layers` are the slices of several levels, or empty for at most one.
+    `search_depth` is the level of the search and `slice_depth` the slices'. `sizes` are the sizes of inner slices by
+    level. `slice_layers` are the slices of several levels, or empty for at most one.
     """
 
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]
     size: int
-    searched: int
-    sliced: int
+    search_depth: int
+    slice_depth: int
     sizes: Mapping[int, int]
-    layers: tuple[SliceLayer, ...]
+    slice_layers: tuple[SliceLayer, ...]
     is_required: bool
     is_spread: bool
     leaders: int
@@ -92,8 +92,8 @@ class _Level(Record):
 class _Units(Record):
     """The counts that decide between domains: pods or slices, alone or beside a leader."""
 
-    alone: Sequence[int] | Mapping[int, int]
-    beside: Sequence[int] | Mapping[int, int]
+    units: Sequence[int] | Mapping[int, int]
+    units_beside: Sequence[int] | Mapping[int, int]
     leaders: Sequence[int]
 
 
@@ -135,10 +135,10 @@ def _plan(levels: Sequence[str], question: Question) -> _Plan | str:
     return _Plan(
         count=question.count,
         size=size,
-        searched=levels.index(key),
-        sliced=levels.index(slice_key),
+        search_depth=levels.index(key),
+        slice_depth=levels.index(slice_key),
         sizes=sizes,
-        layers=layers if len(layers) > 1 else (),
+        slice_layers=layers if len(layers) > 1 else (),
         is_required=asked.required is not None,
         # Kueue chooses the fullest domains first if the pods name no level (TASProfileMixed).
         is_spread=asked.unconstrained is True or only_slices or question.is_implied,
@@ -180,7 +180,7 @@ def _inner_sizes(levels: Sequence[str], layers: Sequence[SliceLayer]) -> dict[in
 def _roll_up(tree: DomainTree, leaves: Leaves, plan: _Plan) -> list[_Level]:
     """The counts of all domains, from the leaves up."""
     last = len(tree.levels) - 1
-    pods, beside = leaves.pods, leaves.beside
+    pods, beside = leaves.pods, leaves.pods_beside
     slices, slices_beside = _slice_counts(pods, beside, plan, last) or ([0] * len(pods), [0] * len(pods))
     level = _Level(pods, beside, slices, slices_beside, leaves.leaders)
     levels = [level]
@@ -195,7 +195,7 @@ def _slice_counts(
     pods: Sequence[int], beside: Sequence[int], plan: _Plan, depth: int
 ) -> tuple[Sequence[int], Sequence[int]] | None:
     """Return the slices of domains at their level, or None at other levels."""
-    if depth != plan.sliced:
+    if depth != plan.slice_depth:
         return None
     if plan.size == 1:
         return pods, beside
@@ -208,7 +208,7 @@ def _parents(spans: Sequence[tuple[int, int]], below: _Level, plan: _Plan, depth
     unit = plan.sizes.get(depth + 1, 1)
     children, children_beside = _round_down(below.pods, unit), _round_down(below.pods_beside, unit)
     pods = [sum(children[start:end]) for start, end in spans]
-    is_above = depth < plan.sliced
+    is_above = depth < plan.slice_depth
     # Slices of one pod are pods, from the leaves up.
     is_alike = is_above and below.slices is below.pods and children is below.pods
     # Below the level of the slices, Kueue counts none.
@@ -260,7 +260,7 @@ def _search(tree: DomainTree, levels: Sequence[_Level], plan: _Plan) -> tuple[in
 
     If a preferred level is too narrow, the search goes on with the levels above.
     """
-    depth = plan.searched
+    depth = plan.search_depth
     while True:
         if not tree.paths[depth]:
             return depth, _Shortage(depth, 0, tree.levels[depth])
@@ -331,7 +331,7 @@ def _several_domains(level: _Level, plan: _Plan, depth: int) -> list[int] | _Sho
         if not level.leaders[first]:
             return _Shortage(depth, 0)
         if not plan.is_spread and level.slices_beside[first] >= left:
-            first = _best_fit(order, units.beside, units, left, plan.leaders)
+            first = _best_fit(order, units.units_beside, units, left, plan.leaders)
         chosen.append(first)
         left -= level.slices_beside[first]
         # Kueue continues after the first place, whichever domain it chose.
@@ -344,7 +344,7 @@ def _several_domains(level: _Level, plan: _Plan, depth: int) -> list[int] | _Sho
         if left <= 0:
             break
         if not plan.is_spread and level.slices[domain] >= left:
-            chosen.append(_best_fit(order[position:], units.alone, units, left, 0))
+            chosen.append(_best_fit(order[position:], units.units, units, left, 0))
             return chosen
         chosen.append(domain)
         left -= level.slices[domain]
@@ -355,9 +355,9 @@ def _leader_first(order: Sequence[int], units: _Units, wanted: int, leaders: int
     """Return the order with the first domain in front that has room for the leader and all workers."""
     if not leaders or len(order) < 2:
         return order
-    spare = sum([units.alone[domain] for domain in order]) - wanted
+    spare = sum([units.units[domain] for domain in order]) - wanted
     for position, domain in enumerate(order):
-        if units.leaders[domain] >= leaders and units.alone[domain] - units.beside[domain] <= spare:
+        if units.leaders[domain] >= leaders and units.units[domain] - units.units_beside[domain] <= spare:
             return (domain, *order[:position], *order[position + 1 :])
     return order
 
@@ -379,7 +379,7 @@ def _take(order: Sequence[int], units: _Units, wanted: int, leaders: int, *, bes
     order = _leader_first(order, units, wanted, leaders)
     taken: list[_Taken] = []
     for position, domain in enumerate(order):
-        counts = units.beside if leaders else units.alone
+        counts = units.units_beside if leaders else units.units
         last = domain
         if best_fit and counts[domain] >= wanted and units.leaders[domain] >= leaders:
             last = _best_fit(order[position:], counts, units, wanted, leaders)
@@ -398,7 +398,7 @@ def _descend(
     """Return the leaves and their pods below the chosen domains of a level."""
     best_fit = not plan.is_spread
     taken = _take(chosen, _slice_units(levels[depth]), plan.slices, plan.leaders, best_fit=best_fit)
-    while depth < plan.sliced:
+    while depth < plan.slice_depth:
         # Children of all chosen domains compete: Kueue forgets how many slices each parent got.
         children = [child for domain, _, _ in taken for child in range(*tree.spans[depth][domain])]
         depth += 1
@@ -435,12 +435,12 @@ def _pod_units(level: _Level, children: range, plan: _Plan, size: int) -> tuple[
 
 def _message(tree: DomainTree, levels: Sequence[_Level], plan: _Plan, shortage: _Shortage, topology: str) -> str:
     """Return Kueue's message about pods that do not fit, without the excluded leaves."""
-    if plan.layers:
+    if plan.slice_layers:
         best = _best_domain(tree, levels[shortage.level], shortage.level)
         parts = [
             f"; {_slices_within(tree, levels, shortage.level, best, layer)}/{plan.count // layer.size} slice(s) fit on "
             f"level {layer.level}"
-            for layer in plan.layers
+            for layer in plan.slice_layers
         ]
         return f'topology "{topology}" doesn\'t allow to fit{"".join(parts)}'
     unit = "pod" if plan.size == 1 else "slice"
@@ -471,6 +471,6 @@ def _nearest_domain(tree: DomainTree, levels: Sequence[_Level], plan: _Plan, dep
     """Return the domain of the searched level that has the most room."""
     if not tree.paths[depth]:
         return None
-    depth = plan.searched if tree.paths[plan.searched] else depth
+    depth = plan.search_depth if tree.paths[plan.search_depth] else depth
     best = _best_domain(tree, levels[depth], depth)
     return NearestDomain(tree.paths[depth][best], depth, levels[depth].slices[best], plan.slices, plan.size)

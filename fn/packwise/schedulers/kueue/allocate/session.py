@@ -42,7 +42,7 @@ class SetAnswer(Record):
     flavor: str = ""
     topology: str = ""
     domains: tuple[tuple[Path, int], ...] | None = None
-    admitted: int = 0
+    admitted_count: int = 0
 
 
 class Failure(Record):
@@ -74,7 +74,7 @@ class JobAnswer(Record):
     turn: int = 0
 
     @property
-    def nearest(self) -> NearestDomain | None:
+    def nearest_domain(self) -> NearestDomain | None:
         """Return the nearest domain if a topology is too small."""
         return None if self.failure is None else self.failure.search.nearest
 
@@ -111,15 +111,15 @@ class Session:
             if scene.topologies.get(flavor.topology)
         }
         for tree in self.trees.values():
-            for node, request in scene.bound:
+            for node, request in scene.bound_pods:
                 tree.subtract_node(node, request)
         for workload in () if is_empty else scene.workloads:
-            self._use(workload.cluster_queue, workload.usage, workload.placed)
+            self._add_usage(workload.cluster_queue, workload.usage, workload.placed)
 
-    def _use(
+    def _add_usage(
         self, queue: str, usage: Mapping[FlavorResource, int], placed: Iterable[tuple[str, PlacedPods]], sign: int = 1
     ) -> None:
-        self._quotas.use(queue, usage, sign)
+        self._quotas.add_usage(queue, usage, sign)
         for flavor, pods in placed:
             self._take(flavor, pods, sign)
 
@@ -133,7 +133,7 @@ class Session:
 
     def admit(self, plan: Plan, sign: int = 1) -> None:
         """Count the use of an admitted job. A `sign` of -1 undoes that."""
-        self._use(plan.queue, plan.usage, plan.placed, sign)
+        self._add_usage(plan.queue, plan.usage, plan.placed, sign)
 
     def still_fits(self, plan: Plan) -> bool:
         """Return True if a plan of this cycle still fits after the jobs that were admitted since."""
@@ -149,12 +149,12 @@ class Session:
         local = self._queues.get((job.namespace, job.queue)) or self._queues.get(("", job.queue))
         if local is None:
             return f"LocalQueue {job.queue} doesn't exist"
-        if local.stopped:
+        if local.is_stopped:
             return f"LocalQueue {job.queue} is inactive"
         queue = self.scene.cluster_queues.get(local.cluster_queue)
         if queue is None:
             return f"ClusterQueue {local.cluster_queue} doesn't exist"
-        if queue.stopped or queue.faults or self.missing_objects(queue):
+        if queue.is_stopped or queue.faults or self.missing_objects(queue):
             return f"ClusterQueue {queue.name} is inactive"
         labels = {_NAMESPACE_LABEL: job.namespace, **self.scene.namespaces.get(job.namespace, {})}
         if queue.selector is None or not selects_labels(queue.selector, labels):
@@ -174,10 +174,10 @@ class Session:
         if isinstance(queue, str):
             return Plan(JobAnswer(is_admitted=False, message=queue))
         whole = self.plan_sets(job.sets, queue)
-        if whole.answer.is_admitted or all(each.least is None for each in job.sets):
+        if whole.answer.is_admitted or all(each.min_count is None for each in job.sets):
             return whole
         # Kueue assumes that if fewer pods do not fit, more do not either.
-        most = sum([each.count - each.least for each in job.sets if each.least is not None])
+        most = sum([each.count - each.min_count for each in job.sets if each.min_count is not None])
         low, high, best = 0, most + 1, None
         while low < high:
             middle = (low + high) // 2
@@ -197,7 +197,7 @@ class Session:
             return Plan(answer, queue.name)
         is_tas_only = self._choice.is_tas_only(queue)
         answers = [
-            SetAnswer(each.name, flavors, admitted=each.count)
+            SetAnswer(each.name, flavors, admitted_count=each.count)
             for each, flavors in zip(sets, assignment.flavors, strict=True)
         ]
         placed: list[tuple[str, PlacedPods]] = []
@@ -283,7 +283,9 @@ class _NoSingleFlavorError(Exception):
 def _reduce(sets: Sequence[PodSet], reduction: int, most: int) -> list[PodSet]:
     """Return the pod sets with `reduction` fewer pods in total, in proportion to the pods that each can spare."""
     return [
-        each if each.least is None else each.replace(count=each.count - (each.count - each.least) * reduction // most)
+        each
+        if each.min_count is None
+        else each.replace(count=each.count - (each.count - each.min_count) * reduction // most)
         for each in sets
     ]
 
