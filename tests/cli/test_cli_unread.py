@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from krmfn.yamltext import native
+from krmfn.yamltext import read as krmfn_read
 from packwise.cli.command_line import main
+from packwise.inputs.groups import read_groups
 from packwise.inputs.paths import InputPath
 from packwise.inputs.reader import decode
+from packwise.inputs.request import Named
 from packwise.inputs.unread import READ_BY_TEXT, is_unread, is_unread_kind
 from packwise.objects.index import Index
 from tests.cli.calling import WORKLOAD, write
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from krmfn.kubeobject import KubeObject
+    from krmfn.value import Value
 
 pytestmark = pytest.mark.skipif(not native.is_installed, reason="without the native core nothing is dropped")
 
@@ -125,3 +129,21 @@ def test_the_answer_is_the_same_with_every_object(
 
     assert answer() == without
     assert {kind for kind in asked if is_unread_kind(*kind)} <= READ_BY_TEXT
+
+
+def test_a_neighbour_that_defines_nothing_is_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: a}\n"
+    deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: Queue}\n"
+    write(tmp_path, {"in.yaml": WORKLOAD, "queue.yaml": f"{queue}---\n{deployment}", "deployment.yaml": deployment})
+    monkeypatch.chdir(tmp_path)
+    read: list[str] = []
+
+    def noted(text: str) -> Value:
+        read.append(text)
+        return krmfn_read(text)
+
+    monkeypatch.setattr("packwise.inputs.reader.read", noted)
+    checkup = read_groups(Named(("in.yaml",)))
+
+    assert [[item.kind for item in file.items] for file in checkup.around] == [["Queue"]]
+    assert read == [WORKLOAD, queue]

@@ -76,7 +76,7 @@ def is_unread(text: str, tree: Tree) -> bool:
 
     Return False in doubt.
     """
-    heads = _heads_of(tree)
+    heads = heads_of(tree)
     if not heads or not all(is_unread_kind(*head) for head in heads) or any(word in text for word in _WORDS):
         return False
     if _DEFINITION in heads and any(kind in text and group in text for group, kind in DEFINABLE):
@@ -90,7 +90,7 @@ def is_unread_kind(group: str, kind: str) -> bool:
     return (group, kind) not in _READ and group not in _GROUPS and not may_be_misspelt(group, kind)
 
 
-def _heads_of(tree: Tree) -> list[_Head]:
+def heads_of(tree: Tree) -> list[_Head]:
     """Return the head of the object, or of all entries of a List, or none if one is unusual."""
     head = _head_at(tree, ())
     if head is None:
