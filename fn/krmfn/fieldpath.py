@@ -6,7 +6,7 @@ A path is `spec.template.cliques[2].name` as text, `("spec", "template", "clique
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from krmfn.hints import TYPE_CHECKING, FieldPath
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile
@@ -30,6 +30,8 @@ NOUNS: dict[type, str] = {
 """The names of value types in error texts."""
 
 _LONGEST = 80
+_PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$-"
+"""The characters of keys that paths show without brackets."""
 _STEP = r"(?P<dot>\.?)(?:(?P<key>[^.\[\]]+)|\[(?P<index>\d+)\]|\[(?P<quoted>[^\]]*)\])"
 
 
@@ -43,16 +45,11 @@ def format_path(path: FieldPath) -> str:
     for step in path:
         if isinstance(step, int):
             out += f"[{step}]"
-        elif _plain_key().fullmatch(step):
+        elif step and not step.strip(_PLAIN):
             out += f".{step}" if out else step
         else:
             out += f"[{step}]"
     return out
-
-
-@cache
-def _plain_key() -> re.Pattern[str]:
-    return re.compile(r"[A-Za-z0-9_$-]+")
 
 
 @lru_cache(maxsize=1024)

@@ -38,7 +38,7 @@ TOOL_DEPENDENT = {
 _WORDS = frozenset(TOOL_DEPENDENT)
 
 # The pattern finds more than those words, and quoted texts only in part.
-_MAY_BE_DEPENDENT = re.compile(r"[:,\[-]\s*[yYnNoO](?:[eEoOnNfF][sSfF]?)?(?=[\s,\]}]|\Z)")
+_MAY_BE_DEPENDENT = r"[:,\[-]\s*[yYnNoO](?:[eEoOnNfF][sSfF]?)?(?=[\s,\]}]|\Z)"
 
 
 def pod_specs(workload: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
@@ -52,7 +52,7 @@ def pod_specs(workload: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Va
 def tool_dependent_words(workload: KubeObject) -> list[FieldPath]:
     """Return the paths of unquoted words of `TOOL_DEPENDENT`."""
     # Few workloads have such a text, and most of them have it in quotes.
-    if not _has_word(workload.value) or not _MAY_BE_DEPENDENT.search(workload.source.text):
+    if not _has_word(workload.value) or not re.search(_MAY_BE_DEPENDENT, workload.source.text):
         return []
     paths = [path for path, word in _texts(workload.value, ()) if word in TOOL_DEPENDENT]
     if not paths:
