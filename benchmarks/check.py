@@ -54,7 +54,7 @@ def write_folder(workloads: int, wrong: int) -> None:
 
 
 def run(name: str, command: list[str]) -> tuple[float, float]:
-    """Runs a checker and returns its wall time and CPU time. Raises SystemExit where it finds no error."""
+    """Run a checker, and return its wall time and CPU time. Raise SystemExit if it finds no error."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)

@@ -295,7 +295,7 @@ def with_section(page: str, section: str) -> str:
 
 
 def main() -> None:
-    """Generates a fleet, or measures one."""
+    """Generate a fleet, or measure one."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
     generating = verbs.add_parser("generate")

@@ -151,7 +151,7 @@ def _configuration(random: Random, annotations: str) -> str:
 
 
 def generate(folder: Path, clusters: int, workloads: int, seed: int) -> int:
-    """Writes a fleet into an empty folder; returns how many files that are. Raises SystemExit where it is not empty."""
+    """Write a fleet into an empty folder, and return the number of its files. Raise SystemExit if it is not empty."""
     if folder.exists() and any(folder.iterdir()):
         raise SystemExit(f'"{folder}" must be empty, or not there')
     written = 0

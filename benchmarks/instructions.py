@@ -46,7 +46,7 @@ MOST = 1.1
 
 
 def main() -> int:
-    """Counts, prints, compares; 1 where something takes more than the record allows."""
+    """Count, print and compare. Return 1 if a count is above the record."""
     parser = argparse.ArgumentParser(description="Counts the instructions of `packwise fn` and `packwise check`.")
     parser.add_argument("--record", action="store_true", help=f"write what is counted to {RECORD.name}")
     options = parser.parse_args()

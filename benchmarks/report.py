@@ -1,4 +1,4 @@
-"""How large a report of 10,000 nodes and 1,000 gangs is, how long it takes to write, and to load and use in Chromium.
+"""Measure the size of a report of 10,000 nodes and 1,000 gangs, and the time to write, load and use it in Chromium.
 
 `python benchmarks/report.py [NODES] [GANGS]` prints one line for each. The page stays in the folder that it names.
 """
@@ -74,7 +74,7 @@ def kubernetes_node(index: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Writes the report, and opens it."""
+    """Write the report, and open it."""
     nodes, gangs = (int(argument) for argument in (sys.argv[1:] + ["10000", "1000"][len(sys.argv) - 1 :])[:2])
     folder = Path(tempfile.mkdtemp(prefix="packwise-report-"))
     (folder / "topology.yaml").write_text(CONFIGURATION, encoding="utf-8")
@@ -97,7 +97,7 @@ def main() -> None:
 
 
 def browse(page_file: Path) -> None:
-    """Opens the page, searches in it, shows a gang and all nodes; prints the milliseconds of each."""
+    """Open the page, search in it, show a gang and all nodes. Print the milliseconds of each."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
         page = browser.new_page()

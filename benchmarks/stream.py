@@ -34,7 +34,7 @@ def as_list(texts: list[str]) -> str:
 
 
 def seconds(packwise: Path, file: Path) -> float:
-    """How long a check takes. Raises SystemExit where it is killed: such a time means nothing."""
+    """Return the seconds of a check. Raise SystemExit if it is killed, because its time means nothing then."""
     started = perf_counter()
     command = [packwise, "check", file, "--config", FOLDER / "topology.yaml", "-o", "json"]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)

@@ -28,7 +28,7 @@ class KyamlOracle:
         self.close()
 
     def close(self) -> None:
-        """Ends the program."""
+        """End the program."""
         self._process.communicate()
 
     def document(self, text: str) -> Any:

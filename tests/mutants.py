@@ -150,7 +150,7 @@ def survivor(name: str) -> Survivor:
 
 
 def reasons() -> dict[tuple[str, str, str], str]:
-    """Why mutants mean the same as the code, by their function and their change."""
+    """Return why mutants have the same meaning as the code, by their function and their change."""
     entries = tomllib.loads(REASONS.read_text(encoding="utf-8")).get("mutant", [])
     return {(entry["function"], entry["taken"], entry["put"]): entry["reason"] for entry in entries}
 
@@ -179,7 +179,7 @@ def lines(survivors: Iterable[Survivor]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Runs the mutants and writes the page; 1 where fewer than nine in ten are killed."""
+    """Run the mutants and write the page. Return 1 if fewer than nine in ten are killed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("groups", nargs="*", metavar="group", help=f"of {', '.join(GROUPS)}; else all of them")
     parser.add_argument("--sample", type=int, default=0, help="how many mutants, chosen at random with a fixed seed")

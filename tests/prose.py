@@ -1,4 +1,4 @@
-"""How packwise writes: the rules of its English, and the sentences that break them.
+"""The style of packwise's English: its rules, and the sentences that break them.
 
 `make prose` prints these sentences. Each has its file and line, the rule and a better way to say it.
 """

@@ -13,7 +13,7 @@ Row = TypeVar("Row")
 
 
 def each(rows: Callable[[], Mapping[str, Row]]) -> Callable[[Callable[[Row], None]], Callable[[pytest.Config], None]]:
-    """Makes a test of a function that asserts something of one row; `rows`, by name, are read when the test runs."""
+    """Make a test of a function that asserts something about one row. `rows`, by name, are read when the test runs."""
 
     def decorate(check: Callable[[Row], None]) -> Callable[[pytest.Config], None]:
         def test(pytestconfig: pytest.Config) -> None:

@@ -54,7 +54,7 @@ def examples() -> list[Example]:
 
 
 def made(repository: Path, before: str, text: str) -> None:
-    """Writes a block of the page where the words before it say."""
+    """Write a block of the page to the place that the words before it name."""
     place, new = PLACE.search(before), NEW.search(before)
     if new is not None:
         (repository / new["file"]).write_text(text, encoding="utf-8")

@@ -113,7 +113,7 @@ CAPPED = 'maxReplicas: must be at most 1000; got "5000" [autoscaling-cap]'
 
 
 def add_rule(source: Path, releases: str = "") -> None:
-    """Adds the rule autoscaling-cap, of all releases unless `releases` says since or until when."""
+    """Add the rule autoscaling-cap for all releases, or for `releases` (since, until)."""
     cliques = source / "packwise" / "frontends" / "grove" / "rules" / "cliques.py"
     row = '        Check(Rule("autoscaling-max-replicas",'
     rule = f'Check(Rule("autoscaling-cap", "maxReplicas is bounded.", "this test"), _cap{releases}),'

@@ -18,7 +18,7 @@ _OF_FILES = (["check"], ["render"])
 
 
 def program() -> "NoReturn":
-    """Runs the command line and ends the process with its exit code."""
+    """Run the command line, and end the process with its exit code."""
     code = main()
     if sys.argv[1:] in _FUNCTION or sys.argv[1:2] in _OF_FILES:
         # Freeing a large list takes a fiftieth of a run and has no effect at its end.
@@ -64,7 +64,7 @@ def _be_stoppable() -> None:
 
 
 def _end_by_signal() -> int:
-    """Ends the process by Ctrl-C itself: a shell then stops the script that it runs, too."""
+    """End the process as Ctrl-C itself does, so that a shell also stops the script that runs it."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -180,7 +180,7 @@ class Meter:
             self._width = max(self._width, len(text))
 
     def clear(self) -> None:
-        """Takes the bar away."""
+        """Remove the bar."""
         if self._width:
             draw_line(" " * self._width)
 

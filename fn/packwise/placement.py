@@ -58,10 +58,10 @@ class PodSet(Record):
 
     `scheduler` is the scheduler of the pods if it differs from the gang's. `replicas` counts all pods. The gang needs
     `members` of them and the others may come later. It is None if both are equal. `pod_spec` is the spec of each pod.
-    It is None if pods of the set are nodes of the model. `labels` and `annotations` are the workload's for each pod.
-    `needed` is the number of required child sets, and None means all. `topology` is the topology of its bounds if it
-    differs from the gang's. `is_named` is false if the scheduler knows no set, because the pods belong directly to the
-    gang.
+    It is None if pods of the set are nodes of the model. `labels` and `annotations` are the ones that the workload
+    gives each pod. `needed` is the number of required child sets, and None means all. `topology` is the topology of its
+    bounds if it differs from the gang's. `is_named` is false if the scheduler knows no set, because the pods belong
+    directly to the gang.
     """
 
     name: str

@@ -56,7 +56,7 @@ def layers(source: ChartSource) -> list[str]:
 
 
 def refusal(files: Mapping[str, str], **options: Any) -> tuple[str, str, bool]:
-    """Why the one source is not built: the kind, the reason, and whether the controller fails too."""
+    """Return why the one source is not built: the kind, the reason, and whether the controller fails too."""
     (unbuilt,) = planned(files, **options)
     assert isinstance(unbuilt, Unbuilt), unbuilt
     return unbuilt.obstacle.name, unbuilt.reason, unbuilt.is_wrong

@@ -1,4 +1,4 @@
-"""How the tests call the command line, and the small package that most of them render."""
+"""Calls of the command line in tests, and the small package that most of them render."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def package(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def assert_each_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> AssertEach:
-    """Runs a check on every row of a table, each in a repository of its own."""
+    """Run a check on every row of a table, each in a repository of its own."""
 
     def all_rows(rows: Mapping[str, Any], check: Callable[[Any, Path], None]) -> None:
         def one(row: tuple[int, Any]) -> None:

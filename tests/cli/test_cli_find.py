@@ -69,7 +69,7 @@ def test_links_within_the_folder_are_read_once_under_the_real_name(tmp_path: Pat
 
 
 def test_folders_behind_links_are_read(tmp_path: Path) -> None:
-    """How a cluster mounts a ConfigMap: every name is a link into a hidden folder."""
+    """A cluster mounts a ConfigMap in this way: every name is a link into a hidden folder."""
     write(tmp_path / "mount", {"..1/sub/a.yaml": "a: 1\n"})
     (tmp_path / "mount" / "..data").symlink_to("..1")
     (tmp_path / "mount" / "sub").symlink_to("..data/sub")

@@ -96,7 +96,7 @@ def marker(tmp_path: Path) -> Path:
 
 
 def arm(repository: Path, settings: str, marker: Path) -> None:
-    """Takes the first file out of a repository, so that git wants to fetch it, and adds `settings`."""
+    """Remove the first file of a repository, so that git wants to fetch it, and add `settings`."""
     folder = repository.resolve()
     script = folder / "trap"
     trap = TRAP.format(marker=marker)

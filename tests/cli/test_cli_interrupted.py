@@ -169,7 +169,7 @@ def test_each_file_is_old_or_new(case: tuple[Path, Path, list[str], str, Call], 
 
 
 def run(words: list[str], stderr: TextIO) -> None:
-    """Runs a command that may not come to its end, in a process of its own."""
+    """Run a command in a separate process. It may be killed."""
     sys.stderr = stderr
     main(words)
 

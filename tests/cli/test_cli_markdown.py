@@ -100,7 +100,7 @@ def test_no_comment_is_longer_than_github_takes(
 
 
 def left_out(whole: str) -> int:
-    """How many entries the last line says are left out."""
+    """Return the number of skipped entries in the last line."""
     counted = re.search(
         r"^(\d+) entr(?:y is|ies are) left out, for GitHub takes no longer comment: ", whole, re.MULTILINE
     )

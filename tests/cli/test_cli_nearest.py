@@ -401,7 +401,7 @@ ROWS = {
 
 
 def plant(tree: str, folder: Path) -> None:
-    """Makes the files of the tree, and links, as `a/t.yaml->../t.yaml`."""
+    """Make the files and links of the tree. A link is `a/t.yaml->../t.yaml`."""
     for word in tree.split():
         path, link, target = word.partition("->")
         if link:

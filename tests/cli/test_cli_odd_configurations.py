@@ -159,7 +159,7 @@ Answers = Callable[[str, Callable[[bytes], bytes]], None]
 
 @pytest.fixture
 def assert_answers(call: Call, assert_each_alone: AssertEach) -> Answers:
-    """Runs a command on each of the settings, put where the command reads them."""
+    """Run a command on each of the settings, at the place where the command reads them."""
 
     def one(command: str, place: Callable[[bytes], bytes]) -> None:
         def check(content: str | bytes, folder: Path) -> None:

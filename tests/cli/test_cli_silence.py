@@ -77,7 +77,7 @@ COMMANDS = (
 
 
 def write_bytes(folder: Path, files: Mapping[str, str]) -> None:
-    """Writes files, with bytes that are no text as surrogates."""
+    """Write files. Bytes that are no text are surrogates."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""How the tests run a client: its own folder, `packwise` on PATH, everything it printed kept."""
+"""Runs of a client in tests: its own folder, `packwise` on PATH, and all of its output."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ Plugin = Callable[..., Ran]
 
 @pytest.fixture
 def plugin(packwise: Path, kustomize: Path, tmp_path: Path) -> Plugin:
-    """Runs a command of plugin.yaml in a folder, with the parameters that Argo CD puts into the environment."""
+    """Run a command of plugin.yaml in a folder, with the parameters that Argo CD puts into the environment."""
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "packwise-argocd").symlink_to(FOLDER / "generate.sh")

@@ -31,7 +31,7 @@ def package(tmp_path: Path) -> Path:
 
 
 def with_tool(package: Path, tool: str) -> None:
-    """Asks for the annotations and the layout of a tool that applies."""
+    """Request the annotations and the layout of a GitOps tool."""
     path = package / "topology.yaml"
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("  dynamo:\n", f"  gitops: [{tool}]\n  dynamo:\n"), encoding="utf-8")

@@ -75,7 +75,7 @@ def report(packwise: Path, folder: Path, source: str, page: str, *more: str) -> 
 
 @pytest.fixture
 def show(browser: Browser, folder: Path) -> Iterator[Callable[..., Page]]:
-    """Opens a page; the test fails where the page has an error, or asks for anything but itself."""
+    """Open a page. The test fails if the page has an error or requests anything but itself."""
     requests: list[str] = []
     errors: list[str] = []
     contexts: list[Any] = []

@@ -29,7 +29,7 @@ def listed(number: int) -> str:
 
 
 def calls_of(act: Callable[[], object]) -> int:
-    """How many functions of Python and of C are called."""
+    """Return the number of called functions of Python and of C."""
     number = 0
 
     def count(_frame: FrameType, event: str, _argument: Any) -> None:

@@ -61,7 +61,7 @@ class ApiServer:
         return sorted(item["metadata"]["name"] for item in found["items"])
 
     def install(self, *crds: Object | Path) -> None:
-        """Installs CustomResourceDefinitions: folders of them, or one as a value. They serve when this returns."""
+        """Install CustomResourceDefinitions: folders of them, or one as a value. Return once they serve."""
         values = [value for one in crds for value in (documents(one) if isinstance(one, Path) else [one])]
         self.apply(values)
         # `kubectl wait` ends in an error where nobody has set a condition yet.
@@ -85,7 +85,7 @@ def documents(folder: Path) -> list[dict[str, Any]]:
 
 
 def start(servers: Servers, folder: Path) -> ApiServer:
-    """Starts etcd and kube-apiserver with their data in `folder`; ready when this returns."""
+    """Start etcd and kube-apiserver with their data in `folder`, and return once they are ready."""
     folder.mkdir(parents=True)
     url = etcd.start(servers, folder / "etcd")
     key, tokens = folder / "service-accounts.key", folder / "tokens.csv"

@@ -57,7 +57,7 @@ class ArgoCd:
         return wait_for(f"Application {name} in sync with {revision}", look)
 
     def health(self, name: str, wanted: str) -> None:
-        """Waits until the Application has this health."""
+        """Wait until the Application has this health."""
         wait_for(
             f"Application {name} {wanted}",
             lambda: self._status(name).get("health", {}).get("status") == wanted,
@@ -72,7 +72,7 @@ class ArgoCd:
         }
 
     def comparison_error(self, name: str) -> str:
-        """Why the Application cannot be compared with its commit, as soon as it says so."""
+        """Wait for the reason why Argo CD cannot compare the Application with its commit, and return it."""
 
         def look() -> str | None:
             conditions = self._status(name).get("conditions", [])
@@ -81,7 +81,7 @@ class ArgoCd:
         return wait_for(f"a ComparisonError of Application {name}", look)
 
     def operations(self, name: str) -> int:
-        """How many syncs the Application has had."""
+        """Return the number of syncs of the Application."""
         return len(self._status(name).get("history", []))
 
     def _status(self, name: str) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class ArgoCd:
 
 
 def serve(servers: Servers, tool: ArgoCd) -> list[str | Path]:
-    """Starts the server that the command line asks, without logins; the command that asks it."""
+    """Start the server for the command line, without logins, and return the command that asks it."""
     words = ("--insecure", "--disable-auth", f"--redis={_REDIS}", "--repo-server=127.0.0.1:8081")
     local = ("--address=127.0.0.1", "--metrics-address=127.0.0.1", "--repo-server-plaintext")
     _start_beside(servers, tool, "argocd-server", *words, *local)
@@ -97,14 +97,14 @@ def serve(servers: Servers, tool: ArgoCd) -> list[str | Path]:
 
 
 def generate(servers: Servers, tool: ArgoCd) -> None:
-    """Starts the controller that makes Applications of ApplicationSets."""
+    """Start the controller that makes Applications of ApplicationSets."""
     words = ("--argocd-repo-server=127.0.0.1:8081", "--repo-server-plaintext")
     local = ("--metrics-addr=127.0.0.1:8883", "--probe-addr=127.0.0.1:8884", "--webhook-addr=127.0.0.1:7000")
     _start_beside(servers, tool, "argocd-applicationset-controller", *words, *local)
 
 
 def _start_beside(servers: Servers, tool: ArgoCd, name: str, *words: str) -> None:
-    """Starts one more component of a running Argo CD."""
+    """Start one more component of a running Argo CD."""
     folder = tool.plugins.parent
     environment = {
         "KUBECONFIG": str(tool.cluster.kubeconfig),

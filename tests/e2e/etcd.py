@@ -14,7 +14,7 @@ _PEERS = "http://127.0.0.1:2380"
 
 
 def start(servers: Servers, folder: Path) -> str:
-    """Starts etcd with its data in `folder`; the URL that clients use."""
+    """Start etcd with its data in `folder`, and return the URL for clients."""
     servers.start(
         "etcd",
         [

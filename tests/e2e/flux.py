@@ -25,7 +25,7 @@ class Flux:
     cluster: ApiServer
 
     def reconcile(self, kind: str, name: str) -> None:
-        """Asks for a reconciliation, as `flux reconcile` does, without waiting for it."""
+        """Request a reconciliation, as `flux reconcile` does, without waiting for it."""
         asked = f"reconcile.fluxcd.io/requestedAt={time.time_ns()}"
         self.cluster.kubectl("annotate", "--overwrite", kind, name, "-n", NAMESPACE, asked)
 
@@ -41,7 +41,7 @@ class Flux:
         return wait_for(f"Kustomization {name} ready with {revision}", look)
 
     def failed(self, name: str, revision: str) -> str:
-        """Why the Kustomization could not apply this revision, as soon as it says so."""
+        """Wait for the reason why the Kustomization could not apply this revision, and return it."""
 
         def look() -> str | None:
             found = self._of(name)
@@ -71,7 +71,7 @@ def condition(value: dict[str, Any], kind: str) -> dict[str, Any]:
 
 
 def start(servers: Servers, cluster: ApiServer, folder: Path, *, releases: bool = False) -> Flux:
-    """Starts the controllers with artifacts kept in `folder`; the one of HelmReleases with `releases`."""
+    """Start the controllers with their artifacts in `folder`, and with `releases` also the one of HelmReleases."""
     names = ("source-controller", "kustomize-controller", *(["helm-controller"] if releases else []))
     cluster.install(*map(manifests_of, names))
     cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])

@@ -28,7 +28,7 @@ class Servers:
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict[str, subprocess.Popen[bytes]])
 
     def start(self, name: str, command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> None:
-        """Starts a server in a process group of its own; should these tests be killed, it is killed too."""
+        """Start a server in a process group of its own. If these tests are killed, it is killed too."""
         self.logs.mkdir(parents=True, exist_ok=True)
         with (self.logs / f"{name}.log").open("wb") as log:
             started = subprocess.Popen(

@@ -114,7 +114,7 @@ def test_what_is_rendered_is_taken_and_stays(
 
 
 def test_levels_of_a_topology_cannot_change(cluster: ApiServer) -> None:
-    """Why a Topology, and nothing else, is to be recreated."""
+    """Only a Topology is therefore created again."""
     topology = {"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "metadata": {"name": "fixed"}}
     cluster.apply([topology | {"spec": {"levels": [{"nodeLabel": "example.com/rack"}]}}])
 

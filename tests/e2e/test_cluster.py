@@ -66,7 +66,7 @@ def cluster(servers: Servers, crds: Path, packwise: Path, tmp_path_factory: pyte
 
 
 def _apply(server: ApiServer, objects: list[dict[str, Any]]) -> None:
-    """Applies objects with their statuses, and the namespaces that they are in."""
+    """Apply objects with their statuses and their namespaces."""
     for value in objects:
         for container in value["spec"].get("containers", ()) if value["kind"] == "Pod" else ():
             container.setdefault("image", "registry.example.com/notebook:1")
@@ -82,7 +82,7 @@ def _apply(server: ApiServer, objects: list[dict[str, Any]]) -> None:
 
 
 def _bind(server: ApiServer) -> None:
-    """Gives the shipped ClusterRole to the reader, and a context to each user."""
+    """Give the shipped ClusterRole to the reader, and a context to each user."""
     server.kubectl("apply", "-f", ROLE)
     server.kubectl("create", "clusterrolebinding", "packwise", "--clusterrole=packwise", f"--user={READER}")
     config = json.loads(server.kubeconfig.read_text(encoding="utf-8"))

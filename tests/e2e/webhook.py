@@ -49,7 +49,7 @@ _POLICY: list[dict[str, Any]] = [
 
 
 def install(cluster: ApiServer, workload: dict[str, Any]) -> None:
-    """Installs the policy; `workload`, in a namespace that is there, is refused when this returns."""
+    """Install the policy. When this returns, it refuses `workload`, in an existing namespace."""
     cluster.apply(_POLICY)
     wait_for("the refusal of a workload without its topology", lambda: _is_refused(cluster, workload))
 

@@ -35,7 +35,7 @@ def size(data: bytes) -> int:
 
 
 def end_the_third(number: int) -> int:
-    """Has its process killed, as the kernel does where memory runs out, whenever the number is 3."""
+    """If the number is 3, kill its own process, as the kernel does if memory runs out."""
     if number == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return number

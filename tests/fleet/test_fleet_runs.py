@@ -1,4 +1,4 @@
-"""Runs that go on where others stopped: the cache, processes, Ctrl-C, processes that are killed."""
+"""Runs that continue stopped ones: the cache, processes, Ctrl-C, killed processes."""
 
 from __future__ import annotations
 

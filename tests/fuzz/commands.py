@@ -55,7 +55,7 @@ def commands(data: bytes) -> None:
 
 
 def run_command(words: tuple[str, ...], text: bytes) -> None:
-    """Runs the command twice on a file with `text`."""
+    """Run the command twice on a file with `text`."""
     first, second = (_ran(words, text) for _ in range(2))
     assert first == second, words
     code, out, err, _ = first

@@ -27,7 +27,7 @@ _LARGEST = 20_000
 
 
 def mutations(data: bytes) -> None:
-    """Runs the command that the first byte counts to; the rest chooses a sample, and values with replacements."""
+    """Run the command that the first byte selects. The other bytes select a sample, and values to replace."""
     command, *numbers = data.ljust(3, b"\0")
     sample = samples()[int.from_bytes(bytes(numbers[:2]), "little") % len(samples())]
     text = mutated(sample, bytes(numbers[2:]))

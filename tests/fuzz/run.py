@@ -1,7 +1,9 @@
-"""Runs targets under atheris, from a corpus on: `python -m tests.fuzz.run reader,splicer -max_total_time=9 CORPUS/{}`.
+"""Run targets under atheris, starting with a corpus.
 
-To instrument all modules takes longer than CI fuzzes a target: it is done once, and each target runs in a copy of this
-process.
+    python -m tests.fuzz.run reader,splicer -max_total_time=9 CORPUS/{}
+
+The instrumentation of all modules takes longer than CI fuzzes a target. It is done once, and each target runs in a copy
+of this process.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ Aspects:
     osmo-verdict, osmo-messages, osmo-topology, osmo-podgroups (where no defect D1..D10 shows),
     osmo-kai        what is emitted passes KAI's rules      osmo-required  no required level is lost
 
-It reads YAML by itself and takes nothing of packwise but the command.
+It reads YAML by itself, and uses only the command of packwise.
 """
 
 # pyright: basic

@@ -32,7 +32,7 @@ UPSTREAMS = ("repo-", "docs-", "unit-")
 
 
 def unpack(packed: Path, beside: Path, into: Path) -> None:
-    """Writes the packed cases as folders and files, with links to upstream's own cases, where `beside` has them."""
+    """Write the packed cases as folders and files, with links to upstream's own cases if `beside` has them."""
     for name in FOLDERS:
         entries = [json.loads(line) for line in read_lines(packed / f"{name}.jsonl.gz")]
         for entry in entries:
@@ -56,7 +56,7 @@ def write_case(folder: Path, files: dict[str, str]) -> None:
 
 
 def pack(cases: Path, packed: Path) -> None:
-    """Writes the cases of a folder, but upstream's own, as the repository has them."""
+    """Write the cases of a folder, except upstream's own, in the form of the repository."""
     for name in FOLDERS:
         # A list of file names says nothing more than the files, which come last.
         said = {each["case"]: {key: each[key] for key in each if key != "files"} for each in described(cases / name)}

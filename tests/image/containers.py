@@ -38,9 +38,9 @@ def call(
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Ran:
-    """Runs a command that finds the store of `make image`, as podman does, and kpt and kustomize through it.
+    """Run a command with the store of `make image`, such as podman, or kpt and kustomize with podman.
 
-    `environment` is that of another store.
+    `environment` selects another store.
     """
     done = subprocess.run(
         list(map(str, command)),
@@ -56,5 +56,5 @@ def call(
 
 
 def podman(*words: str, stdin: bytes = b"") -> Ran:
-    """Runs a container and removes it."""
+    """Run a container and remove it."""
     return call(["podman", "run", "--rm", "--interactive", *words], stdin)

@@ -46,7 +46,7 @@ def test_the_page_is_followed(image: Callable[[str], str], kpt: Path, kustomize:
 
 
 def annotate(check: Path, annotation: str) -> None:
-    """Has kustomize run the validator as the page says."""
+    """Make kustomize run the validator as the page describes."""
     value = yaml.safe_load(check.read_text(encoding="utf-8"))
     value["metadata"]["annotations"]["config.kubernetes.io/function"] = annotation
     check.write_text(yaml.safe_dump(value), encoding="utf-8")

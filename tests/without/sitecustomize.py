@@ -1,4 +1,4 @@
-"""Makes libraries look as if they were not installed, in every Python that starts with this folder on PYTHONPATH.
+"""Make libraries look as if they were not installed, in every Python with this folder on PYTHONPATH.
 
 `TESTS_WITHOUT` names their modules, separated by spaces.
 """

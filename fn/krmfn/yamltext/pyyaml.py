@@ -164,7 +164,7 @@ def _is_merge(key: Event | _EventNode) -> bool:
 
 
 class _ValueBuilder:
-    """Builds one document's value without recursion, so that depth costs no stack."""
+    """Build one document's value without recursion, so that depth costs no stack."""
 
     def __init__(self, text: str, step: Callable[[], Event], skipped: int) -> None:
         self._text = text
@@ -482,7 +482,7 @@ class EventTree:
         return [(n.start, n.anchor) for n in self._nodes if n.anchor in repeated and n.anchor and n.kind != "alias"]
 
     def _check(self, *, holds: bool) -> None:
-        """Raises the error of the text unless `holds`."""
+        """Raise the error of the text unless `holds`."""
         if self._error is not None and not holds:
             raise self._error
 
@@ -563,7 +563,7 @@ def _name(key: _EventNode) -> str | None:
 
 
 class _Filler:
-    """Reads the events of a text into `nodes`."""
+    """Read the events of a text into `nodes`."""
 
     def __init__(self, text: str, nodes: list[_EventNode]) -> None:
         self._text = unify_breaks(text)

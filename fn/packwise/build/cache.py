@@ -216,7 +216,7 @@ class Folder:
             raise
 
     def remove(self, name: str) -> None:
-        """Removes the entry. Raises OSError."""
+        """Remove the entry. Raise OSError."""
         (self._folder / name).unlink(missing_ok=True)
 
     def entries(self) -> list[StoredEntry]:
@@ -343,7 +343,7 @@ class Cache:
         return value
 
     def put(self, key: str, value: bytes) -> None:
-        """Keeps the value under `key`. A value beyond LARGEST is not kept."""
+        """Store the value under `key`. A value beyond LARGEST is not stored."""
         entry = entry_of(key, value)
         if len(entry) <= LARGEST:
             self._try(lambda: self._store.write(name_of(key), entry))
@@ -429,12 +429,12 @@ class ObjectStore:
         return None
 
     def write(self, name: str, entry: bytes) -> None:
-        """Writes the object. Raises OSError."""
+        """Write the object. Raise OSError."""
         with _as_os_errors():
             self._files.pipe_file(self._path(name), entry)
 
     def remove(self, name: str) -> None:
-        """Removes the object. Raises OSError."""
+        """Remove the object. Raise OSError."""
         with _as_os_errors(), suppress(FileNotFoundError):
             self._files.rm_file(self._path(name))
 

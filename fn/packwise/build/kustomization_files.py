@@ -601,7 +601,7 @@ class _KustomizationWalk:
         self.problems.append(ClientProblem(self._file, message))
 
     def _refuse(self, path: FieldPath, message: str, *, key: bool = False) -> None:
-        """Adds the problem of a field, at its place."""
+        """Add the problem of a field, at its place."""
         named = f"{format_path(path)} {message}" if path else message
         if self._place is None:
             problem = ClientProblem(self._file, named)

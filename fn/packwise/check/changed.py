@@ -96,7 +96,7 @@ class Base:
         return commit.content(blob)
 
     def close(self) -> None:
-        """Ends the processes of git."""
+        """End the processes of git."""
         for commit in self._commits:
             commit.close()
 

@@ -72,7 +72,7 @@ def add_config(command: argparse.ArgumentParser) -> None:
 
 
 def add_crds(command: argparse.ArgumentParser) -> None:
-    """Adds the CRDs of the cluster."""
+    """Add the option for the CRDs of the cluster."""
     command.add_argument(
         "--crds",
         metavar="DIR",
@@ -97,7 +97,7 @@ def add_context(command: argparse.ArgumentParser) -> None:
 
 
 def add_values(command: argparse.ArgumentParser) -> None:
-    """Adds the values of variables."""
+    """Add the option for values of variables."""
     command.add_argument(
         "--set",
         metavar="NAME=VALUE",
@@ -121,7 +121,7 @@ def add_nodes(command: argparse.ArgumentParser, text: str) -> None:
 
 
 def add_build(command: argparse.ArgumentParser) -> None:
-    """Adds the builds of sources."""
+    """Add the options for builds of sources."""
     command.add_argument(
         "--build",
         action="store_true",
@@ -180,7 +180,7 @@ def _build_all(
 
 
 def add_text_or_json(command: argparse.ArgumentParser) -> None:
-    """Adds how the answer is printed."""
+    """Add the option for the format of the answer."""
     command.add_argument(
         "-o", "--output", choices=("text", "json"), default="text", help="output format (default: text)"
     )

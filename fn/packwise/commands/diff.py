@@ -59,7 +59,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    """Ends with usage unless there are two states to compare."""
+    """Exit with wrong usage unless there are two states to compare."""
     if bool(parsed.after) is (parsed.cluster is not None):
         parser.error("pass either the state after or --cluster")
 

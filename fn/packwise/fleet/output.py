@@ -309,7 +309,7 @@ class FolderEvidence:
         return self._written.get(folder)
 
     def keep(self, folder: Path, plan: bytes, look: Look) -> None:
-        """Keeps that the folder holds that with this look."""
+        """Record that the folder holds these files with these times and sizes."""
         if self._cache is not None:
             self._cache.put(_key(folder, plan), look.digest())
 

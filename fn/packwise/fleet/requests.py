@@ -290,9 +290,9 @@ class _Outline(Record):
 
 
 class Requests:
-    """Makes the requests of one run of `verb`, each with `crds` and `values`.
+    """Make the requests of one run of `verb`, each with `crds` and `values`.
 
-    With `writes`, answers bring the files to write.
+    With `writes`, answers contain the files to write.
     """
 
     def __init__(

@@ -154,7 +154,7 @@ class Tally:
         self._groups: dict[tuple[object, ...], _Alike] = {}
 
     def add(self, result: PackageResult) -> None:
-        """Counts a package, and puts it into its group."""
+        """Count a package, and add it to its group."""
         self._packages += 1
         self._statuses[result.status] += 1
         for name, number in _numbers(result).items():

@@ -400,7 +400,7 @@ class Spool:
         self._places: list[tuple[str, int, int]] = []
 
     def close(self) -> None:
-        """Removes the file."""
+        """Remove the file."""
         self._file.close()
 
     def add(self, result: PackageResult) -> None:

@@ -212,7 +212,7 @@ class ProcessPool(Generic[T, R]):
         return [(number, self._answer(number)) for number in numbers]
 
     def close(self) -> None:
-        """Ends all processes: politely first, then at once."""
+        """End all processes: politely first, then at once."""
         workers = [*self._idle, *self._busy.values()]
         for worker in workers:
             _end(worker.process, signal.SIGTERM)
@@ -317,7 +317,7 @@ def _lead_group(process: int) -> None:
 
 
 def _end(process: BaseProcess, number: signal.Signals) -> None:
-    """Sends the signal to the process, and to all that it started."""
+    """Send the signal to the process and to all its child processes."""
     if sys.platform == "win32":
         process.terminate()
         return

@@ -93,7 +93,7 @@ class Commit:
         return contents.read(int(size) + 1)[:-1]
 
     def close(self) -> None:
-        """Ends the process of git."""
+        """End the process of git."""
         if self._reader is not None:
             self._reader.kill()
             self._reader.communicate()

@@ -122,7 +122,7 @@ class _Search:
         self.errors = dict[str, tuple[FieldError, ...]]()
 
     def look_above(self, path: InputPath) -> None:
-        """Keeps the definitions of the package that the file is of."""
+        """Keep the definitions of the package that contains the file."""
         start = folder_of(path.real_path)
         if start in self._looked:
             return

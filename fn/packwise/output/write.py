@@ -169,7 +169,7 @@ class _Staged:
 
 
 def _remove_left(folder: Path) -> None:
-    """Removes the temporary files of runs that were killed. The sender of the folder may have put a link there."""
+    """Remove the temporary files of killed runs. The author of the folder may have put a link there."""
     with os.scandir(folder) as entries:
         left = [(entry.path, named) for entry in entries if (named := _TEMPORARY.fullmatch(entry.name))]
     for path, named in left:

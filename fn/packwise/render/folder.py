@@ -378,7 +378,7 @@ def _copies(folder: Path) -> list[Path]:
 
 
 def _exchange(first: Path, second: Path) -> None:
-    """Lets two paths change places in one step. Raises OSError."""
+    """Exchange two paths in one step. Raise OSError."""
     call = _system_call()
     if call(os.fsencode(first), os.fsencode(second)):
         code = ctypes.get_errno()

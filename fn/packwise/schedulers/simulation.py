@@ -186,7 +186,7 @@ class Simulation(Protocol):
 
 
 class SimulationOf(Protocol):
-    """Makes the simulation of a scheduler for the gangs of a render on a cluster."""
+    """Make the simulation of a scheduler for the gangs of a render on a cluster."""
 
     def __call__(self, source: SchedulerInput, generated: Iterable[KubeObject], snapshot: Snapshot) -> Simulation:
         """Return the simulation. `generated` are the objects that the render writes. Raise TooManyPodsError."""

@@ -252,7 +252,7 @@ class CelRules:
             yield Problem(("spec",), _SPENT, effect=Effect.UNCHECKED)
 
     def unchecked_once(self, problems: Iterable[Problem]) -> Iterator[Problem]:
-        """Yield the `problems` about unchecked parts, each field of the CRD once for all objects."""
+        """Yield the `problems` about unchecked parts. For all objects together, each field of the CRD comes once."""
         for problem in problems:
             if problem.effect is Effect.UNCHECKED and problem.path not in self._reported:
                 self._reported.add(problem.path)

@@ -64,7 +64,7 @@ def without(value: Any, path: FieldPath) -> Any:
 
 
 def common(one: str, other: str) -> int:
-    """How many characters both start with."""
+    """Return the length of the common start."""
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 

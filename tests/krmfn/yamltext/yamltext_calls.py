@@ -13,7 +13,7 @@ __all__ = ["calls_of"]
 
 
 def calls_of(function: Callable[[], object]) -> int:
-    """How many functions, Python's and C's, `function` calls."""
+    """Return the number of functions of Python and C that `function` calls."""
     count = 0
 
     def profile(_frame: FrameType, event: str, _argument: object) -> None:

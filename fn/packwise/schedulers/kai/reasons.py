@@ -1,4 +1,4 @@
-"""Why KAI gives a job no place, in plain words beside its own.
+"""Reasons why KAI gives a job no place, in plain words beside KAI's own.
 
 Source: spec/placement.md#4, #5 and #7.
 """

@@ -49,7 +49,7 @@ class KnownChecks(Record):
 
 
 class CheckFault(Record):
-    """Why a ClusterQueue is inactive: Kueue's `text`, and the cause at `path`."""
+    """The reason why a ClusterQueue is inactive: Kueue's `text`, and the cause at `path`."""
 
     text: str
     path: FieldPath

@@ -48,7 +48,7 @@ _MOST_REPLICAS = 10_000
 
 
 class Obstacle(Record):
-    """Why Kueue never looks for a place for a job, and Kueue's own text."""
+    """The reason why Kueue never looks for a place for a job, and Kueue's own text."""
 
     reason: str
     message: str = ""

@@ -54,7 +54,7 @@ class ResourceRules(Record):
 
 
 class ResourceFault(Record):
-    """Why Kueue never admits a pod set for its resources: the cause at `path` in the pod's spec, and Kueue's text."""
+    """The reason why Kueue never admits a pod set: the cause at `path` in the pod's spec, and Kueue's text."""
 
     path: FieldPath
     cause: str

@@ -518,7 +518,7 @@ class Ranking:
         return pod.request == self._pod.request and pod.rules == self._pod.rules
 
     def update(self, changed: Sequence[NodeState]) -> None:
-        """Takes in that nodes have more or less left."""
+        """Update the ranking after changes of the free amounts of these nodes."""
         for node in dict.fromkeys(changed):
             self._order.most = max(self._order.most, node.idle.get(self._order.main, 0))
             if node.fits(self._pod) and not refusals(self._pod, node.node):

@@ -130,7 +130,7 @@ class Queues:
         return None
 
     def count(self, job: Job, placed: Iterable[tuple[Pod, str]]) -> None:
-        """Takes in that the pods of the job run on these nodes."""
+        """Count the pods of the job on these nodes as running."""
         asked = usage_of([(pod, self._nodes[node]) for pod, node in placed if node in self._nodes])
         names = [queue.name for queue in lineage(job.queue, self._by_name)] or [job.queue]
         for name in names:
@@ -192,7 +192,7 @@ def _share(queue: QueueShare, name: str) -> Share:
 
 
 def add_use(total: dict[str, float], amounts: Mapping[str, float]) -> None:
-    """Adds the amounts to the total, by resource."""
+    """Add the amounts to the total, by resource."""
     for name, amount in amounts.items():
         total[name] = total.get(name, 0) + amount
 
@@ -674,7 +674,7 @@ class _Turns:
             self.add(tree)
 
     def add(self, tree: JobTree) -> None:
-        """Lets the job wait for a turn."""
+        """Add the job to the waiting ones of its queue."""
         heappush(
             self._waiting.setdefault(tree.job.queue, []), (-tree.job.priority, tree.minimum_rank, tree.index, tree)
         )

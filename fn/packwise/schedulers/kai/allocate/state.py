@@ -233,7 +233,7 @@ class Neighbours:
             self.change(pod, pod.node, 1)
 
     def change(self, pod: Pod, node: str, sign: int) -> None:
-        """Takes in that the pod is on the node, or no longer there (`sign` -1)."""
+        """Record that the pod is on the node, or no longer there (`sign` -1)."""
         place = self._nodes.get(node)
         if place is None:
             return
@@ -477,7 +477,7 @@ class Capacities:
         self.seen = 0
 
     def update(self, node: NodeState) -> None:
-        """Takes in that the node has more or less left."""
+        """Update the cached values after a change of the node's free amounts."""
         path = self._tree.paths.get(node.name)
         if path is None:
             return
@@ -505,7 +505,7 @@ class Orders:
         self.seen = 0
 
     def update(self, node: NodeState) -> None:
-        """Takes in that the node has more or less left."""
+        """Update the cached values after a change of the node's free amounts."""
         if self._tree.is_crossed:
             self.children.clear()
             self.fitting.clear()
@@ -556,7 +556,7 @@ class ClusterState:
         return total
 
     def place(self, pod: Pod, node: NodeState) -> None:
-        """Puts the pod on the node."""
+        """Put the pod on the node."""
         self.placed.append((pod, node))
         taken: list[tuple[str, int]] = []
         if pod.share is not None:
