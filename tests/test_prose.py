@@ -31,7 +31,7 @@ CEILINGS = {
     "explanation": {"length": 1},
     "reference": {"length": 3},
     "decisions": {"length": 4},
-    "spec": {"length": 123, "pronoun": 1},
+    "spec": {"length": 122},
     "docs": {"length": 4},
 }
 """The number of sentences that may still break a rule, by part. A ceiling may only fall: lower it when you rewrite."""
