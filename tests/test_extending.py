@@ -468,7 +468,7 @@ def test_a_scheduler_is_a_module_and_the_row_of_its_kind(source: Path) -> None:
     assert changed == ["objects/kinds.py", "pipeline/registry.py", "schedulers/crew.py", "settings/topologyrender.py"]
     assert changes.stdout.startswith("Crew\n  ~ team-a/llm-0\n"), changes.stdout
     assert "lost: required example.com/rack of parts[llm-0-worker]: topology-aware scheduling is d" in changes.stdout
-    assert "spec.emit has no Crew; the scheduler makes it in the cluster, of the PodGang" in missing.stdout
+    assert "spec.emit has no Crew; the scheduler makes it in the cluster from the PodGang" in missing.stdout
     assert "example.com/rack" in explained.stdout.partition("Crew team-a/llm-0")[2]
     assert "team-a/llm-0 (queue gpus): fits" in placed.stdout
     assert "team-a/llm-0: ✓ fits in r/a" in drawn.stdout

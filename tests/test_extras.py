@@ -56,7 +56,7 @@ def test_completion(folder: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (
         2,
         "",
-        'error: completion must have its library: shtab is not installed; add the extra "completion": '
+        'error: cannot print completions: shtab is not installed; add the extra "completion": '
         'pip install "packwise[completion] @ git+https://git.example.com/platform/packwise@COMMIT"\n',
     )
 
@@ -67,7 +67,7 @@ def test_patches(folder: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (
         2,
         "",
-        'error: --output patch must have its library: jsonpatch is not installed; add the extra "patch": '
+        'error: cannot use --output patch: jsonpatch is not installed; add the extra "patch": '
         'pip install "packwise[patch] @ git+https://git.example.com/platform/packwise@COMMIT"\n',
     )
 
@@ -134,7 +134,7 @@ def test_templates_that_nobody_can_fill_in_are_an_error(tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert done.stdout.splitlines()[0] == (
-        'error: in/train.yaml:1:1: must be filled in: jinja2 is not installed; add the extra "osmo": '
+        'error: in/train.yaml:1:1: cannot fill in the template: jinja2 is not installed; add the extra "osmo": '
         'pip install "packwise[osmo] @ git+https://git.example.com/platform/packwise@COMMIT" [osmo-template]'
     )
 

@@ -40,8 +40,8 @@ ROWS = [tuple(line.strip("| ").split(" | ")) for line in SECTION.splitlines() if
 
 LIMITS: list[tuple[str, int, str]] = [
     ("a stream or file", run.MAX_INPUT >> 20, "must be at most 512 MiB"),
-    ("items of a ResourceList", MAX_ITEMS, "must hold at most 1000000 items; split the package"),
-    ("nodes of a document", MAX_NODES, "must hold at most 5000000 mappings, lists and scalars; split"),
+    ("items of a ResourceList", MAX_ITEMS, "must have at most 1000000 items; split the package"),
+    ("nodes of a document", MAX_NODES, "must have at most 5000000 mappings, lists and scalars; split"),
     ("nodes once aliases are written out", pyyaml.MAX_NODES, "aliases expand to more than 1000000 nodes"),
     ("depth of a document", MAX_DEPTH, "nested deeper than 500 levels"),
     ("depth of what `diff` compares", state.MAX_DEPTH, "must not be nested deeper than 100 levels to be compared"),
@@ -85,17 +85,17 @@ LIMITS: list[tuple[str, int, str]] = [
     ("`optMap` and `optFlatMap` of a rule", cel.MOST_COPIES, "it calls optMap and optFlatMap more than 5 times"),
     ("characters of a template", MAX_TEMPLATE, "the template has more than 1000000 characters"),
     ("characters that a template becomes", MAX_TEMPLATE, "or becomes more than 1000000 characters"),
-    ("seconds of processor time of a template", confined.MAX_SECONDS, "it needs more than 5 seconds of processor time"),
+    ("seconds of processor time of a template", confined.MAX_SECONDS, "It needs more than 5 seconds of processor time"),
     ("MiB that a template may take", confined.MAX_MEMORY >> 20, "or 128 MiB of memory, is nested too deep"),
     (
         "seconds of processor time of a command's templates, and a tenth for each",
         MAX_SECONDS_TOGETHER,
-        "the templates before it take more than 20 seconds of processor time",
+        "the templates before it need more than 20 seconds of processor time",
     ),
     (
         "characters that a command's templates become, and 20,000 for each",
         MAX_CHARACTERS_TOGETHER,
-        "or become more than 4000000 characters; mend these first",
+        "or become more than 4000000 characters. Fix them first",
     ),
     (
         "characters of an object with the variables of Flux",

@@ -57,7 +57,7 @@ __all__ = [
     "sort_results",
 ]
 
-NO_MEMORY = "error: there must be more memory for an input of this size; split it, or raise the limit"
+NO_MEMORY = "error: not enough memory for an input of this size; split it, or raise the limit"
 """Printed if the system gives no more memory. It is defined here because help and version import no other module."""
 
 _MODULES = {

@@ -135,10 +135,10 @@ def _put(fields: dict[str, Value], path: FieldPath, value: Value) -> None:
 
 
 def _child(target: Any, step: str | int, new: Value, path: FieldPath, *, last: bool = False) -> Any:
-    clash = ValueError(f"must not also be set by another key of data; {format_path(path)} is")
+    clash = ValueError(f"two keys of data set {format_path(path)}; remove one of them")
     if isinstance(step, int):
         if not isinstance(target, list) or step > len(cast("list[Value]", target)):
-            raise ValueError(f"index {step} must follow the ones before it") from None
+            raise ValueError(f"index {step} leaves a gap in the list; use consecutive indices from 0") from None
         entries = cast("list[Value]", target)
         if step == len(entries):
             entries.append(new)
@@ -265,13 +265,14 @@ def _message(model: Any, path: FieldPath, detail: ErrorDetails) -> str:
     if kind in _UNKNOWN:
         return _unknown_message(model, path)
     if kind == "missing":
-        return "must be given; there is none"
+        return "must be set"
     if kind in ("enum", "literal_error"):
         known = ", ".join(f'"{choice}"' for choice in _choices(_annotation(model, path))) or context.get("expected", "")
         return f"must be one of {known}; got {describe(value)}"
     if kind in _WANTED:
         return f"must be {_WANTED[kind]}; got {describe(value)}"
     text = detail["msg"].removeprefix("Value error, ")
+    text = text.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
     for start in ("Input should be ", "String should ", "List should "):
         if text.startswith(start):
             text = "must " + ("be " if start == "Input should be " else "") + text.removeprefix(start)

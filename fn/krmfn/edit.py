@@ -27,8 +27,9 @@ _Edited: TypeAlias = "tuple[Source | None, Mapping[str, Value]]"
 _ABSENT: Any = object()
 _marshal: Callable[[Any, int], bytes] = dumps
 _NOT_IN_PLACE = (
-    "must be written in block style, an entry on each line, without anchors and aliases, to be changed without a "
-    "change beside it"
+    "must be in block style, with each entry on its own line, and without anchors and aliases; otherwise the "
+    "edit would "
+    "change other text"
 )
 
 
@@ -83,7 +84,7 @@ def _set(source: Source, path: FieldPath, value: Value, changed: Mapping[str, Va
 def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_comments: bool) -> _Edited:
     """Return source and value of `item` without the part at `path`, or unchanged if there is none."""
     if not path:
-        raise item.error(path, "must name a field to be removed")
+        raise item.error(path, "the path to remove must name a field")
     if item.get(path, _ABSENT) is _ABSENT:
         return item.source if item.written else None, item.value
     while prune and len(path) > 1 and len(cast("dict[str, Value]", item.get(path[:-1]))) == 1:

@@ -323,7 +323,7 @@ def _config(text: str, rest: dict[str, Value]) -> KubeObject | None:
 
 def _too_many_items(text: str, start: int) -> YamlError:
     """Return the error at the first item beyond the limit. It starts at offset `start`."""
-    return YamlError(f"must hold at most {MAX_ITEMS} items; split the package", *line_and_column(text, start))
+    return YamlError(f"must have at most {MAX_ITEMS} items; split the package", *line_and_column(text, start))
 
 
 def _own_start(text: str, line_start: int, low: int, indent: str) -> int:

@@ -141,7 +141,7 @@ class Fields:
 
     def _require(self, name: str, value: T | None, kind: type, instead: T) -> T:
         if self.value.get(name) is None:
-            self.refuse(name, f"must be {NOUNS[kind]}; there is none")
+            self.refuse(name, f"must be {NOUNS[kind]}; it is not set")
         return instead if value is None else value
 
     def _items(self, name: str, kind: type) -> Iterator[tuple[int, Value]]:

@@ -454,7 +454,7 @@ class KubeObject:
     def _require(self, path: FieldPath | str, kind: type[Any]) -> Any:
         value = self.typed(path, kind)
         if value is None:
-            raise self.error(path, f"must be {NOUNS[kind]}; there is none")
+            raise self.error(path, f"must be {NOUNS[kind]}; it is not set")
         return value
 
     def refuse(self, path: FieldPath, kind: type[Any], value: Value) -> NoReturn:

@@ -187,7 +187,7 @@ def _spliced_results(envelope: Envelope, results: list[Value], wanted: dict[str,
     start = lined.rfind("\n", 0, span.start) + 1
     head, tail = frame[:start], frame[lined.find("\n", start) + 1 :]
     if envelope.simple and not _are(fields_of(head, tail), wanted):
-        raise YamlError("must take other results in their place")
+        raise YamlError("the results cannot be replaced in the text of the list")
     return head, tail
 
 
@@ -206,7 +206,7 @@ def _locate(frame: str, path: FieldPath) -> Span:
 
     span = locate(frame, path)
     if span is None:
-        raise YamlError("must hold its items")
+        raise YamlError("the items cannot be found in the text of the list")
     return span
 
 
@@ -459,7 +459,7 @@ def version_of(text: str, fields: Mapping[str, Value]) -> str:
         from krmfn.yamltext import locate_nearest
 
         span = locate_nearest(text, ("apiVersion",))
-        got = "there is none" if version is None else f"got {describe(version)}"
+        got = "it is not set" if version is None else f"got {describe(version)}"
         raise ResourceListError(f"apiVersion must be one of {known}; {got}", span.line, span.column)
     return version
 

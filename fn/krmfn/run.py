@@ -152,7 +152,7 @@ def _input(stdin: IO[bytes]) -> bytes:
     try:
         data = read_input(stdin)
     except OSError as error:
-        raise ResourceListError(f'must be readable; got "{error.strerror}"') from None
+        raise ResourceListError(f"cannot read the input: {error.strerror}") from None
     if len(data) > MAX_INPUT:
         raise ResourceListError(f"must be at most {MAX_INPUT >> 20} MiB; split the package into smaller ones")
     return data

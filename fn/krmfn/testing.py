@@ -46,7 +46,7 @@ def collect_cases(root: Path | str) -> tuple[Path, ...]:
     """Return the case folders below `root`, sorted. Raise ValueError if there are none."""
     folders = {file.parent for pattern in (_INPUT, _EXPECTED, _STDERR) for file in Path(root).rglob(pattern)}
     if not folders:
-        raise ValueError(f'"{root}" must hold a case folder: one with {_INPUT}, {_EXPECTED} or {_STDERR}')
+        raise ValueError(f'"{root}" has no case folder: a folder with {_INPUT}, {_EXPECTED} or {_STDERR}')
     return tuple(sorted(folders))
 
 
@@ -87,7 +87,7 @@ def run_case(
     if code != wanted:
         differences.append(f"exit code must be {wanted}; got {code}\n")
     if any(differences):
-        raise AssertionError(f"{folder}: differs from what it must be\n" + "".join(differences))
+        raise AssertionError(f"{folder}: the output differs from the expected files\n" + "".join(differences))
 
 
 def _entries(name: str, text: str) -> list[str]:
@@ -137,5 +137,5 @@ def _difference(file: Path, got: bytes) -> str:
     if wanted == got:
         return ""
     before, after = (data.decode("utf-8", "replace") for data in (wanted, got))
-    shown = difference(before, after, f"{file.name} (must be)", f"{file.name} (is)")
-    return shown or f"{file.name} must be the same bytes, which are not UTF-8\n"
+    shown = difference(before, after, f"{file.name} (expected)", f"{file.name} (actual)")
+    return shown or f"{file.name} differs, and is not UTF-8\n"

@@ -281,7 +281,7 @@ def _object_problems(
     for name, field in kind.fields.items():
         if name not in value:
             if field.required:
-                yield Problem((*path, name), "must be given; there is none")
+                yield Problem((*path, name), "must be set")
         elif value[name] is not None or not field.nullable:
             yield from field_problems(value[name], field.kind, (*path, name), unknown)
     if not kind.takes_others:
@@ -309,9 +309,9 @@ def _wrong_scalar(value: Value, kind: Kind) -> str:
         return _wrong_text(value, kind)
     if isinstance(kind, Number) and isinstance(value, int):
         if kind.least is not None and value < kind.least:
-            return f"must be greater than or equal to {kind.least}"
+            return f"must be at least {kind.least}"
         if kind.most is not None and value > kind.most:
-            return f"must be less than or equal to {kind.most}"
+            return f"must be at most {kind.most}"
     return ""
 
 

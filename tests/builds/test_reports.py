@@ -177,12 +177,13 @@ def test_a_kustomization_reads_nothing_outside_and_fetches_nothing(call: Call, t
     ran = call("check", ".", "--require-build")
 
     assert [line for line in ran.stdout.splitlines() if line.startswith("error: ")] == [
-        'error: link/kustomization.yaml: packwise cannot build it: link/kustomization.yaml: "job.yaml" must be '
-        "a file or folder that is there, and no link [source-build]",
-        'error: out/kustomization.yaml: packwise cannot build it: out/kustomization.yaml: "../../outside.yaml" must '
-        "stand in the repository; it leads out of it [source-build]",
+        'error: link/kustomization.yaml: packwise cannot build it: link/kustomization.yaml: "job.yaml" is not an '
+        "existing file or folder, or is a link [source-build]",
+        'error: out/kustomization.yaml: packwise cannot build it: out/kustomization.yaml: "../../outside.yaml" '
+        "leads out of the repository [source-build]",
         "error: remote/kustomization.yaml: packwise did not build it (remote source): remote/kustomization.yaml: "
-        '"github.com/acme/base//deploy?ref=v1" must stand in the repository: packwise fetches nothing; copy it here '
+        '"github.com/acme/base//deploy?ref=v1" is outside the repository, and packwise fetches nothing; copy it '
+        "into the repository "
         "[source-not-built]",
     ]
     assert "; 0 sources built, 3 not built: 2 failed builds, 1 remote source" in ran.stderr

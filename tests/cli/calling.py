@@ -125,8 +125,8 @@ spec:
 
 SHARED_FINDING = (
     "generated.yaml:8:32: ClusterTopology grove-topology metadata.annotations[config.kubernetes.io/path]: "
-    'anchor "p" shares this value with other places; write it out where it is used, so that '
-    '"config.kubernetes.io/path" can be changed here alone'
+    'anchor "p" shares this value with other places; to change only "config.kubernetes.io/path", '
+    "write the value out where the anchor is used"
 )
 """What is said of SHARED in a file of that name."""
 

@@ -85,7 +85,7 @@ def test_commands(words: str) -> None:
 REFUSED = {
     **{
         f"{command} --jobs{number}": f"packwise {command.partition(' ')[0]}: error: unrecognized arguments: "
-        f"--jobs{number}; leave it out: one process works on a package, and packwise fleet alone has --jobs"
+        f"--jobs{number}; remove it: only packwise fleet has --jobs, and one process handles a package"
         for command in ("fn", "check in", "render in -o out", "diff a b")
         for number in ("", " 2", "=2")
     },
@@ -95,10 +95,10 @@ REFUSED = {
     "check in -o yaml": "packwise check: error: argument -o/--output: must be one of text, json, github, gitlab, "
     'sarif, junit, markdown, or one with a file (sarif=packwise.sarif); got "yaml"',
     "check in -o json=": 'packwise check: error: argument -o/--output: "json=" must name a file after the equals sign',
-    "check in -o json -o text": "packwise check: error: -o must name stdout once; give the others a file each "
-    "(sarif=packwise.sarif)",
-    "check in -o json=a -o sarif=a": 'packwise check: error: -o must name "a" once; give the others a file each '
-    "(sarif=packwise.sarif)",
+    "check in -o json -o text": "packwise check: error: -o names stdout more than once; name a different file for "
+    "each format (sarif=packwise.sarif)",
+    "check in -o json=a -o sarif=a": 'packwise check: error: -o names "a" more than once; name a different file for '
+    "each format (sarif=packwise.sarif)",
     "check in --known k --write-findings w": "packwise check: error: --write-findings conflicts with --known: it "
     "writes all findings",
     "check in --diff": "packwise check: error: --diff needs --fix",
@@ -108,8 +108,8 @@ REFUSED = {
     "check in --max-warnings x": 'packwise check: error: argument --max-warnings: must be a number from 0 on; got "x"',
     "check in --select queue-mising": 'error: there is no rule "queue-mising"; did you mean "queue-missing"?',
     "check in --ignore x": 'error: there is no rule "x"; `packwise rules` lists them',
-    "check in --ignore cliques": 'error: --ignore must name rules of warnings and infos; got "cliques", whose findings '
-    "are errors: the cluster refuses what breaks it; ignore it at its line, `# packwise: ignore[cliques] reason`",
+    "check in --ignore cliques": 'error: --ignore accepts only rules of warnings and infos, but "cliques" reports '
+    "errors, which the cluster refuses. Ignore one at its line: `# packwise: ignore[cliques] reason`",
     "rules a b": "packwise rules: error: unrecognized arguments: b",
     "rules topology-hierachy": 'error: there is no rule "topology-hierachy"; did you mean "topology-hierarchy"?',
     "rules x": 'error: there is no rule "x"; `packwise rules` lists them',

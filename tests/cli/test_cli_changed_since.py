@@ -76,7 +76,7 @@ def test_a_file_whose_name_is_no_text_is_checked(call: Call, repository: Path, s
     assert (ran.code, [rule for rule, _ in found(ran)]) == (1, [RULE])
     (file,) = {finding["file"] for finding in ran.findings}
     assert os.fsencode(file).decode("utf-8", "replace").startswith("clusters/east/")
-    assert "in 1 file that the change since main reaches; 1 workload judged" in ran.closing
+    assert "in 1 file affected by the change since main; 1 workload judged" in ran.closing
 
 
 @pytest.mark.parametrize("state", ["committed", "untracked"])
@@ -90,7 +90,7 @@ def test_a_file_of_any_name_is_checked_and_hides_no_other(call: Call, repository
     ran = call("check", ".", "--changed-since", "main", "-o", "json")
 
     assert (ran.code, found(ran)) == (1, of(*[f"clusters/east/{name}" for name in names]))
-    assert f"in {len(names)} files that the change since main reaches; {len(names)} workloads judged" in ran.closing
+    assert f"in {len(names)} files affected by the change since main; {len(names)} workloads judged" in ran.closing
 
 
 @pytest.mark.parametrize("reference", ["main", "git:main", "HEAD~1", "change~1", "main^{commit}", "@~1"])
@@ -119,7 +119,7 @@ def test_nothing_changed_is_an_answer(call: Call, repository: Path, words: list[
 
     ran = call("check", *words, "--changed-since", "main", "-o", form)
 
-    assert (ran.code, ran.stderr) == (0, "no findings: the change since main reaches nothing that is checked\n")
+    assert (ran.code, ran.stderr) == (0, "no findings: the change since main affects no checked file\n")
     assert RULE not in ran.stdout
     if form == "json":
         assert ran.stdout == "[]\n"
@@ -196,7 +196,7 @@ def test_a_configuration_gone_is_said(call: Call, repository: Path) -> None:
 
     ran = call("check", ".", "--changed-since", "main")
 
-    assert "that the change since main reaches" in ran.closing
+    assert "affected by the change since main" in ran.closing
     assert "clusters/east/web.yaml" in ran.stdout
 
 
@@ -240,7 +240,7 @@ def test_the_mode_alone_is_no_change(call: Call, repository: Path) -> None:
     (repository / "clusters/west/web.yaml").chmod(0o755)
     committed(repository)
 
-    assert "reaches nothing" in call("check", ".", "--changed-since", "main").stderr
+    assert "affects no checked file" in call("check", ".", "--changed-since", "main").stderr
 
 
 def test_a_link_in_the_place_of_a_file(call: Call, repository: Path) -> None:
@@ -354,7 +354,7 @@ def test_a_configuration_that_is_ignored_now_no_longer_judges(call: Call, reposi
     ran = call("check", "clusters", "--changed-since", "main")
 
     assert "clusters/east/web.yaml" in ran.stdout
-    assert "reaches; " in ran.closing
+    assert "affected by the change since " in ran.closing
 
 
 @pytest.mark.parametrize(
@@ -380,7 +380,7 @@ def test_a_configuration_that_is_named_reaches_everything(
 def test_a_configuration_that_is_named_and_unchanged_reaches_nothing(call: Call) -> None:
     words = ("check", "clusters/east/web.yaml", "--config", "clusters/west/topology.yaml", "--changed-since", "main")
 
-    assert "reaches nothing" in call(*words).stderr
+    assert "affects no checked file" in call(*words).stderr
 
 
 def test_a_path_that_went_is_no_mistake_and_one_that_never_was_is(call: Call, repository: Path) -> None:
@@ -390,7 +390,7 @@ def test_a_path_that_went_is_no_mistake_and_one_that_never_was_is(call: Call, re
     gone = call("check", "clusters/west", "--changed-since", "main")
     never = call("check", "clusters/north", "--changed-since", "main")
 
-    assert (gone.code, gone.stderr) == (0, "no findings: the change since main reaches nothing that is checked\n")
+    assert (gone.code, gone.stderr) == (0, "no findings: the change since main affects no checked file\n")
     assert never.code == 2
     assert '"clusters/north" does not exist' in never.stderr
 
@@ -414,7 +414,7 @@ def test_a_change_cannot_hide_behind_a_gitignore(call: Call, repository: Path, h
     ran = call("check", ".", "--changed-since", "main", "-o", "json")
 
     assert (ran.code, found(ran)) == (1, [("readable", file)])
-    message = f'must be judged, since git tracks it; "{by}" names it: take it out of there, or out of git'
+    message = f'"{by}" excludes this file, but git tracks it. Remove it from "{by}", or from git'
     assert [finding["message"] for finding in ran.findings if finding["file"] == file] == [message]
 
 
@@ -439,7 +439,7 @@ def test_a_submodule(call: Call, repository: Path, tmp_path: Path) -> None:
     git(repository, "-c", "protocol.file.allow=always", "submodule", "add", "--quiet", str(inner), "modules/apps")
     committed(repository)
     git(repository, "branch", "--force", "main")
-    assert "reaches nothing" in call("check", ".", "--changed-since", "main").stderr
+    assert "affects no checked file" in call("check", ".", "--changed-since", "main").stderr
 
     write(repository / "modules/apps", {"more.yaml": OTHER})
     dirty = call("check", ".", "--changed-since", "main", "-o", "json")
@@ -537,7 +537,7 @@ def test_what_does_not_go_together(call: Call, repository: Path, tmp_path: Path)
     both = call("check", ".", elsewhere, "--changed-since", "main")
 
     assert stdin.stderr == (
-        'error: --changed-since "main" must go with files or folders: git does not know what stdin held\n'
+        'error: --changed-since "main" needs files or folders, because git has no earlier version of stdin\n'
     )
     assert "because it is not in a git repository" in outside.stderr
     assert [ran.code for ran in (stdin, outside, both)] == [2, 2, 2]

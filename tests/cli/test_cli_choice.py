@@ -88,7 +88,7 @@ ENTRIES = {
     f"{{ignore: [{entry}]}}": f"spec.rules.ignore[0]{text} [configuration-fields]"
     for entry, text in {
         "5": ": must be a string; got 5",
-        "{rule: a}": ".paths: must be given; there is none",
+        "{rule: a}": ".paths: must be set",
         "{rule: a, paths: []}": ".paths: must have at least 1 item; got 0",
         '{rule: a, paths: ["!"]}': '.paths[0]: must be a glob of .gitignore; got "!"',
         '{rule: a, paths: [" "]}': '.paths[0]: must be a glob of at most 500 characters, such as "examples/**"; got " '
@@ -100,12 +100,12 @@ ENTRIES = {
 
 WRONG = {
     **ENTRIES,
-    "{ignore: [queue-mising]}": 'spec.rules.ignore[0]: must name a rule that there is; got "queue-mising"; did you '
+    "{ignore: [queue-mising]}": 'spec.rules.ignore[0]: there is no rule "queue-mising"; did you '
     'mean "queue-missing"? [rules-known]',
-    "{error: [{rule: x, paths: [a]}]}": 'spec.rules.error[0].rule: must name a rule that there is; got "x"; `packwise '
+    "{error: [{rule: x, paths: [a]}]}": 'spec.rules.error[0].rule: there is no rule "x"; `packwise '
     "rules` lists them [rules-known]",
-    "{warn: [cliques]}": 'spec.rules.warn[0]: must not be "cliques", whose findings are errors: the cluster refuses '
-    "what breaks it; ignore it at its line, `# packwise: ignore[cliques] reason` [rules-refused]",
+    "{warn: [cliques]}": 'spec.rules.warn[0]: "cliques" reports errors, which the cluster refuses. Ignore one at its '
+    "line: `# packwise: ignore[cliques] reason` [rules-refused]",
 }
 
 
@@ -188,7 +188,8 @@ def test_a_workload_with_an_ignored_error_is_not_rendered(call: Call, package: P
     assert len(gangs) == 1
     said = call("check", "in", "-v").stdout
     assert (
-        "; ignored at its line (its cluster has it), and nothing is rendered from it [topology-domain-unknown]" in said
+        "; ignored at its line (its cluster has it), and packwise renders nothing from the object "
+        "[topology-domain-unknown]" in said
     )
 
 
@@ -223,7 +224,7 @@ def test_warnings_may_be_too_many(most: int, code: int, call: Call, package: Pat
 
     ran = call("check", "in", "--max-warnings", str(most))
 
-    text = f"error: there must be at most {most} warnings (--max-warnings); got 3\n" if code else ""
+    text = f"error: 3 warnings, but --max-warnings allows only {most}\n" if code else ""
     assert (ran.code, ran.messages) == (code, text)
 
 
@@ -236,7 +237,7 @@ def test_known_findings_are_counted_and_new_ones_reported(call: Call, package: P
     assert (written.code, written.stdout, written.stderr) == (
         0,
         "",
-        "wrote 4 findings to known.json; `packwise check --known known.json` reports what is new\n",
+        "wrote 4 findings to known.json; `packwise check --known known.json` reports only new ones\n",
     )
     assert (after.code, after.stdout, after.stderr) == (0, "", f"no findings, 4 known in 3 files{CHOSEN}\n")
     moved = LOUD.replace("packDomain: rack", "packDomain: rick").replace(
@@ -251,7 +252,7 @@ def test_known_findings_are_counted_and_new_ones_reported(call: Call, package: P
     )
     ran = call("check", "in", "--known", "known.json", "-o", "json")
     assert sorted(each["rule"] for each in ran.findings) == sorted([*NAMES, "unknown-field"])
-    assert ran.messages == "1 finding of known.json is there no longer; write it once more\n"
+    assert ran.messages == "1 finding of known.json no longer exists; write the file again\n"
 
 
 def test_the_file_of_known_findings(call: Call, package: Path) -> None:
@@ -283,27 +284,32 @@ def test_what_prevents_judgement_is_never_known(call: Call, package: Path) -> No
 
 
 NO_KNOWN = {
-    "missing.json": ("", 'must be a file that can be read; got "No such file or directory"'),
-    "none.json": ("no JSON", "must be JSON that --write-findings wrote; it is none"),
-    "list.json": ("[]", "must be what --write-findings wrote, of version 1"),
-    "later.json": ('{"version": 2, "findings": []}', "must be what --write-findings wrote, of version 1"),
+    "none.json": ("no JSON", "is not a file of --write-findings: it is not JSON"),
+    "list.json": ("[]", "is not a file of --write-findings with version 1"),
+    "later.json": ('{"version": 2, "findings": []}', "is not a file of --write-findings with version 1"),
     "part.json": (
         '{"version": 1, "findings": [{"rule": "a"}]}',
-        "must have a fingerprint for each of its `findings`; write it once more with --write-findings",
+        "has a finding without a fingerprint; write the file again with --write-findings",
     ),
-    "deep.json": ("[" * 100_000, "must be what --write-findings wrote; it nests too deep"),
+    "deep.json": ("[" * 100_000, "is not a file of --write-findings: it is nested too deep"),
 }
 
 
 @pytest.mark.parametrize("name", NO_KNOWN)
 def test_files_that_hold_no_known_findings(name: str, call: Call, package: Path) -> None:
     text, reason = NO_KNOWN[name]
-    if text:
-        write(package.parent, {name: text})
+    write(package.parent, {name: text})
 
     ran = call("check", "in", "--known", name)
 
     assert (ran.code, ran.stdout, ran.stderr) == (2, "", f'error: --known "{name}" {reason}\n')
+
+
+@pytest.mark.usefixtures("package")
+def test_a_file_of_known_findings_that_is_missing(call: Call) -> None:
+    ran = call("check", "in", "--known", "missing.json")
+
+    assert (ran.code, ran.stderr) == (2, 'error: cannot read --known "missing.json": No such file or directory\n')
 
 
 def test_several_outputs_at_once(call: Call, package: Path) -> None:

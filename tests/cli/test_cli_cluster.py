@@ -83,7 +83,7 @@ def test_kinds_that_a_user_may_not_list_are_not_compared(
     assert ran.stdout == "p → the cluster: nothing changes for the scheduler\n"
     assert (
         "note: ClusterTopology, ClusterTopologyBinding, Topology, KueueTopology, ResourceFlavor, Queue, PodGang, "
-        "PodGroup: not compared, since you may not list them\n"
+        "PodGroup: not compared, because you may not list them\n"
     ) in ran.stderr
 
 

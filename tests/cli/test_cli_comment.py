@@ -62,7 +62,9 @@ def test_what_is_refused_fails_and_is_not_placed(folder: Path, call: Call) -> No
     assert (ran.code, ran.messages) == (1, "")
     assert ran.stdout.count("field is immutable") == 1
     assert "`PodGang 1 changed`" in ran.stdout
-    assert ran.stdout.endswith("### Where the scheduler places it\n\nNothing is placed, since there are errors.\n\n")
+    assert ran.stdout.endswith(
+        "### Where the scheduler places it\n\npackwise places nothing, because there are errors.\n\n"
+    )
 
 
 def test_a_file_that_nobody_can_read_is_not_compared(folder: Path, call: Call) -> None:
@@ -71,8 +73,8 @@ def test_a_file_that_nobody_can_read_is_not_compared(folder: Path, call: Call) -
     ran = call("comment", "west", "--baseline", "old", "--nodes", "nodes.json")
 
     assert ran.code == 1
-    assert "Nothing is compared, since not all files can be read." in ran.stdout
-    assert "Nothing is placed, since there are errors." in ran.stdout
+    assert "packwise compares nothing, because it cannot read all files." in ran.stdout
+    assert "packwise places nothing, because there are errors." in ran.stdout
 
 
 def test_nothing_to_place(folder: Path, call: Call) -> None:
@@ -80,7 +82,7 @@ def test_nothing_to_place(folder: Path, call: Call) -> None:
 
     ran = call("comment", "west", "--nodes", "nodes.json")
 
-    assert ran.stdout.endswith("There is nothing to place.\n\n")
+    assert ran.stdout.endswith("The input has no gangs to place.\n\n")
 
 
 @pytest.fixture
@@ -98,7 +100,7 @@ def test_each_cluster_is_compared_by_its_own_configuration(call: Call) -> None:
     ran = call("comment", "clusters", "--baseline", "before")
 
     assert (ran.code, ran.messages) == (0, "")
-    assert "By 2 of 3 configurations, from `before`.\n" in ran.stdout
+    assert "Changes of 2 of 3 configurations, from `before`.\n" in ran.stdout
     assert re.findall(r"<summary>(.*)</summary>", ran.stdout) == [
         "<code>clusters/east</code>: <code>PodGang</code>: 1 added, 1 removed",
         "<code>clusters/west</code>: <code>PodGang</code>: 1 added",
@@ -111,8 +113,7 @@ def test_nodes_are_those_of_one_cluster(call: Call) -> None:
 
     assert (ran.code, ran.stdout) == (2, "")
     assert ran.stderr == (
-        "error: --nodes must go with the workloads of one cluster; got those of 3 configurations: name the folder of "
-        "one\n"
+        "error: --nodes needs workloads of one cluster, but the input has 3 configurations. Pass the folder of one\n"
     )
 
 

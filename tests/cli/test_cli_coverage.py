@@ -247,7 +247,7 @@ def test_workloads_can_be_required(call: Call, tmp_path: Path, case: str) -> Non
 
     ran = call("check", "in", "--require-workloads")
 
-    error = "error: a workload must be judged (--require-workloads); none was\n"
+    error = "error: no workload was checked (--require-workloads)\n"
     assert (ran.code, error in ran.stderr) == ((1, True) if said.startswith("no workload") else (0, False))
 
 
@@ -275,9 +275,7 @@ def test_a_package_without_any_is_not_a_passing_one(call: Call, tmp_path: Path, 
     assert listed["summary"]["passedOver"] == {"Helm template": 1}
     required = call("fleet", verb, ".", "--no-cache", *nodes, "--require-workloads")
     assert required.code == 1
-    assert required.stderr.endswith(
-        "error: a workload must be judged in every package (--require-workloads); 1 package has none\n"
-    )
+    assert required.stderr.endswith("error: no workload was checked in 1 package (--require-workloads)\n")
 
 
 POD = "{template: {spec: {schedulerName: SCHEDULER, containers: [{name: main}]}}}"

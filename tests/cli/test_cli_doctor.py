@@ -77,8 +77,9 @@ VALIDATOR = kustomization(resources=["web.yaml"], validators=["topology.yaml"])
 SKIPPED: dict[str, tuple[dict[str, str], str]] = {
     "no annotation": (
         {"topology.yaml": CONFIG, "kustomization.yaml": TRANSFORMER},
-        "topology.yaml: kustomize looks for a plugin of its own: the annotation config.kubernetes.io/function must say "
-        "what to run, as in exec: {path: packwise, args: [fn]}",
+        "topology.yaml: kustomize looks for one of its own plugins, because the annotation "
+        "config.kubernetes.io/function is not set. Set it to the program, such as exec: {path: packwise, args: "
+        "[fn]}",
     ),
     "listed under resources": (
         {"topology.yaml": annotated(), "kustomization.yaml": RESOURCE},
@@ -87,8 +88,8 @@ SKIPPED: dict[str, tuple[dict[str, str], str]] = {
     ),
     "listed nowhere": (
         {"topology.yaml": annotated(), "kustomization.yaml": kustomization(resources=["web.yaml"])},
-        "topology.yaml: kustomize does not run packwise: no kustomization lists this file under `transformers`, though "
-        "it has the annotation config.kubernetes.io/function",
+        "topology.yaml: kustomize does not run packwise: this file has the annotation "
+        "config.kubernetes.io/function, but no kustomization lists it under `transformers`",
     ),
     "a generator": (
         {"topology.yaml": annotated(), "kustomization.yaml": kustomization(generators=["topology.yaml"])},
@@ -96,41 +97,41 @@ SKIPPED: dict[str, tuple[dict[str, str], str]] = {
     ),
     "a validator that answers items": (
         {"topology.yaml": annotated(), "kustomization.yaml": VALIDATOR},
-        "topology.yaml: a validator must answer no items, else kustomize takes them for a change: args: "
-        "[fn, --validate]",
+        "topology.yaml: a validator must return no items, or kustomize reports them as a change; set args: [fn, "
+        "--validate]",
     ),
     "no function in the annotation": (
         {"topology.yaml": annotated("packwise fn"), "kustomization.yaml": TRANSFORMER},
-        "topology.yaml: the annotation config.kubernetes.io/function must hold exec or container, as YAML",
+        "topology.yaml: the annotation config.kubernetes.io/function must be YAML with exec or container",
     ),
     "no path": (
         {"topology.yaml": annotated("exec: {}"), "kustomization.yaml": TRANSFORMER},
-        "topology.yaml: kustomize runs nothing, without a word: exec must have a path, as in exec: {path: packwise, "
+        "topology.yaml: kustomize silently runs nothing, because exec has no path; set it, as in exec: "
+        "{path: packwise, "
         "args: [fn]}",
     ),
     "arguments in the path": (
         {"topology.yaml": annotated("exec: {path: packwise fn}"), "kustomization.yaml": TRANSFORMER},
-        'topology.yaml: exec.path is not split at blanks: "packwise fn" must be the program alone, and the rest stand '
-        "in args",
+        'topology.yaml: kustomize does not split exec.path "packwise fn" at spaces; move the arguments to args',
     ),
     "no arguments": (
         {"topology.yaml": annotated("exec: {path: packwise}"), "kustomization.yaml": TRANSFORMER},
-        "topology.yaml: exec.args must begin with fn: packwise is a function by `packwise fn`",
+        "topology.yaml: exec.args must begin with fn, the command that runs packwise as a function",
     ),
     "environment": (
         {
             "topology.yaml": annotated("exec: {path: packwise, args: [fn], env: [A=1]}"),
             "kustomization.yaml": TRANSFORMER,
         },
-        "topology.yaml: kustomize refuses env in exec; leave it out: the function has kustomize's own environment",
+        "topology.yaml: kustomize refuses env in exec; remove it, because the function has kustomize's environment",
     ),
     "not on PATH": (
         {"topology.yaml": annotated("exec: {path: packwize, args: [fn]}"), "kustomization.yaml": TRANSFORMER},
-        'topology.yaml: exec.path "packwize" must be a program on PATH that can be executed',
+        'topology.yaml: exec.path "packwize" is not an executable program on PATH',
     ),
     "no such file": (
         {"topology.yaml": annotated("exec: {path: ./bin/packwise, args: [fn]}"), "kustomization.yaml": TRANSFORMER},
-        'topology.yaml: exec.path "./bin/packwise" must be a program from . that can be executed',
+        'topology.yaml: exec.path "./bin/packwise" is not an executable program from .',
     ),
     "an inner kustomization": (
         {
@@ -138,27 +139,26 @@ SKIPPED: dict[str, tuple[dict[str, str], str]] = {
             "base/kustomization.yaml": TRANSFORMER,
             "overlay/kustomization.yaml": kustomization(resources=["../base"]),
         },
-        "base/topology.yaml: packwise belongs in the outermost kustomization: "
-        "overlay/kustomization.yaml builds on base, "
-        "and the prefixes and namespaces that it adds come after packwise",
+        "base/topology.yaml: packwise belongs in the outermost kustomization: overlay/kustomization.yaml builds "
+        "on base, and adds prefixes and namespaces after packwise",
     ),
     "a Kptfile without packwise": (
         {"topology.yaml": CONFIG, "Kptfile": kptfile("{mutators: []}")},
-        "Kptfile: kpt does not run packwise: pipeline.mutators must have exec: packwise fn, with configPath",
+        "Kptfile: kpt does not run packwise; add an entry to pipeline.mutators, with exec: packwise fn and configPath",
     ),
     "a Kptfile with another configPath": (
         {"topology.yaml": CONFIG, "Kptfile": kptfile("{mutators: [{exec: packwise fn, configPath: a.yaml}]}")},
-        'Kptfile: configPath "a.yaml" must name a file of the package that holds a TopologyRender',
+        'Kptfile: configPath "a.yaml" must be a file of the package with a TopologyRender',
     ),
     "a Kptfile without configuration": (
         {"Kptfile": kptfile("{mutators: [{exec: packwise fn}]}")},
-        "Kptfile: packwise has no configuration: name the file of a TopologyRender in configPath",
+        "Kptfile: packwise has no configuration; set configPath to the file of a TopologyRender",
     ),
     "a Kptfile with a command that is none": (
         {"topology.yaml": CONFIG, "Kptfile": kptfile("{validators: [{exec: ./packwise render}]}")},
-        "Kptfile: exec must be packwise fn: packwise is a function by `packwise fn`\n"
-        "error: Kptfile: exec must name a program from the folder that kpt is started in that can be executed; "
-        'got "./packwise"',
+        "Kptfile: exec must be `packwise fn`, the command that runs packwise as a function\n"
+        'error: Kptfile: exec names "./packwise", which is not an executable program from the folder in which '
+        "kpt starts",
     ),
 }
 
@@ -231,7 +231,7 @@ def test_kustomize_itself_renders_none_of_these(
 
 IMAGE = "registry.example.com/team/packwise"
 DIGEST = f"sha256:{'0' * 64}"
-UNPINNED = "none, so that the registry chooses what runs: name it after an @"
+UNPINNED = "none, so the registry can change the image; add the digest after an @"
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_an_image_in_the_pipeline_of_kpt_is_packwise(image: str, note: str, call
     assert ran.code == 0
     assert (
         f"kpt runs packwise as a mutator (Kptfile): kpt fn render .\n  {note}\n"
-        "  runs only where its condition holds: true\n" in ran.stdout
+        "  runs only if its condition is true: true\n" in ran.stdout
     )
     schema = json.loads((ROOT / "docs/reference/doctor.schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(json.loads(call("doctor", ".", "-o", "json").stdout), schema)
@@ -268,4 +268,4 @@ def test_an_image_without_a_configuration_or_of_others_is_told(call: Call, tmp_p
 
     assert ran.code == 1
     assert ran.stdout.count("error: ") == 1
-    assert 'configPath "gone.yaml" must name a file of the package that holds a TopologyRender' in ran.stdout
+    assert 'configPath "gone.yaml" must be a file of the package with a TopologyRender' in ran.stdout

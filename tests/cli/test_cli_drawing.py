@@ -341,8 +341,10 @@ def test_the_policy_lets_nothing_else_run_and_nothing_be_loaded(call: Call) -> N
             'must be a file that ends in .html, .svg or .mmd, or one of html, svg, mermaid; got "report.pdf"',
         ),
         (["-o", "svg="], '"svg=" must name a file after the equals sign'),
-        (["-o", "svg", "-o", "html=-"], "-o must name stdout once; give the others a file each (svg=map.svg)"),
-        (["-o", "a.svg", "-o", "html=a.svg"], '-o must name "a.svg" once; give the others a file each (svg=map.svg)'),
+        (["-o", "svg", "-o", "html=-"], "-o names stdout more than once; name a different file for each format "
+            "(svg=map.svg)"),
+        (["-o", "a.svg", "-o", "html=a.svg"], '-o names "a.svg" more than once; name a different file for each format '
+            '(svg=map.svg)'),
         (
             ["-o", "html", "--source-url", "javascript:{path}"],
             "must start with https:// or http:// and hold {path}, as in https://example.com/{path}#L{line}; "
@@ -445,10 +447,10 @@ def test_what_the_page_is_of_stands_on_it(folder: Path, call: Call) -> None:
     bare = call("report", "in", "-o", "html").stdout
 
     assert (
-        '<p class="about">in on 4 nodes · commit 0123456789ab · Grove grep-244-multi, which nobody named · KAI v0.15 '
+        '<p class="about">in on 4 nodes · commit 0123456789ab · Grove grep-244-multi (assumed) · KAI v0.15 '
         "or newer · KAI v0.16 in the cluster · cluster as of 2026-03-02 10:20 UTC</p>"
     ) in page
-    assert '<p class="about">in · Grove grep-244-multi, which nobody named · KAI v0.15 or newer</p>' in bare
+    assert '<p class="about">in · Grove grep-244-multi (assumed) · KAI v0.15 or newer</p>' in bare
 
 
 def test_notes_about_gangs_stand_in_every_format(tmp_path: Path, call: Call) -> None:

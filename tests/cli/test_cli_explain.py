@@ -162,13 +162,14 @@ def test_a_line_that_causes_nothing(call: Call, package: Path) -> None:
 
 
 WRONG = {
-    "PodGang/web-1": '"PodGang/web-1" must be a path, or name a workload or an object of the render; did you mean '
+    "PodGang/web-1": '"PodGang/web-1" is not a path, a workload or a rendered object; did you mean '
     '"PodGang/shop/web-0"?',
-    "Nothing/like-it-at-all": '"Nothing/like-it-at-all" must be a path, or name a workload or an object of the render; '
-    "there are 4: `packwise explain PATH` lists them",
-    "in/web/workload.yaml:900": '"in/web/workload.yaml" must have an object on line 900',
-    "in/web/absent.yaml:3": '"in/web/absent.yaml" must be a file that is read; name it, or its folder, as PATH too',
-    "other.yaml:1": '"other.yaml" must be a file that is read; name it, or its folder, as PATH too',
+    "Nothing/like-it-at-all": (
+        '"Nothing/like-it-at-all" is not a path, a workload or a rendered object; `packwise explain PATH` lists all 4'
+    ),
+    "in/web/workload.yaml:900": '"in/web/workload.yaml" has no object on line 900',
+    "in/web/absent.yaml:3": 'packwise does not read "in/web/absent.yaml"; pass it or its folder as PATH too',
+    "other.yaml:1": 'packwise does not read "other.yaml"; pass it or its folder as PATH too',
     "absent": '"absent" does not exist',
 }
 
@@ -191,7 +192,7 @@ def test_without_a_render_the_trees_are_there_and_the_errors_on_stderr(call: Cal
     assert ran.stderr.count("error: ") == 1
     assert "in/web/workload.yaml:10:38" in ran.stderr
     assert ran.stdout.endswith(
-        "PodCliqueSet shop/web  in/web/workload.yaml:2:1\n\nnothing is rendered while there are errors\n"
+        "PodCliqueSet shop/web  in/web/workload.yaml:2:1\n\npackwise renders nothing while there are errors\n"
     )
     answer = json.loads(as_json.stdout)
     jsonschema.validate(answer, SCHEMA)
@@ -301,7 +302,7 @@ def test_a_template_that_cannot_be_filled_in_is_there_once(call: Call, tmp_path:
     ran = call("explain", "in")
 
     assert ran.code == 1
-    assert ran.stdout.splitlines() == ["in/train.yaml:1:1", "", "nothing is rendered while there are errors"]
+    assert ran.stdout.splitlines() == ["in/train.yaml:1:1", "", "packwise renders nothing while there are errors"]
 
 
 def test_a_gang_has_its_node_pool_if_the_input_has_pools(call: Call) -> None:
@@ -391,8 +392,7 @@ def test_a_name_that_no_configuration_has(call: Call) -> None:
 
     assert (ran.code, ran.stdout) == (2, "")
     assert ran.stderr == (
-        'error: "PodGang/mor-0" must be a path, or name a workload or an object of the render; did you mean '
-        '"PodGang/shop/more-0"?\n'
+        'error: "PodGang/mor-0" is not a path, a workload or a rendered object; did you mean "PodGang/shop/more-0"?\n'
     )
 
 

@@ -64,7 +64,7 @@ def test_nothing_is_written_where_a_file_cannot_be_read(call: Call, package: Pat
 @pytest.mark.parametrize(
     ("paths", "text"),
     [
-        (["-"], "error: --fix must go with files or folders: stdin cannot be written back\n"),
+        (["-"], "error: --fix needs files or folders, because packwise cannot write to stdin\n"),
         (
             ["list.yaml"],
             'error: "list.yaml" is a ResourceList, which --fix does not write; pass the files that it was made from\n',
@@ -92,7 +92,7 @@ def test_a_disk_that_refuses_is_reported(call: Call, package: Path, monkeypatch:
     ran = call("check", "in", "--fix")
 
     text = "error: in/web/workload.yaml: cannot write the file: No space left on device\n"
-    assert (ran.code, ran.stdout, ran.stderr) == (1, "", f"nothing was changed\n{text}")
+    assert (ran.code, ran.stdout, ran.stderr) == (1, "", f"no file was changed\n{text}")
     assert listing(package) == before
 
 
@@ -112,7 +112,7 @@ spec:
 """
 IMAGE = 'image: "registry.example.com/router:1"}'
 HIDDEN = (
-    "1 object can be mended with --unsafe-fixes, which change what is meant; --fix --unsafe-fixes --diff shows it\n"
+    "--unsafe-fixes can fix 1 object more, but changes the meaning; --fix --unsafe-fixes --diff shows the changes\n"
 )
 LISTED = """\
   schedulerTopologyBindings:

@@ -180,7 +180,7 @@ def test_asking_what_changed_runs_nothing(settings: str, call: Call, repository:
 
     assert not marker.exists()
     # What stands on disk as it was is not asked for.
-    assert (unchanged.code, "reaches nothing" in unchanged.stderr) == (0, True)
+    assert (unchanged.code, "affects no checked file" in unchanged.stderr) == (0, True)
     assert (changed.code, "as in a partial clone" in changed.stderr) == (2, True)
 
 

@@ -332,7 +332,7 @@ def test_two_files_for_one_place_are_refused(call: Call, package: Path) -> None:
 
     assert (ran.code, ran.stderr.splitlines()[0]) == (
         1,
-        'error: workloads/a.yaml: must not be written to "workloads/a.yaml", where "in/a.yaml" goes; rename either '
+        'error: workloads/a.yaml: packwise also writes "in/a.yaml" to "workloads/a.yaml"; rename one of them '
         "[output-path]",
     )
 

@@ -208,8 +208,8 @@ def test_a_file_that_changed_since_it_was_read_stays(
 
     ran = call("check", "in", "--fix")
 
-    reason = "cannot write the file: a change since it was read; run the same command again"
-    assert (ran.code, ran.stderr) == (1, f"nothing was changed\nerror: in/b/w.yaml: {reason}\n")
+    reason = "cannot write the file: the file changed during the run; run the same command again"
+    assert (ran.code, ran.stderr) == (1, f"no file was changed\nerror: in/b/w.yaml: {reason}\n")
     assert state(tmp_path)["in/a/w.yaml"] == BROKEN
     assert state(tmp_path)["in/b/w.yaml"] == "mine\n"
 

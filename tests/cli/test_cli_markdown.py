@@ -102,7 +102,7 @@ def test_no_comment_is_longer_than_github_takes(
 def left_out(whole: str) -> int:
     """Return the number of skipped entries in the last line."""
     counted = re.search(
-        r"^(\d+) entr(?:y is|ies are) left out, for GitHub takes no longer comment: ", whole, re.MULTILINE
+        r"^(\d+) entr(?:y is|ies are) omitted because of GitHub's limit for comments; ", whole, re.MULTILINE
     )
     return 0 if counted is None else int(counted[1])
 
@@ -127,7 +127,7 @@ def test_many_changes_leave_room_for_findings() -> None:
     assert whole.rindex("entry 39 ") > whole.index("<summary>findings</summary>")
     assert size(whole) > LIMIT * 0.9
     assert whole.endswith(
-        " entries are left out, for GitHub takes no longer comment: `packwise diff a b` prints all.\n"
+        " entries are omitted because of GitHub's limit for comments; `packwise diff a b` prints all.\n"
     )
 
 
@@ -137,7 +137,7 @@ def test_parts_share_the_room_and_each_counts_what_it_leaves_out() -> None:
     whole = comment("packwise", parts)
 
     assert LIMIT * 0.9 < size(whole) <= LIMIT
-    counted = re.findall(r"^(\d+) entries are left out, .*: `packwise (\w)` prints all\.$", whole, re.MULTILINE)
+    counted = re.findall(r"^(\d+) entries are omitted .*; `packwise (\w)` prints all\.$", whole, re.MULTILINE)
     assert [name for _, name in counted] == ["a", "b", "c"]
     for body, (left, _) in zip(whole.split("lead ")[1:], counted, strict=True):
         assert len(re.findall("^entry [0-9]", body, re.MULTILINE)) + int(left) == 5_000

@@ -397,7 +397,7 @@ def test_a_scenario_in_which_a_job_waits(folder: Path, call: Call) -> None:
 
 
 UNREADABLE: list[tuple[dict[str, Any], str]] = [
-    ({"nodes": [{}]}, "nodes[0].name: must be a string; there is none"),
+    ({"nodes": [{}]}, "nodes[0].name: must be a string; it is not set"),
     ({"nodes": 3}, "nodes: must be a list; got 3"),
     ({"nodes": ["n"]}, 'nodes[0]: must be a mapping; got "n"'),
     (
@@ -412,7 +412,7 @@ UNREADABLE: list[tuple[dict[str, Any], str]] = [
     ({"nodes": [{"name": "n", "pods": 1.5}]}, "nodes[0].pods: must be a whole number; got 1.5"),
     ({"nodes": [{"name": "n", "labels": []}]}, "nodes[0].labels: must be a mapping; got a list"),
     ({"nodes": [{"name": "n"}, {"name": "n"}]}, 'nodes: "n" is not unique'),
-    ({"topologies": [{"name": "t"}]}, "topologies[0].levels: must be a list of node label keys; there is none"),
+    ({"topologies": [{"name": "t"}]}, "topologies[0].levels: must be a list of node label keys; it is not set"),
     (
         {"jobs": [{"name": "j", "subGroups": [{"name": "a", "parent": "b"}]}]},
         'jobs[0].subGroups: the parent of "a" must be a subgroup; got "b"',
@@ -605,7 +605,7 @@ def test_a_placing_of_any_size_is_one_comment(folder: Path, call: Call) -> None:
     assert ran.stdout.startswith("<!-- packwise place -->\n### Where the scheduler places it\n\n`100 of 400 gangs fit`")
     assert "<summary>Does not fit: 300</summary>" in ran.stdout
     assert "<summary>Fits: 100</summary>" in ran.stdout
-    assert ran.stdout.endswith(": `packwise place in --nodes nodes.json --baseline old` prints all.\n")
+    assert ran.stdout.endswith("; `packwise place in --nodes nodes.json --baseline old` prints all.\n")
 
 
 def test_what_topograph_writes_labels_the_nodes_of_the_cluster(folder: Path, call: Call) -> None:

@@ -702,7 +702,7 @@ def test_what_the_cluster_decides_is_a_note(place: Any) -> None:
     answer = place(workload(), node("n0"), node("n1"), pool, queue("q"), waiting, ending)
 
     assert answer.notes == [
-        "1 other PodGroup in the cluster has pending pods; that KAI may place them first is not counted",
+        "1 other PodGroup in the cluster has pending pods; packwise ignores that KAI may place them first",
         "1 pod of the cluster is being deleted and counts as running; KAI uses its room",
     ]
 

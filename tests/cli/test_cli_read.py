@@ -21,16 +21,16 @@ UNREADABLE = {
     ),
     "a template": (
         b"a: {{ .Values.a }}\n",
-        ["a.yaml:1:5: must be a string, a number or a boolean to be a key; got a mapping or a list"],
+        ["a.yaml:1:5: a key must be a string, a number or a boolean; got a mapping or a list"],
     ),
     "a duplicate key": (b"kind: A\nkind: B\n", ['a.yaml:2:1: duplicate key "kind"']),
     "deep": (b"[" * 100_000, ["a.yaml:1:501: nested deeper than 500 levels"]),
-    "NUL": (b"a: \0\n", ["a.yaml:1:4: must hold printable characters only; control characters are not allowed"]),
+    "NUL": (b"a: \0\n", ["a.yaml:1:4: must contain only printable characters; control characters are not allowed"]),
     "a list of no version": (
         b"kind: ResourceList\nitems: []\n",
         [
             'a.yaml:1:1: apiVersion must be one of "config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", '
-            '"config.kubernetes.io/v1alpha1"; there is none'
+            '"config.kubernetes.io/v1alpha1"; it is not set'
         ],
     ),
     "a list of texts": (

@@ -69,13 +69,13 @@ def test_a_level_is_a_node_label(call: Call, tmp_path: Path) -> None:
     ran = call("init", "new", "--level", "rack=not_a_label/..")
 
     assert ran.code == 2
-    assert '--level: "not_a_label/.." is no node label: ' in ran.stderr
+    assert '--level: "not_a_label/.." is not a valid node label: ' in ran.stderr
     assert list(tmp_path.iterdir()) == []
 
 
 def test_example_levels_are_called_an_example(call: Call, tmp_path: Path) -> None:
     write(tmp_path, {"in/web.yaml": WORKLOAD})
-    hint = "replace the levels in in/topology.yaml, which are an example, by your cluster's"
+    hint = "replace the example levels in in/topology.yaml by the levels of your cluster"
 
     assert hint in call("init", "in").stdout
     assert "an example" not in call("init", "new", "--level", "rack=example.com/rack").stdout

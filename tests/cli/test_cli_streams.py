@@ -157,7 +157,7 @@ def test_too_little_memory_is_an_error(words: str, packwise: Path, tmp_path: Pat
         )
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "error: there must be more memory for an input of this size; split it, or raise the limit\n"
+    assert done.stderr == "error: not enough memory for an input of this size; split it, or raise the limit\n"
 
 
 @pytest.mark.parametrize("words", ["fn", "check -"])

@@ -196,8 +196,8 @@ def test_a_client_replaces_no_file_that_holds_something_else(text: str, call: Ca
 
     assert (ran.code, file.read_bytes()) == (1, text.encode("utf-8", "surrogateescape"))
     assert [line for line in ran.stderr.splitlines() if line.startswith("error")] == [
-        "error: out/Makefile: this file has no Kubernetes objects, and an object of stdin or of a list would replace "
-        "it; rename the file, or write the object to another folder [output-path]"
+        "error: out/Makefile: this file has no Kubernetes objects, but an object of stdin or of a list would "
+        "replace it. Rename the file, or write the object to another folder [output-path]"
     ]
 
 

@@ -81,7 +81,7 @@ def test_without_nodes_the_levels_of_topologies_count(call: Call) -> None:
     assert (ran.code, ran.stderr) == (0, "")
     lines = ran.stdout.splitlines()
     assert lines[0] == (
-        "# Levels of KueueTopology default, Topology grove-topology: the domains are what workloads of Grove call them."
+        "# Levels of KueueTopology default, Topology grove-topology. Workloads of Grove use the names of the domains."
     )
     assert [line.strip(" -") for line in lines if line.startswith("    - {")] == [
         "{domain: datacenter, key: example.com/hall}",
@@ -100,7 +100,7 @@ def test_topologies_of_several_levels_are_refused(call: Call) -> None:
     ran = call("topology", "import", "-", stdin=json.dumps({"kind": "List", "items": [KUEUE, other]}))
 
     assert ran.code == 2
-    assert "give one of KueueTopology default, Topology grove-topology alone, or nodes" in ran.stderr
+    assert "KueueTopology default, Topology grove-topology have different levels" in ran.stderr
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_nodes_without_such_labels(call: Call) -> None:
     ran = call("topology", "import", "-", stdin=json.dumps(node("n0")))
 
     assert (ran.code, ran.stdout) == (2, "")
-    assert ran.stderr.startswith("error: the nodes must have a label by whose values domains are told apart")
+    assert ran.stderr.startswith("error: no label of the nodes shows topology domains")
 
 
 def test_check_judges_topologies_on_the_nodes(call: Call, package: Path, tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_missing_rights_are_notes(run: Callable[..., Ran]) -> None:
     assert placed[0] == 2
     assert compared[:2] == (0, f"{EXAMPLE} → the cluster: nothing changes for the scheduler\n")
     assert (
-        "note: ClusterTopology, Topology, Queue, PodGang, PodGroup: not compared, since you may not list them"
+        "note: ClusterTopology, Topology, Queue, PodGang, PodGroup: not compared, because you may not list them"
         in (compared[2])
     )
     assert (listed[0], listed[1].splitlines()[-1]) == (0, "no topologies and no workloads")

@@ -264,8 +264,8 @@ def test_nothing_is_missing_where_nothing_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("revision", "maker"),
     [
-        ("grep-244", "the scheduler makes it in the cluster, of the PodGang"),
-        ("v0.1.0-alpha.11", "the scheduler makes it in the cluster, of the PodGang"),
+        ("grep-244", "the scheduler makes it in the cluster from the PodGang"),
+        ("v0.1.0-alpha.11", "the scheduler makes it in the cluster from the PodGang"),
         ("upstream", "the workload's operator makes it in the cluster"),
     ],
 )

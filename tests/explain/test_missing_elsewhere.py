@@ -111,7 +111,7 @@ OSMO: dict[str, tuple[dict[str, str], list[tuple[str, str, str, str]]]] = {
                 f"{RESOURCE}.topology[0]",
                 'preferred "spine" of group "a-group"',
                 'a constraint of KAI prefers one level, and "rack" is the finest',
-                'require "spine", or leave "rack" out',
+                'require "spine", or remove "rack"',
             )
         ],
     ),
@@ -181,7 +181,7 @@ def test_a_workflow_of_several_has_its_own(tmp_path: Path) -> None:
     assert [place for place, *_ in missing(tmp_path)] == ["other.yaml workflow.resources.default.topology[0]"]
 
 
-COPIED = "Dynamo copies spec.{0} into the PodCliqueSet, and none of the graph's own {0}"
+COPIED = "Dynamo copies only spec.{0} into the PodCliqueSet, not the graph's own {0}"
 MEMBERS = "a PodGang has the minAvailable (1) pods that must start together"
 OWN_LABELS = "PodGangs of this release have only the operator's own labels"
 
@@ -218,7 +218,7 @@ DYNAMO: dict[str, tuple[tuple[str, str], str, list[tuple[str, str, str, str]]]] 
                 "llm.yaml spec.services.Worker.multinode.nodeCount",
                 'replicas 3 of clique "worker-wkr"',
                 MEMBERS,
-                "Dynamo 1.1 is the first whose gangs wait for all nodes of a replica",
+                "gangs wait for all nodes of a replica only since Dynamo 1.1",
             )
         ],
     ),
@@ -229,8 +229,8 @@ DYNAMO: dict[str, tuple[tuple[str, str], str, list[tuple[str, str, str, str]]]] 
             (
                 "llm.yaml spec.topologyConstraint.clusterTopologyName",
                 'topology "mine"',
-                'Dynamo 1.3 hands no name on, so that Grove\'s own topology, "grove-topology", counts',
-                "Dynamo 1.4 is the first release that hands it on",
+                'Dynamo 1.3 does not pass the name on, and Grove uses its own topology, "grove-topology"',
+                "Dynamo 1.4 is the first release that passes it on",
             )
         ],
     ),
@@ -269,7 +269,7 @@ DYNAMO: dict[str, tuple[tuple[str, str], str, list[tuple[str, str, str, str]]]] 
             (
                 "llm.yaml metadata.annotations[nvidia.com/kai-scheduler-queue]",
                 'queue "q"',
-                "`dynamo.kaiScheduler` of the TopologyRender says that Dynamo does not use KAI",
+                "`dynamo.kaiScheduler` of the TopologyRender is false, and Dynamo does not use KAI",
                 "set it to true",
             )
         ],
@@ -284,7 +284,7 @@ DYNAMO: dict[str, tuple[tuple[str, str], str, list[tuple[str, str, str, str]]]] 
                 "llm.yaml metadata.annotations[nvidia.com/kai-scheduler-queue]",
                 'queue "q" of component "Worker"',
                 'its pods name the scheduler "default-scheduler"',
-                "leave out its schedulerName",
+                "remove its schedulerName",
             )
         ],
     ),
@@ -298,13 +298,13 @@ DYNAMO: dict[str, tuple[tuple[str, str], str, list[tuple[str, str, str, str]]]] 
             (
                 "llm.yaml spec.components[0].replicas",
                 'replicas 2 of component "Worker"',
-                "they wait for a checkpoint, which a preview does not see",
+                "they wait for a checkpoint, and a preview does not know its state",
                 "startupPolicy: Immediate",
             ),
             (
                 "llm.yaml spec.experimental.kvTransferPolicy.domain",
                 'domain "rack"',
-                "it routes requests; no gang is placed by it",
+                "it routes requests and does not place gangs",
                 "write a topologyConstraint",
             ),
         ],

@@ -412,7 +412,7 @@ def test_what_is_no_size_is_wrong_usage(text: str, call: Call) -> None:
 
     assert (ran.code, ran.stderr.splitlines()[-1]) == (
         2,
-        f'packwise cache: error: argument --max-size: must be a size as in 500Mi or 2Gi; got "{text}"',
+        f'packwise cache: error: argument --max-size: must be a size such as 500Mi or 2Gi; got "{text}"',
     )
 
 
@@ -421,7 +421,7 @@ def test_a_size_goes_with_prune(call: Call) -> None:
 
     assert (ran.code, ran.stderr.splitlines()[-1]) == (
         2,
-        "packwise cache: error: --max-size goes with prune: packwise cache prune --max-size SIZE",
+        "packwise cache: error: --max-size needs prune: packwise cache prune --max-size SIZE",
     )
 
 
@@ -432,5 +432,5 @@ def test_a_place_that_is_no_folder_is_an_error(tmp_path: Path, call: Call) -> No
     assert (ran.code, ran.stdout, ran.stderr) == (
         1,
         "",
-        f'error: --cache {tmp_path}/file must be a cache that can be read and written; got "Not a directory"\n',
+        f"error: cannot read or write --cache {tmp_path}/file: Not a directory\n",
     )

@@ -265,7 +265,7 @@ def test_an_object_is_placed_on_the_nodes_of_the_nearest_folder(call: Call, tmp_
 
 
 def test_a_render_builds_no_sources(call: Call) -> None:
-    assert "--build goes with check, diff and place" in call("fleet", "render", ".", "--build").stderr
+    assert "render has no --build" in call("fleet", "render", ".", "--build").stderr
 
 
 SOURCES = f"""\

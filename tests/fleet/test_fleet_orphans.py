@@ -46,7 +46,7 @@ def test_a_folder_of_a_package_that_is_gone_is_named(call: Call, tmp_path: Path,
 
     ran = call(*RENDER)
 
-    line = "  1 folder of packages that are gone; --prune empties them: out/west\n"
+    line = "  1 folder of deleted packages; --prune empties them: out/west\n"
     assert (ran.code, ran.stdout, ran.stderr) == (0, f"3 packages: 3 unchanged\n  3 workloads judged\n{line}", "")
     assert listing(out) == before
 
@@ -168,7 +168,7 @@ def test_prune_goes_with_an_output_folder(call: Call, words: tuple[str, ...]) ->
     ran = call("fleet", *words, "--prune")
 
     assert ran.code == 2
-    assert "--prune goes with render -o DIR" in ran.stderr
+    assert "--prune needs render -o DIR" in ran.stderr
 
 
 def test_links_and_hidden_folders_are_not_followed(tmp_path: Path, out: Path) -> None:
@@ -201,7 +201,7 @@ def test_no_folder_that_was_looked_at_is_listed_again(
     monkeypatch.setattr("packwise.fleet.run.orphans", noted)
     ran = call(*RENDER, "--jobs", jobs)
 
-    assert ran.stdout.splitlines()[-1] == "  1 folder of packages that are gone; --prune empties them: out/west/lab"
+    assert ran.stdout.splitlines()[-1] == "  1 folder of deleted packages; --prune empties them: out/west/lab"
     written = {name: sorted(seen[0].package_folders_in(str(out / name)) or ()) for name in PACKAGES}
     assert written == {"east": [""], "eu/north": [""], "eu/south": [""], "west": ["", "lab"]}
     assert seen[0].package_folders_in(str(out)) is None

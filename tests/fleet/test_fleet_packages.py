@@ -162,15 +162,15 @@ def test_every_field_that_names_files_is_followed() -> None:
 
 
 UNFIT = [
-    ("../../../etc", "leads out of it"),
-    ("../..", "leads out of it"),
-    ("/etc/passwd", "leads out of it"),
-    ("https://example.com/base", "packwise fetches nothing; copy it here"),
-    ("github.com/org/repo", "packwise fetches nothing; copy it here"),
-    ("git@example.com:org/repo", "packwise fetches nothing; copy it here"),
-    ("git::ssh", "packwise fetches nothing; copy it here"),
-    ("absent.yaml", "must be a file or folder that is there, and no link"),
-    ('"a\\u0000b"', "a path must have no control characters; got 'a\\x00b'"),
+    ("../../../etc", "leads out of the repository"),
+    ("../..", "leads out of the repository"),
+    ("/etc/passwd", "leads out of the repository"),
+    ("https://example.com/base", "packwise fetches nothing; copy it into the repository"),
+    ("github.com/org/repo", "packwise fetches nothing; copy it into the repository"),
+    ("git@example.com:org/repo", "packwise fetches nothing; copy it into the repository"),
+    ("git::ssh", "packwise fetches nothing; copy it into the repository"),
+    ("absent.yaml", "is not an existing file or folder, or is a link"),
+    ('"a\\u0000b"', "the path has control characters: 'a\\x00b'"),
 ]
 
 
@@ -205,12 +205,12 @@ FOREIGN = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: a}\n"
                 "b/kustomization.yaml": "resources: [../c]\n",
                 "c/kustomization.yaml": "resources: [../b]\n",
             },
-            [("b/kustomization.yaml", "must not build on itself: b → c → b")],
+            [("b/kustomization.yaml", "the kustomization builds on itself: b → c → b")],
             id="a cycle",
         ),
         pytest.param(
             {"a/kustomization.yaml": overlay(resources="../b"), "b/w.yaml": WORKLOAD},
-            [("b", "must hold a kustomization")],
+            [("b", "the folder has no kustomization")],
             id="a folder without one",
         ),
         pytest.param(
@@ -220,7 +220,7 @@ FOREIGN = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: a}\n"
         ),
         pytest.param(
             {"a/kustomization.yaml": overlay(resources="../b"), "b/kustomization.yaml": "- a\n"},
-            [("b/kustomization.yaml", "must be readable; must be a mapping")],
+            [("b/kustomization.yaml", "is not readable YAML: must be a mapping")],
             id="a base that is a list",
         ),
         pytest.param(
@@ -233,15 +233,15 @@ FOREIGN = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: a}\n"
             [
                 (
                     "base/kustomization.yaml",
-                    "packwise belongs in the outermost kustomization: a/kustomization.yaml builds on this one, and "
-                    "what it changes comes after packwise",
+                    "packwise belongs in the outermost kustomization: a/kustomization.yaml builds on this one, "
+                    "and changes objects after packwise",
                 )
             ],
             id="a base that runs packwise",
         ),
         pytest.param(
             {**BASE, "a/kustomization.yaml": overlay("crds: [../base]", resources="../base")},
-            [("a/kustomization.yaml", '"../base" must be a file; there is a folder of this name')],
+            [("a/kustomization.yaml", '"../base" must be a file, but it is a folder')],
             id="a folder in the place of a file",
         ),
         pytest.param(
@@ -258,8 +258,8 @@ FOREIGN = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: a}\n"
             [
                 (
                     "a/kustomization.yaml",
-                    "transformers must name packwise and kustomize's own alone, since a fleet runs no program that a "
-                    "repository names; got Other of example.com/v1: build this package with kustomize itself",
+                    "transformers names Other of example.com/v1, but a fleet runs no program that a repository "
+                    "names, only packwise and kustomize's own plugins. Build this package with kustomize itself",
                 )
             ],
             id="another function",
@@ -273,7 +273,7 @@ FOREIGN = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: a}\n"
             [
                 (
                     "a/kustomization.yaml",
-                    "packwise must be the last of the transformers: what others change comes after it",
+                    "packwise must be the last transformer, because later ones change its output",
                 )
             ],
             id="a transformer after packwise",
@@ -284,7 +284,7 @@ FOREIGN = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: a}\n"
                 "a/kustomization.yaml": "resources: [../base]\ntransformers: [second.yaml, topology.yaml]\n",
                 "a/second.yaml": SECOND,
             },
-            [("a/kustomization.yaml", "must run packwise once; its transformers name it more often")],
+            [("a/kustomization.yaml", "the transformers name packwise more than once; name it once")],
             id="packwise twice",
         ),
         pytest.param(
@@ -313,7 +313,7 @@ FOREIGN = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: a}\n"
                 "a/kustomization.yaml": "resources: [../base]\ntransformers: [../fn, topology.yaml]\n",
                 "fn/x.yaml": "",
             },
-            [("a/kustomization.yaml", '"../fn" must hold a kustomization')],
+            [("a/kustomization.yaml", 'the folder "../fn" has no kustomization')],
             id="a folder of a function without a kustomization",
         ),
         pytest.param(
@@ -346,7 +346,7 @@ def test_kustomizations_build_on_each_other_a_hundred_times_at_most() -> None:
     (problem,) = Packages(tree(files), "").package("a").problems
 
     assert problem.file == "b99/kustomization.yaml"
-    assert problem.message == ("at most 100 kustomizations may build on each other; more do from a on")
+    assert problem.message == ("at most 100 kustomizations may build on each other; there are more from a on")
 
 
 def test_bases_that_share_bases_are_looked_at_once() -> None:
@@ -371,33 +371,33 @@ def test_bases_that_share_bases_are_looked_at_once() -> None:
             KPTFILE + "  - image: example.com/set-labels:1\n",
             {},
             [
-                "the pipeline must run packwise alone, since a fleet runs no program that a repository names; got "
-                "example.com/set-labels:1: render this package with kpt itself"
+                "the pipeline runs example.com/set-labels:1, but a fleet runs no program that a repository "
+                "names, only packwise. Render this package with kpt itself"
             ],
             id="another function",
         ),
         pytest.param(
             KPTFILE + "  validators:\n  - exec: packwise fn\n    configPath: topology.yaml\n",
             {},
-            ["the pipeline must run packwise once"],
+            ["the pipeline runs packwise more than once; run it once"],
             id="packwise twice",
         ),
         pytest.param(
             KPTFILE + "    selectors: [{kind: A}]\n",
             {},
-            ["the pipeline must give packwise all objects: no selectors, no exclude"],
+            ["packwise needs all objects; remove selectors and exclude from its entry in the pipeline"],
             id="selectors",
         ),
         pytest.param(
             KPTFILE,
             {"a/b/Kptfile": "pipeline: {mutators: [{image: x}]}\n"},
-            ["a pipeline within the package a is kpt's alone to run"],
+            ["only kpt can run a pipeline within the package a"],
             id="a package in it",
         ),
         pytest.param(
             KPTFILE.replace("topology.yaml", "gone.yaml"),
             {},
-            ['configPath "gone.yaml" must name a file of the package that holds a TopologyRender'],
+            ['configPath "gone.yaml" must be a file of the package with a TopologyRender'],
             id="no configuration",
         ),
     ],

@@ -340,7 +340,7 @@ def test_a_damaged_entry_is_rendered_again(fleet: Path, call: Call) -> None:
 
 def test_what_the_function_raises_is_raised_here_and_memory_is_a_reason(dask: Dask) -> None:
     dask.add_worker()
-    lost = Lost("it ran out of memory; run it with fewer processes, or where there is more memory")
+    lost = Lost("it ran out of memory; use fewer processes, or a machine with more memory")
 
     with pytest.raises(ValueError, match="no 7"):
         list(run([7], tasks.refuse, DaskCluster(dask.address)))
@@ -350,7 +350,9 @@ def test_what_the_function_raises_is_raised_here_and_memory_is_a_reason(dask: Da
 def test_a_worker_without_packwise_is_named(dask: Dask) -> None:
     dask.add_worker(without("packwise"))
 
-    with pytest.raises(WorkersError, match=r"tcp://127\.0\.0\.1:\d+ has none: No module named \"packwise\": start"):
+    with pytest.raises(
+        WorkersError, match=r"tcp://127\.0\.0\.1:\d+ has no packwise: No module named \"packwise\": start"
+    ):
         list(run([1], tasks.double, DaskCluster(dask.address)))
 
 

@@ -131,7 +131,7 @@ def test_an_answer_that_cannot_be_sent_is_an_error() -> None:
 
 @EVERYWHERE
 def test_a_task_without_memory_is_lost_and_the_others_are_not(workers: Processes) -> None:
-    lost = Lost("it ran out of memory; run it with fewer processes, or where there is more memory")
+    lost = Lost("it ran out of memory; use fewer processes, or a machine with more memory")
 
     assert sorted(run(range(4), tasks.fill_memory, workers), key=str) == [(0, 0), (1, lost), (2, 2), (3, 3)]
 
@@ -149,9 +149,7 @@ def test_a_task_whose_process_is_killed_runs_again(start: str, tmp_path: Path) -
 def test_a_task_that_kills_every_process_is_lost_after_two() -> None:
     answers = list(run(range(8), tasks.end_the_third, TWO))
 
-    lost = Lost(
-        "its process was ended by SIGKILL; the kernel does so where memory runs out: run it with fewer processes"
-    )
+    lost = Lost("its process was ended by SIGKILL; the kernel does this if memory runs out. Use fewer processes")
     assert sorted(answers[:-1]) == [(index, index) for index in range(8) if index != 3]
     assert answers[-1] == (3, lost)
 
@@ -259,7 +257,7 @@ def test_without_distributed_the_error_names_the_extra() -> None:
     )
 
     assert done.stdout == (
-        '--scheduler must have its library: distributed is not installed; add the extra "dask": '
+        'cannot use --scheduler: distributed is not installed; add the extra "dask": '
         'pip install "packwise[dask] @ git+https://git.example.com/platform/packwise@COMMIT"\n'
     )
 

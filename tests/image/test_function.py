@@ -107,9 +107,7 @@ def test_out_of_memory_by_the_limit_of_the_process_is_said(function: str, packwi
     inside = podman(*CONFINED, "--entrypoint=/bin/sh", function, "-c", script, PROGRAM, stdin=thousand)
 
     assert inside == call(["sh", "-c", script, packwise], thousand)
-    assert inside == Ran(
-        1, b"", "error: there must be more memory for an input of this size; split it, or raise the limit\n"
-    )
+    assert inside == Ran(1, b"", "error: not enough memory for an input of this size; split it, or raise the limit\n")
 
 
 def test_out_of_memory_by_the_limit_of_the_container_ends_it_without_an_answer(function: str, thousand: bytes) -> None:

@@ -19,9 +19,9 @@ GREEDY = "{% set n = namespace(x=[1]) %}{% for i in range(99) %}{% set n.x = n.x
 """What ends by the limits of the process that fills it in, before the container comes to its own."""
 
 REFUSED = (
-    "error: <stdin>:28:20: ConfigMap workflow data[workflow.yaml]: packwise cannot fill in the "
-    "template in a process with limits: the system starts no other process (Resource temporarily "
-    "unavailable): raise its limits of processes and open files [osmo-template]\n"
+    "error: <stdin>:28:20: ConfigMap workflow data[workflow.yaml]: packwise cannot fill in the template in a "
+    "process with limits: the system cannot start a process (Resource temporarily unavailable); raise its limits "
+    "of processes and open files [osmo-template]\n"
 )
 
 

@@ -20,8 +20,8 @@ def few_items(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("krmfn.envelope.MAX_ITEMS", 2)
 
 
-NODES = "must hold at most 12 mappings, lists and scalars; split it into smaller ones"
-ITEMS = "must hold at most 2 items; split the package"
+NODES = "must have at most 12 mappings, lists and scalars; split it"
+ITEMS = "must have at most 2 items; split the package"
 
 
 @pytest.mark.usefixtures("few")

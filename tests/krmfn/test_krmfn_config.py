@@ -103,7 +103,7 @@ REFUSED: list[tuple[str, list[str]]] = [
     (
         HEAD + "spec: {replicas: 0, nodeLabel: a b}\n",
         [
-            f"error: c.yaml:4:18: {WHO}replicas: must be greater than or equal to 1; got 0",
+            f"error: c.yaml:4:18: {WHO}replicas: must be at least 1; got 0",
             f'error: c.yaml:4:32: {WHO}nodeLabel: must hold no space; got "a b"',
         ],
     ),
@@ -127,7 +127,7 @@ REFUSED: list[tuple[str, list[str]]] = [
     ),
     (
         DATA + "  kai: '{}'\n  spec.kai: '{}'\n",
-        ["error: c.yaml:6:13: ConfigMap c data[spec.kai]: must not also be set by another key of data; kai is"],
+        ["error: c.yaml:6:13: ConfigMap c data[spec.kai]: two keys of data set kai; remove one of them"],
     ),
     (DATA + "- a\n", ["error: c.yaml:5:1: ConfigMap c data: must be a mapping; got a list"]),
 ]
@@ -146,7 +146,7 @@ class Needs(BaseModel):
 
 
 def test_missing() -> None:
-    with pytest.raises(ConfigError, match=r"^name: functionConfig: must be given; there is none$"):
+    with pytest.raises(ConfigError, match=r"^name: functionConfig: must be set$"):
         load_config(None, Needs)
-    with pytest.raises(ConfigError, match=r"^c.yaml:1:1: F spec.name: must be given; there is none$"):
+    with pytest.raises(ConfigError, match=r"^c.yaml:1:1: F spec.name: must be set$"):
         load_config(KubeObject.parse("kind: F\n", file="c.yaml"), Needs)

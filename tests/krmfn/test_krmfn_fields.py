@@ -72,13 +72,13 @@ WRONG: list[tuple[Callable[[Fields], object], str, str]] = [
     (lambda f: f.texts("mixed"), "spec.mixed[1]", "must be a string; got 1"),
     (lambda f: f.entries("odd"), "spec.odd[0]", "must be a mapping; got 1"),
     (lambda f: list(f.mappings()), "spec.mode", 'must be a mapping; got "Strict"'),
-    (lambda f: f.required_text("absent"), "spec.absent", "must be a string; there is none"),
-    (lambda f: f.required_integer("nothing"), "spec.nothing", "must be an integer; there is none"),
-    (lambda f: f.required_number("absent"), "spec.absent", "must be a number; there is none"),
-    (lambda f: f.required_flag("absent"), "spec.absent", "must be true or false; there is none"),
-    (lambda f: f.required_mapping("absent"), "spec.absent", "must be a mapping; there is none"),
-    (lambda f: f.required_entries("absent"), "spec.absent", "must be a list; there is none"),
-    (lambda f: f.entries("levels")[1].required_text("key"), "spec.levels[1].key", "must be a string; there is none"),
+    (lambda f: f.required_text("absent"), "spec.absent", "must be a string; it is not set"),
+    (lambda f: f.required_integer("nothing"), "spec.nothing", "must be an integer; it is not set"),
+    (lambda f: f.required_number("absent"), "spec.absent", "must be a number; it is not set"),
+    (lambda f: f.required_flag("absent"), "spec.absent", "must be true or false; it is not set"),
+    (lambda f: f.required_mapping("absent"), "spec.absent", "must be a mapping; it is not set"),
+    (lambda f: f.required_entries("absent"), "spec.absent", "must be a list; it is not set"),
+    (lambda f: f.entries("levels")[1].required_text("key"), "spec.levels[1].key", "must be a string; it is not set"),
     (lambda f: f.refuse("count", "must be at most 2; got 3"), "spec.count", "must be at most 2; got 3"),
     (
         lambda f: f.mapping("nested").refuse_unknown("deep"),
@@ -99,7 +99,9 @@ def test_what_is_wrong_is_raised(use: Callable[[Fields], object], path: str, mes
 
 
 def test_the_error_says_where() -> None:
-    with pytest.raises(FieldError, match=r"^l\.yaml:13:5: Limits l: spec\.levels\[1\]\.key must be a string; there is"):
+    with pytest.raises(
+        FieldError, match=r"^l\.yaml:13:5: Limits l: spec\.levels\[1\]\.key must be a string; it is not set"
+    ):
         SPEC.entries("levels")[1].required_text("key")
 
 

@@ -86,11 +86,11 @@ WRONG: list[tuple[Callable[[KubeObject], object], str]] = [
     (lambda o: o.string("spec.list"), "spec.list must be a string; got a list"),
     (lambda o: o.mapping("spec.replicas"), 'spec.replicas must be a mapping; got "two"'),
     (lambda o: o.sequence("spec.list[1]"), "spec.list[1] must be a list; got a mapping"),
-    (lambda o: o.required_string("spec.none"), "spec.none must be a string; there is none"),
-    (lambda o: o.required_integer("spec.nothing"), "spec.nothing must be an integer; there is none"),
+    (lambda o: o.required_string("spec.none"), "spec.none must be a string; it is not set"),
+    (lambda o: o.required_integer("spec.nothing"), "spec.nothing must be an integer; it is not set"),
     (lambda o: o.set("spec.replicas.x", 1), 'spec.replicas must be a mapping for spec.replicas.x to be set; got "two"'),
     (lambda o: o.set("spec.list[3]", 1), "spec.list[3] must be one of the 2 entries, or the next one"),
-    (lambda o: o.remove(()), "must name a field to be removed"),
+    (lambda o: o.remove(()), "the path to remove must name a field"),
 ]
 
 

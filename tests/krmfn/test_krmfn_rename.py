@@ -44,7 +44,7 @@ def test_what_is_quoted_already_stays_the_same_object() -> None:
 
 @pytest.mark.parametrize("path", ["b", "l", "anchored", "folded", "nothing"])
 def test_what_is_no_plain_scalar_is_refused(path: str) -> None:
-    with pytest.raises(FieldError, match="must be a plain scalar on one line to be put in quotes"):
+    with pytest.raises(FieldError, match="only a plain scalar on one line can be put in quotes"):
         KubeObject.parse(TEXT).quote(path)
 
 
@@ -66,9 +66,9 @@ def test_a_key_is_renamed_at_its_place(path: str, name: str, old: str, new: str)
 
 
 def test_a_name_that_stands_beside_it_is_refused() -> None:
-    with pytest.raises(FieldError, match='must not be renamed to "b", which stands beside it'):
+    with pytest.raises(FieldError, match='cannot be renamed to "b", because the mapping already has this key'):
         KubeObject.parse(TEXT).rename("a", "b")
-    with pytest.raises(FieldError, match="must be a key to be renamed"):
+    with pytest.raises(FieldError, match="there is no key to rename"):
         KubeObject.parse(TEXT).rename("nothing", "b")
 
 
@@ -92,9 +92,9 @@ def test_an_entry_moves_into_a_mapping_at_its_place(path: str, old: str, new: st
 @pytest.mark.parametrize(
     ("path", "outer", "message"),
     [
-        ("a", "b", 'must not be moved into "b", which stands beside it'),
-        ("l", "outer", "must stand on one line to be moved into a mapping"),
-        ("nothing", "outer", "must be an entry to be moved into a mapping"),
+        ("a", "b", 'cannot be moved into "b", because the mapping already has this key'),
+        ("l", "outer", "an entry on several lines cannot be moved into a mapping"),
+        ("nothing", "outer", "there is no entry to move"),
     ],
 )
 def test_what_cannot_move_into_a_mapping_is_refused(path: str, outer: str, message: str) -> None:

@@ -250,7 +250,7 @@ REFUSED: list[tuple[str | bytes, str]] = [
     (b"kind: ResourceList\na: \xff\n", "<stdin>:2:4: must be UTF-8; got byte 0xff at offset 22"),
     (
         HEAD + "items: []\n---\nkind: X\n",
-        "<stdin>:4:1: must be one YAML document; another one starts here",
+        "<stdin>:4:1: a second YAML document starts here; only one is allowed",
     ),
 ]
 

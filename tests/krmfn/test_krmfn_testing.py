@@ -96,5 +96,5 @@ def test_a_list_as_input(case: Path) -> None:
 
 
 def test_no_case_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="must hold a case folder"):
+    with pytest.raises(ValueError, match="has no case folder"):
         collect_cases(tmp_path)

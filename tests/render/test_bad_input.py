@@ -86,7 +86,8 @@ NO_LIST: list[tuple[str, bytes, str]] = [
         '1:13: apiVersion must be one of "config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", '
         '"config.kubernetes.io/v1alpha1"; got "config.kubernetes.io/v9"',
     ),
-    ("two documents", (HEAD + "- {}\n---\na: b\n").encode(), "5:1: must be one YAML document; another one starts here"),
+    ("two documents", (HEAD + "- {}\n---\na: b\n").encode(), "5:1: a second YAML document starts here; only one "
+        "is allowed"),
     ("items that are a mapping", (HEAD + "  a: b\n").encode(), "4:3: items must be a list; got a mapping"),
     ("an item that is none", (HEAD + "- x\n").encode(), '4:3: items[0] must be a mapping; got "x"'),
     ("UTF-16", (HEAD + "- {}\n").encode("utf-16"), "1:1: must be UTF-8; got byte 0xff at offset 0"),
@@ -94,7 +95,7 @@ NO_LIST: list[tuple[str, bytes, str]] = [
     (
         "a NUL byte in an item",
         (HEAD + "- {a: b\0c}\n").encode(),
-        "4:8: must hold printable characters only; control characters are not allowed",
+        "4:8: must contain only printable characters; control characters are not allowed",
     ),
     (
         "cut off within a flow mapping",

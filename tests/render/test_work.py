@@ -224,14 +224,14 @@ JSON = '{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (JSON % ",".join(["{}"] * 1_000_001), "<stdin>:1:3000077: must hold at most 1000000 items; split the package"),
+        (JSON % ",".join(["{}"] * 1_000_001), "<stdin>:1:3000077: must have at most 1000000 items; split the package"),
         (
             JSON % ('{"a": [' + ",".join(["0"] * 5_000_000) + "]}"),
-            "<stdin>:1:1: must hold at most 5000000 mappings, lists and scalars; split it into smaller ones",
+            "<stdin>:1:1: must have at most 5000000 mappings, lists and scalars; split it",
         ),
         (
             HEAD + "- a:\n" + "  - 0\n" * 5_000_000,
-            "<stdin>:4999995:5: must hold at most 5000000 mappings, lists and scalars; split it into smaller ones",
+            "<stdin>:4999995:5: must have at most 5000000 mappings, lists and scalars; split it",
         ),
     ],
     ids=["items", "nodes of JSON", "nodes"],

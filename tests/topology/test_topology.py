@@ -171,7 +171,7 @@ def test_the_status_of_a_topology() -> None:
 SHAPES = [
     ("text", [("spec", 'must be a mapping; got "text"',
                'spec: Invalid value: "string": spec in body must be of type object: "string"', "schema")]),
-    ("{}", [("spec.levels", "must be a list; there is none", "spec.levels: Required value", "schema")]),
+    ("{}", [("spec.levels", "must be a list; it is not set", "spec.levels: Required value", "schema")]),
     ("{levels: {}}", [("spec.levels", "must be a list; got a mapping",
                        'spec.levels: Invalid value: "object": spec.levels in body must be of type array: "object"',
                        "schema")]),

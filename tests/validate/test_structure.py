@@ -49,7 +49,7 @@ REFUSED: list[tuple[dict[str, Any], Any, str, str]] = [
     ({"type": "string", "format": "date-time"}, "2026-13-01T00:00:00Z",
      'must be a text of the format date-time; got "2026-13-01T00:00:00Z"',
      f'Invalid value: "2026-13-01T00:00:00Z": {IN_BODY} must be of type date-time: "2026-13-01T00:00:00Z"'),
-    ({"type": "integer", "minimum": 1}, 0, "must be greater than or equal to 1; got 0",
+    ({"type": "integer", "minimum": 1}, 0, "must be at least 1; got 0",
      f"Invalid value: 0: {IN_BODY} should be greater than or equal to 1"),
     ({"type": "integer", "minimum": 1, "exclusiveMinimum": True}, 1, "must be greater than 1; got 1",
      f"Invalid value: 1: {IN_BODY} should be greater than 1"),

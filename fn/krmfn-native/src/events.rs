@@ -95,7 +95,7 @@ impl<'a> Parser<'a> {
             let problem = constant(parser.problem).map(spelt_by_libyaml);
             let context = constant(parser.context);
             if parser.error == libyaml::YAML_READER_ERROR {
-                let message = format!("must hold printable characters only; {}", problem.unwrap_or_default());
+                let message = format!("must contain only printable characters; {}", problem.unwrap_or_default());
                 return Error { at: Place::Byte(parser.problem_offset as usize), message };
             }
             let message = match (problem, context) {

@@ -17,7 +17,7 @@ use crate::tape::{Node, Tape};
 const MOST_EXPANDED: usize = 1_000_000;
 const MERGE: &str = "<<";
 const MERGE_TAG: &str = "tag:yaml.org,2002:merge";
-const NO_KEY: &str = "must be a string, a number or a boolean to be a key; got";
+const NO_KEY: &str = "a key must be a string, a number or a boolean; got";
 
 /// A mapping or list that is still being read.
 struct Frame<'py> {
@@ -70,7 +70,7 @@ pub fn value<'py>(py: Python<'py>, text: &Bound<'py, PyString>, tape: &Tape) -> 
         return Err(read_error(py, text, error.at, &error.message));
     }
     if let Some(second) = tape.second {
-        return Err(error_at(text, second, "must be one YAML document; another one starts here"));
+        return Err(error_at(text, second, "a second YAML document starts here; only one is allowed"));
     }
     Ok(builder.root.unwrap_or_else(|| py.None().into_bound(py)))
 }
@@ -276,7 +276,7 @@ impl<'py> Builder<'py, '_> {
                         } else {
                             node.mark.end
                         };
-                        let message = "what \"<<\" merges must be a mapping or a list of mappings";
+                        let message = "\"<<\" must merge a mapping or a list of mappings";
                         return Err(error_at(self.text, at as usize, message));
                     }
                 }
@@ -296,7 +296,7 @@ impl<'py> Builder<'py, '_> {
         let is_plain = node.style == Style::Plain;
         if is_plain && text.contains('?') && self.is_in_flow() {
             // The parser takes it for a character, kyaml for the mark of a key.
-            return Err(self.error(node, "must quote a text with \"?\" within brackets"));
+            return Err(self.error(node, "a text with \"?\" within brackets must be in quotes"));
         }
         match self.tape.tag(node) {
             None | Some("!") if !is_plain => Ok(self.strings.get(py, text)?.into_any()),
@@ -304,7 +304,7 @@ impl<'py> Builder<'py, '_> {
             Some(tag) => {
                 if node.is_tag_and_comma {
                     // The parser ends the tag at the comma, kyaml takes the comma for a part of it.
-                    return Err(self.error(node, "must have a space between a tag and a comma"));
+                    return Err(self.error(node, "a tag and a comma must have a space between them"));
                 }
                 if tag == "!" {
                     return self.plain(text);

@@ -387,9 +387,7 @@ def _without_in_alias(text: str, lined: str, nodes: Sequence[YamlNode], path: Fi
     except (KeyError, IndexError, TypeError):
         return lined
     if node.merges:
-        raise error_at(
-            text, node.start, f'"{path[depth]}" comes from a merge (<<); it must be removed where it is written'
-        )
+        raise error_at(text, node.start, f'"{path[depth]}" comes from a merge (<<); remove it where it is written')
     return replace(lined, nodes, remove_from(_value_at(whole, path[:depth]), path[depth:]))
 
 
@@ -434,8 +432,8 @@ def _refuse_shared(text: str, nodes: Sequence[YamlNode], path: FieldPath) -> Non
             raise error_at(
                 text,
                 start,
-                f'anchor "{anchor}" shares this value with other places; write it out where it is used, '
-                f'so that "{name}" can be changed here alone',
+                f'anchor "{anchor}" shares this value with other places; to change only "{name}", '
+                "write the value out where the anchor is used",
             )
 
 

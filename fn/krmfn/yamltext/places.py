@@ -113,7 +113,7 @@ def quote_scalar(text: str, path: FieldPath) -> str:
     span = locate(text, path)
     scalar = "" if span is None else text[span.start : span.end]
     if span is None or not scalar or "\n" in scalar or scalar[0] in "{[|>&!*":
-        raise error_at(text, span.start if span else 0, "must be a plain scalar on one line to be put in quotes")
+        raise error_at(text, span.start if span else 0, "only a plain scalar on one line can be put in quotes")
     if scalar[0] in "\"'":
         return text
     return text[: span.start] + double_quoted(scalar) + text[span.end :]
@@ -126,9 +126,9 @@ def rename_key(text: str, path: FieldPath, name: str) -> str:
     """
     span = locate(text, path, key=True)
     if span is None:
-        raise YamlError("must be a key to be renamed")
+        raise YamlError("there is no key to rename")
     if locate(text, (*path[:-1], name)) is not None:
-        raise error_at(text, span.start, f'must not be renamed to "{name}", which stands beside it')
+        raise error_at(text, span.start, f'cannot be renamed to "{name}", because the mapping already has this key')
     old = text[span.start : span.end]
     quoted = old.startswith(('"', "'"))
     return text[: span.start] + (double_quoted(name) if quoted else scalar(name)) + text[span.end :]
@@ -141,11 +141,11 @@ def nest_entry(text: str, path: FieldPath, outer: str) -> str:
     """
     key, value = locate(text, path, key=True), locate(text, path)
     if key is None or value is None:
-        raise YamlError("must be an entry to be moved into a mapping")
+        raise YamlError("there is no entry to move")
     if locate(text, (*path[:-1], outer)) is not None:
-        raise error_at(text, key.start, f'must not be moved into "{outer}", which stands beside it')
+        raise error_at(text, key.start, f'cannot be moved into "{outer}", because the mapping already has this key')
     if "\n" in text[key.start : value.end]:
-        raise error_at(text, key.start, "must stand on one line to be moved into a mapping")
+        raise error_at(text, key.start, "an entry on several lines cannot be moved into a mapping")
     name = text[key.start : key.end]
     outer_name = double_quoted(outer) if name.startswith(('"', "'")) else scalar(outer)
     if find(text, path)[-1].in_flow:
@@ -202,7 +202,7 @@ def with_lost_comments(before: str, after: str, line: int) -> str:
         kept = after[:at] + "".join([indent + comment + newline for comment in lost]) + after[at:]
     if _reads_alike(kept, after) and not _missing_comments(comments(before), comments(kept)):
         return kept
-    raise error_at(before, line, f'"{lost[0]}" within would be lost; move it to a line of its own')
+    raise error_at(before, line, f'the comment "{lost[0]}" would be lost; move it to a separate line')
 
 
 def _indent(text: str, line: int) -> str:

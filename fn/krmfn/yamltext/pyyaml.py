@@ -106,7 +106,7 @@ def _translate(text: str, error: MarkedYAMLError | ReaderError) -> YamlError:
     if isinstance(error, ReaderError):
         # The position of a reader's error counts bytes.
         before = text.encode("utf-8", "replace")[: int(error.position)].decode("utf-8", "ignore")
-        return error_at(text, len(before), f"must hold printable characters only; {error.reason}")
+        return error_at(text, len(before), f"must contain only printable characters; {error.reason}")
     mark = error.problem_mark or error.context_mark
     message = error.problem or error.context or "is not YAML"
     if error.context and error.problem:
@@ -134,7 +134,9 @@ def read_libyaml(text: str, source: tuple[Callable[[], Event], Event, int] | Non
     step()
     after = step()
     if type(after) is DocumentStartEvent:
-        raise error_at(text, after.start_mark.index + skipped, "must be one YAML document; another one starts here")
+        raise error_at(
+            text, after.start_mark.index + skipped, "a second YAML document starts here; only one is allowed"
+        )
     return value
 
 
@@ -213,12 +215,12 @@ class _ValueBuilder:
     def _scalar_of(self, stack: list[_Frame], event: Event) -> Scalar:
         if not event.style and "?" in event.value and stack and stack[-1].is_flow:
             # libyaml reads it as a character, and kyaml as the mark of a key.
-            raise self._error(event, 'must quote a text with "?" within brackets')
+            raise self._error(event, 'a text with "?" within brackets must be in quotes')
         if event.tag is not None and not event.value and not event.style:
             start = event.start_mark.index + self._skipped
             if _TAG_AND_COMMA.match(self._text, start):
                 # libyaml ends the tag at the comma, and kyaml includes the comma in the tag.
-                raise error_at(self._text, start, "must have a space between a tag and a comma")
+                raise error_at(self._text, start, "a tag and a comma must have a space between them")
         try:
             return scalar_value(event.value, event.tag, is_plain=not event.style)
         except ValueError as error:
@@ -233,7 +235,7 @@ class _ValueBuilder:
         scalar = self._scalar(stack, event)
         key = _MERGE_KEY if _is_merge(event) else scalar if isinstance(scalar, str) else key_text(scalar)
         if key is None:
-            raise self._error(event, f'must be a string, a number or a boolean to be a key; got "{event.value}"')
+            raise self._error(event, f'a key must be a string, a number or a boolean; got "{event.value}"')
         self._put_key(frame, key, event)
         return True
 
@@ -248,7 +250,7 @@ class _ValueBuilder:
     def _alias_key(self, event: Event, value: Value) -> str:
         key = None if isinstance(value, (dict, list)) else key_text(cast("Scalar", value))
         if key is None:
-            raise self._error(event, f'must be a string, a number or a boolean to be a key; got "*{event.anchor}"')
+            raise self._error(event, f'a key must be a string, a number or a boolean; got "*{event.anchor}"')
         return key
 
     def _put(self, frame: _Frame, value: Value, event: Event) -> None:
@@ -265,7 +267,7 @@ class _ValueBuilder:
     def _check_merge(self, value: Value, event: Event) -> None:
         sources = value if isinstance(value, list) and type(event) is not AliasEvent else [value]
         if not all(isinstance(source, dict) for source in sources):
-            raise self._error(event, 'what "<<" merges must be a mapping or a list of mappings')
+            raise self._error(event, '"<<" must merge a mapping or a list of mappings')
 
     def _scalar(self, stack: list[_Frame], event: Event) -> Scalar:
         self._nodes += 1
@@ -278,7 +280,7 @@ class _ValueBuilder:
         if len(stack) >= MAX_DEPTH:
             raise self._error(event, f"nested deeper than {MAX_DEPTH} levels")
         if stack and stack[-1].key is None and isinstance(stack[-1].items, dict):
-            raise self._error(event, "must be a string, a number or a boolean to be a key; got a mapping or a list")
+            raise self._error(event, "a key must be a string, a number or a boolean; got a mapping or a list")
         frame = _Frame(event, self._nodes)
         self._nodes += 1
         if event.anchor is not None:

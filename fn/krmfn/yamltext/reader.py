@@ -156,7 +156,7 @@ def _count_json_nodes(text: str) -> int:
 
 def too_many_nodes() -> str:
     """The error about a text with more than MAX_NODES nodes."""
-    return f"must hold at most {MAX_NODES} mappings, lists and scalars; split it into smaller ones"
+    return f"must have at most {MAX_NODES} mappings, lists and scalars; split it"
 
 
 Row: TypeAlias = "tuple[Any, ...]"
@@ -373,12 +373,12 @@ def read_tree(text: str) -> tuple[Value, Tree]:
 def _refuse_disputed(text: str) -> None:
     """Raise YamlError for characters that libyaml and kyaml read differently."""
     if "\r\r\n" in text:
-        raise error_at(text, text.index("\r\r\n"), "must not hold two carriage returns before a line feed")
+        raise error_at(text, text.index("\r\r\n"), "must not contain two carriage returns before a line feed")
     at = text.find("\ufeff", 1)
     while at > 0:
         # libyaml ignores such a mark, and kyaml reads it as a part of the following text.
         if text[at - 1] in _BEFORE_MARK:
-            raise error_at(text, at, "must not hold a byte order mark at the start of a line")
+            raise error_at(text, at, "must not contain a byte order mark at the start of a line")
         at = text.find("\ufeff", at + 1)
 
 

@@ -86,7 +86,7 @@ def tagged(tag: str, text: str) -> Scalar:
     if expected is float and type(value) is int and value < 1 << 63:
         return float(value)
     if type(value) is not expected or (isinstance(value, float) and math.isnan(value) and kind == "int"):
-        raise ValueError(f'must be what its tag !!{kind} says; got "{text}"')
+        raise ValueError(f'must match its tag !!{kind}; got "{text}"')
     return value
 
 

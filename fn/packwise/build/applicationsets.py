@@ -118,7 +118,7 @@ def _matrix(
     if len(inner) != 2:
         raise SourceError(Obstacle.FAILED, "a matrix has two generators", is_wrong=True)
     if "{{" in json.dumps(inner[1]):
-        raise unsupported_error("a matrix whose second generator uses parameters of the first")
+        raise unsupported_error("a matrix with a second generator that uses parameters of the first")
     first, second = (_parameters(each, repository, evaluate, uses_go=uses_go) for each in inner)
     if len(first) * len(second) > _MOST_APPLICATIONS:
         raise SourceError(Obstacle.UNSUPPORTED, f"more than {_MOST_APPLICATIONS} Applications")

@@ -131,7 +131,7 @@ def copy_of(tree: FileTree, folder: str, *, helm: bool = False) -> BuildCopy:
     inputs = walked.inputs(folder)
     file = file_of(tree, folder) or folder
     both = sorted(walked.rewritten.keys() & walked.data)
-    message = "must not become data, since kustomize reads it too; name a copy of it"
+    message = "kustomize also reads this file, so it cannot become data of a generator; use a copy"
     repeated = walked.repetition_problem(folder)
     problems = [*inputs.problems, *[ClientProblem(path, message) for path in both], *([repeated] if repeated else [])]
     contents = {path: tree.read(path) for path in inputs.files}
@@ -231,11 +231,11 @@ class _PluginFiles:
         self._visited += 1
         inner = file_of(self._tree, target)
         if inner is None:
-            self.problems.append(ClientProblem(name, f'"{entry}" must hold a kustomization'))
+            self.problems.append(ClientProblem(name, f'the folder "{entry}" has no kustomization'))
         elif self._visited > _MOST_BASES + 1:
             pass
         elif self._visited > _MOST_BASES:
-            message = f'"{entry}" must lead through at most {_MOST_BASES} folders to the configuration of plugins'
+            message = f'"{entry}" leads through more than {_MOST_BASES} folders to the configuration of plugins'
             self.problems.append(ClientProblem(name, message))
         else:
             self._add_folder(inner)
@@ -255,8 +255,8 @@ class _PluginFiles:
         for key in value:
             if key not in known:
                 message = (
-                    f"{key} must not stand in a kustomization of plugins: a fleet reads their configurations as the "
-                    f"files that its resources list{suggest_name(key, known)}"
+                    f"a kustomization of plugins must not have {key}: a fleet reads only the files in its "
+                    f"resources{suggest_name(key, known)}"
                 )
                 self.problems.append(_locate_problem(ClientProblem(file, message), text_at(self._tree, file), (key,)))
         for entry in strings(value.get("resources")):
@@ -295,9 +295,10 @@ class Kustomizations:
         if inputs.reads - len(inputs.files) <= _MOST_REPEATED:
             return None
         message = (
-            f"a build must read at most {_MOST_REPEATED} files again, since kustomize builds a base anew for each that "
-            f"names it; got {self._chain(folder)}, which reads {_number(inputs.reads)} files where there are "
-            f"{len(inputs.files)}: name each base once"
+            f"{self._chain(folder)} reads {_number(inputs.reads)} files, but there are only {len(inputs.files)}, "
+            "because "
+            f"kustomize builds a base again for each entry that names it. At most {_MOST_REPEATED} files may be read "
+            "again; name each base once"
         )
         return ClientProblem(file_of(self._tree, folder) or folder, message)
 
@@ -317,12 +318,15 @@ class Kustomizations:
             return known
         file = file_of(self._tree, folder)
         if file is None:
-            return BuildInputs((), (ClientProblem(folder or ".", "must hold a kustomization"),))
+            return BuildInputs((), (ClientProblem(folder or ".", "the folder has no kustomization"),))
         if folder in outer:
             chain = " → ".join([each or "." for each in (*outer[outer.index(folder) :], folder)])
-            return BuildInputs((), (ClientProblem(file, f"must not build on itself: {chain}"),))
+            return BuildInputs((), (ClientProblem(file, f"the kustomization builds on itself: {chain}"),))
         if len(outer) >= _MOST_BASES:
-            message = f"at most {_MOST_BASES} kustomizations may build on each other; more do from {outer[0] or '.'} on"
+            message = (
+                f"at most {_MOST_BASES} kustomizations may build on each other; there are more from "
+                f"{outer[0] or '.'} on"
+            )
             return BuildInputs((), (ClientProblem(file, message),))
         try:
             value = mapping_at(self._tree, file)
@@ -344,8 +348,8 @@ class Kustomizations:
             plugged = self._running_packwise(base)
             if plugged is not None:
                 message = (
-                    f"packwise belongs in the outermost kustomization: {file} builds on this one, and what it changes "
-                    "comes after packwise"
+                    f"packwise belongs in the outermost kustomization: {file} builds on this one, and changes objects "
+                    "after packwise"
                 )
                 walk.problems.append(ClientProblem(plugged, message))
         inputs = BuildInputs(tuple(sorted(walk.files)), tuple(dict.fromkeys(walk.problems)), reads)
@@ -493,13 +497,13 @@ class _KustomizationWalk:
         if not is_file and shape in (LeafShape.BASE, LeafShape.FOLDER):
             self.bases.append(target)
         elif is_file and shape is LeafShape.FOLDER:
-            self._problem(f'"{name}" must be a folder with a kustomization; there is a file of this name')
+            self._problem(f'"{name}" must be a folder with a kustomization, but it is a file')
         elif is_file:
             self._read(target)
             if shape is LeafShape.DATA:
                 self.data.add(target)
         else:
-            self._problem(f'"{name}" must be a file; there is a folder of this name')
+            self._problem(f'"{name}" must be a file, but it is a folder')
         return f"{key}{separator}{_spelt(self._folder, target)}"
 
     def _helm_field(self, value: Value, path: FieldPath) -> Value:
@@ -544,7 +548,7 @@ class _KustomizationWalk:
         """Refuse an inline patch without objects: kustomize would read it as the name of a file."""
         objects, problems = _objects(text, self._file)
         if problems or not objects:
-            reason = problems[0].message if problems else "it holds nothing"
+            reason = problems[0].message if problems else "it has no object"
             self._refuse(path, f"must be a file, or a patch over several lines; {reason}")
 
     def _plugin(self, field: str, position: int, text: str) -> list[Value]:
@@ -570,18 +574,17 @@ class _KustomizationWalk:
         value = item.value
         kind, version = value.get("kind"), value.get("apiVersion")
         if is_settings_value(value):
-            self._problem(f"{field} must have packwise in an entry of its own, since a fleet takes it out")
+            self._problem(f"packwise must be a separate entry of {field}, because a fleet removes it")
         elif version != BUILTIN:
             self._problem(
-                f"{field} must name packwise and kustomize's own alone, since a fleet runs no program that a "
-                f"repository names; got {kind} of {version}: build this package with kustomize itself"
+                f"{field} names {kind} of {version}, but a fleet runs no program that a repository names, only "
+                "packwise "
+                "and kustomize's own plugins. Build this package with kustomize itself"
             )
         elif kind == HELM_PLUGIN:
             self._problem(f"{field}: {HELM_PLUGIN} {_HELM}")
         elif not isinstance(kind, str) or kind not in OF_PLUGINS:
-            self._problem(
-                f"{field} must name plugins that kustomize has; got {kind}{suggest_name(str(kind), OF_PLUGINS)}"
-            )
+            self._problem(f"kustomize does not have the plugin {kind} of {field}{suggest_name(str(kind), OF_PLUGINS)}")
         else:
             return self._own_configuration(item, file, kind)
         return {}
@@ -591,9 +594,9 @@ class _KustomizationWalk:
         copied = self._copy_value(OF_PLUGINS[kind], item.value, ())
         metadata = value_at(copied, "metadata")
         if not (isinstance(metadata, dict) and metadata.get("name")):
-            self._refuse(("metadata", "name"), f"must be the name of the {kind}; got none")
+            self._refuse(("metadata", "name"), f"must be set: the {kind} needs a name")
         if kind == "ValueAddTransformer" and isinstance(copied, dict) and not copied.get("value"):
-            self._refuse(("value",), "must be what to add: without it kustomize takes the name of a temporary folder")
+            self._refuse(("value",), "must be set: without it, kustomize adds the name of a temporary folder")
         self._place = None
         return copied
 
@@ -628,26 +631,26 @@ def _ambiguous_problem(tree: FileTree, file: str) -> list[ClientProblem]:
     folder = posixpath.dirname(file)
     paths = [posixpath.join(folder, name) for name in KUSTOMIZATIONS]
     others = [path for path in paths if path != file and tree.is_file(path)]
-    return [
-        ClientProblem(file, f"must be the only kustomization of its folder; {path} is there too") for path in others
-    ]
+    return [ClientProblem(file, f"must be the only kustomization of its folder; {path} exists too") for path in others]
 
 
 def _target(tree: FileTree, file: str, entry: str) -> tuple[str, ClientProblem | None]:
     """Return the path that the kustomization at `file` calls `entry`, or the reason why it is not a path."""
     if _REMOTE.search(entry):
-        return "", ClientProblem(file, f'"{entry}" must stand in the repository: {FETCHES}; copy it here')
+        return "", ClientProblem(
+            file, f'"{entry}" is outside the repository, and {FETCHES}; copy it into the repository'
+        )
     if not entry.isprintable():
-        return "", ClientProblem(file, f"a path must have no control characters; got {entry!r}")
+        return "", ClientProblem(file, f"the path has control characters: {entry!r}")
     if "\\" in entry:
-        return "", ClientProblem(file, f'"{entry}" must have "/" between its folders')
+        return "", ClientProblem(file, f'"{entry}" contains a backslash; write "/" between folders')
     folder = file.rpartition("/")[0]
     target = posixpath.normpath(f"{folder}/{entry}" if folder else entry)
     if entry.startswith("/") or target == ".." or target.startswith("../"):
-        return "", ClientProblem(file, f'"{entry}" must stand in the repository; it leads out of it')
+        return "", ClientProblem(file, f'"{entry}" leads out of the repository')
     target = "" if target == "." else target
     if not tree.is_file(target) and not tree.is_folder(target):
-        return "", ClientProblem(file, f'"{entry}" must be a file or folder that is there, and no link')
+        return "", ClientProblem(file, f'"{entry}" is not an existing file or folder, or is a link')
     return target, None
 
 
@@ -665,4 +668,4 @@ def _number(reads: int) -> str:
 
 
 def _unreadable_problem(file: str, error: YamlError) -> ClientProblem:
-    return ClientProblem(file, f"must be readable; {error.message}", error.line, error.column)
+    return ClientProblem(file, f"is not readable YAML: {error.message}", error.line, error.column)

@@ -131,7 +131,7 @@ def bases_of(reference: str, paths: Iterable[str]) -> list[Base]:
     named = list(paths)
     if STDIN in named:
         raise UsageError(
-            f'--changed-since "{reference}" must go with files or folders: git does not know what stdin held'
+            f'--changed-since "{reference}" needs files or folders, because git has no earlier version of stdin'
         )
     names = merge_bases(reference.removeprefix(COMMIT), named[0])
     bases = [Base(name, named[0]) for name in names]
@@ -139,8 +139,8 @@ def bases_of(reference: str, paths: Iterable[str]) -> list[Base]:
         # Otherwise, it is in another repository, or in none.
         if work_tree(path) != bases[0].top:
             raise UsageError(
-                f'--changed-since "{reference}" must go with paths of one repository; "{path}" is not in that of '
-                f'"{named[0]}"'
+                f'--changed-since "{reference}" needs paths of one repository, but "{path}" and "{named[0]}" are in '
+                "different ones"
             )
     return bases
 
@@ -310,7 +310,7 @@ def _hidden_changes(checkup: Checkup, bases: Sequence[Base]) -> list[Result]:
             continue
         if workloads_in((_content(path) or b"").decode("utf-8", "replace")):
             name, by = ignored[above]
-            message = f'must be judged, since git tracks it; "{by}" names it: take it out of there, or out of git'
+            message = f'"{by}" excludes this file, but git tracks it. Remove it from "{by}", or from git'
             file = ResultFile(name + path[len(above) :].replace(os.sep, "/"))
             results.append(Result(message, file=file, tags={"rule": READABLE.name}))
     return results

@@ -105,9 +105,9 @@ def _report(command: CheckOptions, checked: Checked, terminal: Terminal) -> Answ
                 max(exit_code(never), absence),
             )
         if chosen.gone and command.verbosity is not Verbosity.QUIET:
-            are = "is" if chosen.gone == 1 else "are"
+            exist = "exists" if chosen.gone == 1 else "exist"
             count = count_text(chosen.gone, "finding")
-            lines.append(f"{count} of {choice.known} {are} there no longer; write it once more")
+            lines.append(f"{count} of {choice.known} no longer {exist}; write the file again")
     if command.verbosity is Verbosity.VERBOSE:
         # Print it before the findings, because otherwise it would be far above the last line.
         lines += checked.coverage.detail_lines
@@ -125,7 +125,7 @@ def _report(command: CheckOptions, checked: Checked, terminal: Terminal) -> Answ
 
 
 def _count_written(name: str, number: int) -> str:
-    return f"wrote {count_text(number, 'finding')} to {name}; `packwise check --known {name}` reports what is new"
+    return f"wrote {count_text(number, 'finding')} to {name}; `packwise check --known {name}` reports only new ones"
 
 
 def _excess(results: Sequence[Result], choice: FindingChoice) -> list[str]:
@@ -135,14 +135,14 @@ def _excess(results: Sequence[Result], choice: FindingChoice) -> list[str]:
     warnings = sum(result.severity is Severity.WARNING for result in results)
     if warnings <= choice.max_warnings:
         return []
-    return [f"error: there must be at most {choice.max_warnings} warnings (--max-warnings); got {warnings}"]
+    return [f"error: {count_text(warnings, 'warning')}, but --max-warnings allows only {choice.max_warnings}"]
 
 
 def _absence(command: CheckOptions, checked: Checked) -> list[str]:
     """Return the error about a missing judged workload if one is required, or none."""
     if not command.requires_workloads or checked.coverage.number:
         return []
-    return ["error: a workload must be judged (--require-workloads); none was"]
+    return ["error: no workload was checked (--require-workloads)"]
 
 
 def _show(fixed: _Fixed) -> Answer:
@@ -157,8 +157,8 @@ def _unsafe_note(fixed: _Fixed) -> list[str]:
     if not fixed.hidden:
         return []
     return [
-        f"{count_text(fixed.hidden, 'object')} can be mended with --unsafe-fixes, which change what is meant; "
-        "--fix --unsafe-fixes --diff shows it"
+        f"--unsafe-fixes can fix {count_text(fixed.hidden, 'object')} more, but changes the meaning; "
+        "--fix --unsafe-fixes --diff shows the changes"
     ]
 
 
@@ -180,8 +180,8 @@ def _refuse_unknown(choice: FindingChoice) -> None:
     for name in choice.ignored:
         if rule_named(name).severity is Severity.ERROR:
             raise UsageError(
-                f'--ignore must name rules of warnings and infos; got "{name}", whose findings are errors: the cluster '
-                f"refuses what breaks it; ignore it at its line, `# packwise: ignore[{name}] reason`"
+                f'--ignore accepts only rules of warnings and infos, but "{name}" reports errors, which the cluster '
+                f"refuses. Ignore one at its line: `# packwise: ignore[{name}] reason`"
             )
 
 
@@ -216,13 +216,13 @@ def _read_known(name: str) -> frozenset[str]:
     try:
         return fingerprints_in(json.loads(Path(name).read_text(encoding="utf-8")))
     except OSError as error:
-        raise UsageError(f'--known "{name}" must be a file that can be read; got "{error.strerror}"') from None
+        raise UsageError(f'cannot read --known "{name}": {error.strerror}') from None
     except RecursionError:
-        raise UsageError(f'--known "{name}" must be what --write-findings wrote; it nests too deep') from None
+        raise UsageError(f'--known "{name}" is not a file of --write-findings: it is nested too deep') from None
     except ValueError as error:
         is_json = not isinstance(error, (json.JSONDecodeError, UnicodeDecodeError))
         raise UsageError(
-            f'--known "{name}" {error if is_json else "must be JSON that --write-findings wrote; it is none"}'
+            f'--known "{name}" {error if is_json else "is not a file of --write-findings: it is not JSON"}'
         ) from None
 
 
@@ -239,7 +239,7 @@ def _fix(named: Named, how: Fix) -> _Fixed:
     Raise UsageError for stdin and for ResourceLists, OSError if a file cannot be written.
     """
     if STDIN in named.paths:
-        raise UsageError("--fix must go with files or folders: stdin cannot be written back")
+        raise UsageError("--fix needs files or folders, because packwise cannot write to stdin")
     # The baseline and the CRDs do not affect fixes.
     only = Named(named.paths, named.config, exclude=named.exclude)
     inputs = read_inputs(only)

@@ -232,7 +232,7 @@ def refuse_same_file(parser: argparse.ArgumentParser, files: Sequence[str | None
     twice = [file for file in files if files.count(file) > 1]
     if twice:
         to = "stdout" if twice[0] is None else f'"{twice[0]}"'
-        parser.error(f"-o must name {to} once; give the others a file each ({example})")
+        parser.error(f"-o names {to} more than once; name a different file for each format ({example})")
 
 
 _POWERS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
@@ -247,5 +247,5 @@ def size_in_bytes(text: str) -> int:
     """Return the bytes of a Kubernetes quantity: 500Mi, 2Gi, 1G, 1000000. Raise ArgumentTypeError if it is invalid."""
     match = re.fullmatch(r"([0-9]{1,15})(|[kMGT]|[KMGT]i)", text)
     if match is None:
-        raise argparse.ArgumentTypeError(f'must be a size as in 500Mi or 2Gi; got "{text}"')
+        raise argparse.ArgumentTypeError(f'must be a size such as 500Mi or 2Gi; got "{text}"')
     return int(match[1]) * (1024 if match[2].endswith("i") else 1000) ** _POWERS[match[2][:1]]

@@ -249,7 +249,7 @@ class _Parser(argparse.ArgumentParser):
 
         unknown = re.match(r"unrecognized arguments: (--[^ =]+)", message)
         if unknown is not None and unknown[1] == "--jobs":
-            return "; leave it out: one process works on a package, and packwise fleet alone has --jobs"
+            return "; remove it: only packwise fleet has --jobs, and one process handles a package"
         if unknown is not None:
             return closest(unknown[1], [name for name in self._option_string_actions if name.startswith("--")])
         chosen = re.search(r"invalid choice: '([^']*)'", message)

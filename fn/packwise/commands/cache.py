@@ -48,7 +48,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Exit with usage if a size is given without pruning."""
     if parsed.action is None and parsed.max_size is not None:
-        parser.error("--max-size goes with prune: packwise cache prune --max-size SIZE")
+        parser.error("--max-size needs prune: packwise cache prune --max-size SIZE")
 
 
 def _read(parsed: argparse.Namespace) -> CacheOptions:
@@ -61,7 +61,7 @@ def cache(command: CacheOptions) -> int:
     """
     place = command.place or default_place()
     if place is None:
-        raise UsageError("there is no folder for the user's cache: give --cache DIR, or set XDG_CACHE_HOME")
+        raise UsageError("the user has no cache folder; pass --cache DIR, or set XDG_CACHE_HOME")
     try:
         store = open_store(place)
     except CacheError as error:
@@ -70,7 +70,7 @@ def cache(command: CacheOptions) -> int:
         removed = prune(store, DEFAULT_SIZE if command.size is None else command.size) if command.prunes else None
         contents = contents_of(store)
     except OSError as error:
-        say([f'error: --cache {place} must be a cache that can be read and written; got "{error.strerror or error}"'])
+        say([f"error: cannot read or write --cache {place}: {error.strerror or error}"])
         return 1
     line = f"{place}: {_count_text(contents)}"
     return 0 if show(line + ("" if removed is None else f"; {_count_text(removed)} removed") + "\n") else 1

@@ -47,7 +47,7 @@ _PATHS = frozenset({"PATH", "A", "B", "OBJECT|FILE:LINE", "FILE", "DIR", "PATH|g
 def completion(command: Completion) -> int:
     """Print the script and return the exit code. Raise UsageError if its library is not installed."""
     if not COMPLETION.is_installed:
-        raise UsageError(f"completion must have its library: {COMPLETION.advice}")
+        raise UsageError(f"cannot print completions: {COMPLETION.advice}")
     import shtab
 
     # The help does not need the names that complete words.

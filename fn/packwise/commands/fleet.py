@@ -64,7 +64,7 @@ def _add_scope(fleet: argparse.ArgumentParser) -> None:
         "--nodes",
         metavar="PATH",
         help="the nodes, for place and diff: one file for all clusters, or a folder with PACKAGE.json (or .yaml) for "
-        "each, named by its path below ROOT",
+        "each package, at the same path as below ROOT",
     )
     add_crds(fleet)
     add_values(fleet)
@@ -107,19 +107,19 @@ def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None
         choices = ", ".join([repr(each) for each in formats])
         parser.error(f"argument -o/--output: invalid choice: {parsed.output!r} (choose from {choices})")
     if parsed.verb != "render" and parsed.report is not None:
-        parser.error(f"--report goes with render; use -o {parsed.report}")
+        parser.error(f"only render has --report; use -o {parsed.report}")
     if parsed.verb == "render" and parsed.output in formats:
         parser.error(f"-o must name a folder; use --report {parsed.output}, or -o ./{parsed.output} for a folder")
     if parsed.prunes and (parsed.verb != "render" or parsed.output is None):
-        parser.error("--prune goes with render -o DIR")
+        parser.error("--prune needs render -o DIR")
     if parsed.nodes is not None and parsed.verb not in ("diff", "place"):
-        parser.error("--nodes goes with place and diff")
+        parser.error("only place and diff have --nodes")
     if parsed.requires_workloads and parsed.verb == "diff":
-        parser.error("--require-workloads goes with render, check and place: diff judges no workload alone")
+        parser.error("diff has no --require-workloads, because it does not check single workloads")
     if parsed.verb == "render" and (parsed.build or parsed.requires_build):
-        parser.error("--build goes with check, diff and place: controllers build their sources themselves")
+        parser.error("render has no --build, because controllers build their sources themselves")
     if parsed.verb == "place" and parsed.nodes is None:
-        parser.error("place must be given --nodes")
+        parser.error("place needs --nodes")
 
 
 def _read(parsed: argparse.Namespace) -> Fleet:

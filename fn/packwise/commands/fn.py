@@ -20,7 +20,7 @@ examples:
   kpt fn eval inference --exec "packwise fn" --fn-config inference/topology.yaml
   kustomize build --enable-alpha-plugins --enable-exec overlays/west
 
-exit codes: 0 no error, 1 errors were found (they stand in the list's results, and on stderr)"""
+exit codes: 0 no error, 1 errors were found (they are in the list's results and on stderr)"""
 
 
 class Function(Record):

@@ -84,7 +84,7 @@ def _level(text: str) -> tuple[str, str]:
 
     wrong = qualified_name(key)
     if wrong:
-        raise argparse.ArgumentTypeError(f'"{key}" is no node label: {wrong[0]}')
+        raise argparse.ArgumentTypeError(f'"{key}" is not a valid node label: {wrong[0]}')
     return domain, key
 
 
@@ -106,7 +106,7 @@ def _ask(command: Init) -> Init:
         return command
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return command
-    say(["Nothing is written before the last answer; an empty one leaves the choice open."])
+    say(["packwise init writes files only after the last answer. Press Enter to skip a question."])
     # The list of commands imports this module.
     from packwise.cli.command_line import parse
 
@@ -120,12 +120,12 @@ def _ask(command: Init) -> Init:
 
 
 _QUESTIONS: tuple[tuple[str, str], ...] = (
-    (f"Who renders or checks it? Any of: {', '.join(TARGETS)}", "--for"),
+    (f"Clients that render or check the package ({', '.join(TARGETS)}):", "--for"),
     (
-        f"Which release of Grove does the cluster run ({NEWEST.releases[0]})? none: KAI groups the pods itself",
+        f"Release of Grove in the cluster, such as {NEWEST.releases[0]}, or `none` if KAI groups the pods itself:",
         "--revision",
     ),
-    ("Which levels has it, broadest first (zone=topology.kubernetes.io/zone rack=example.com/rack)?", "--level"),
+    ("Topology levels, broadest first, such as zone=topology.kubernetes.io/zone rack=example.com/rack:", "--level"),
 )
 """The questions on a terminal, each with its option."""
 

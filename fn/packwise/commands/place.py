@@ -80,8 +80,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exact",
         action="store_true",
-        help="for gangs that do not fit, search for a packing that KAI does not find, the rule that prevents it, and "
-        "the smallest change that helps (needs packwise[solver])",
+        help="for gangs that do not fit, search for a packing that KAI does not find. Show the rule that prevents it, "
+        "and the smallest change that helps (needs packwise[solver])",
     )
     parser.add_argument("--further", action="store_true", help="show how many more replicas of each workload fit")
 

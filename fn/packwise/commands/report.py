@@ -52,7 +52,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_drawing,
         action="append",
         required=True,
-        help="the file to write (.html, .svg or .mmd); or a format, html, svg or mermaid, for stdout or with a file "
+        help="file to write (.html, .svg or .mmd), or a format for stdout (html, svg or mermaid), or both "
         "(mermaid=map.md); repeatable, with at most one format for stdout",
     )
     add_nodes(

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-_DESCRIPTION = "Prints the version of packwise; with -v, those of Python and of the libraries that are installed."
+_DESCRIPTION = (
+    "Prints the version of packwise. With -v, it also prints the versions of Python and of the installed libraries."
+)
 
 
 _EPILOG = """\
@@ -41,7 +43,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--verbose",
         dest="libraries",
         action="store_true",
-        help="with the versions of Python and of the libraries",
+        help="also print the versions of Python and of the libraries",
     )
 
 
@@ -69,7 +71,7 @@ def _libraries() -> Iterator[tuple[str, str]]:
     yield "YAML reader", READER
     apart = _version("krmfn")
     if apart is not None:
-        yield "krmfn", f"{apart}, installed beside packwise, which carries its own: the last that was installed counts"
+        yield "krmfn", f"{apart}, installed separately; packwise contains krmfn too, and the last installed one is used"
     names = {match[0] for line in requires("packwise") or () if (match := _NAME.match(line))} - {"packwise"}
     for name in sorted(names):
         yield name, _version(name) or "not installed"

@@ -91,7 +91,7 @@ def _diff_answer(checkup: Checkup, named: Named, reported: frozenset[str]) -> _A
     """Return the changes for the scheduler by configuration. `reported` refusals are not repeated."""
     baseline = named.baseline or ""
     if has_own_errors(checkup.results):
-        return CommentPart([_DIFF, "Nothing is compared, since not all files can be read."], [], ""), 1, ()
+        return CommentPart([_DIFF, "packwise compares nothing, because it cannot read all files."], [], ""), 1, ()
     groups = [group for group in checkup.groups if not group.package.is_part]
     compared = [_difference(group, _name(group, named, alone=len(groups) == 1), baseline) for group in groups]
     failed = int(any(each.difference.refusals or not each.difference.is_compared for each in compared))
@@ -103,7 +103,7 @@ def _diff_answer(checkup: Checkup, named: Named, reported: frozenset[str]) -> _A
         section.replace(title=f"{markup(name)}: {section.title}") for name, part in parts for section in part.sections
     ]
     changed = sum([any(section.entries for section in part.sections) for _, part in parts])
-    lead = [_DIFF, f"By {changed} of {len(parts)} configurations, from {code(baseline)}."]
+    lead = [_DIFF, f"Changes of {changed} of {len(parts)} configurations, from {code(baseline)}."]
     return CommentPart(lead, sections, f"packwise diff {baseline} PATH"), failed, ()
 
 
@@ -133,13 +133,14 @@ def _place_answer(checkup: Checkup, judgement: Judgement, command: Comment) -> _
     rendered = [(group, each) for group, each in judgement.renders if each.workloads]
     if len(rendered) > 1:
         raise UsageError(
-            f"--nodes must go with the workloads of one cluster; got those of {len(rendered)} configurations: name the "
-            "folder of one"
+            f"--nodes needs workloads of one cluster, but the input has {len(rendered)} configurations. Pass "
+            "the folder "
+            "of one"
         )
     if has_own_errors(checkup.results) or any(exit_code(each.results) for _, each in rendered):
-        return CommentPart([_PLACE, "Nothing is placed, since there are errors."], [], ""), 1, ()
+        return CommentPart([_PLACE, "packwise places nothing, because there are errors."], [], ""), 1, ()
     if not rendered:
-        return CommentPart([_PLACE, "There is nothing to place."], [], ""), 0, ()
+        return CommentPart([_PLACE, "The input has no gangs to place."], [], ""), 0, ()
     group, own = rendered[0]
     snapshot = read_cluster(command.nodes, group.package.nodes)
     refuse_empty(command.nodes, snapshot)

@@ -331,7 +331,7 @@ def _judged_update(change: ObjectChange, rule: str, counts: Sequence[str], refus
     own = [result for result in refusals if result.resource_ref == subject]
     if own and all(result.tags.get("rule") == rule for result in own):
         texts = list(dict.fromkeys([result.tags.get("operatorMessage", result.message) for result in own]))
-        meaning = f"must be deleted and created: in place the API server answers {texts[0]}"
+        meaning = f"must be deleted and created again, because the API server answers {texts[0]}"
         return change.replace(action=Action.RECREATE, meaning=(meaning,))
     sizes = [field for field in change.fields if field.path[-1:] and field.path[-1] in counts]
     return change.replace(meaning=tuple([f"gang of {field.after} instead of {field.before}" for field in sizes]))
@@ -354,7 +354,7 @@ def _with_renaming(change: ObjectChange) -> ObjectChange:
     name = _REPLACED.get(identity(new.value)[:2])
     if name is None:
         return change.replace(meaning=(f"renamed with its {' or '.join(_REPLACED.values())}",))
-    meaning = f"renamed: the operator makes this {name}, relabels the pods, which run on, and deletes the other one"
+    meaning = f"renamed: the operator makes this {name}, relabels the running pods, and deletes the old {name}"
     return change.replace(meaning=(meaning if has_epoch(new.value) else "renamed",))
 
 
@@ -368,14 +368,12 @@ def _topology(change: ObjectChange, after: Iterable[KubeObject]) -> ObjectChange
         return change
     text = 'spec.levels: Invalid value: "array": field is immutable'
     if all(field.path[-1:] == ("alias",) for field in change.fields if field.path[:2] == ("spec", "levels")):
-        return change.replace(meaning=(f"aliases can be edited from KAI v0.17 on; older ones answer: {text}",))
+        return change.replace(meaning=(f"aliases can change since KAI v0.17; earlier releases answer: {text}",))
     users = _count_users(identity(change.subject.value), list(after))
-    named = {0: "nothing is placed by it", 1: "1 object is placed by it"}.get(
-        users, f"{users} objects are placed by it"
-    )
+    named = {0: "no object uses it", 1: "1 object uses it"}.get(users, f"{users} objects use it")
     meaning = (
-        f"must be deleted and created: in place the API server answers {text}",
-        f"{named}; while it is gone, pods that are not scheduled yet wait" if users else named,
+        f"must be deleted and created again, because the API server answers {text}",
+        f"{named}; pods that are not scheduled yet wait until it exists again" if users else named,
     )
     return change.replace(action=Action.RECREATE, meaning=meaning)
 
@@ -391,11 +389,12 @@ def _fixed_levels(change: ObjectChange, fixed: FixedLevels) -> ObjectChange:
     if lowest == [HOSTNAME, HOSTNAME]:
         return change.replace(
             meaning=(
-                f"{fixed.releases} answers {fixed.answer}: delete and create it there; from {fixed.since} on it "
-                "changes in place",
+                f"{fixed.releases} answers {fixed.answer}; delete it there and create it again. Since "
+                f"{fixed.since}, it "
+                "can change in place",
             )
         )
-    meaning = f"must be deleted and created: in place the API server answers {fixed.answer}"
+    meaning = f"must be deleted and created again, because the API server answers {fixed.answer}"
     return change.replace(action=Action.RECREATE, meaning=(meaning,))
 
 
@@ -541,15 +540,15 @@ class _Judge:
             case LossReason.DISABLED:
                 return "topology-aware scheduling is disabled"
             case LossReason.TOPOLOGY_GONE:
-                return f'{wanted.kind} "{wanted.topology or "?"}" does not exist any more'
+                return f'{wanted.kind} "{wanted.topology or "?"}" no longer exists'
             case LossReason.LEVEL_GONE:
                 levels = list_known([level for level, _ in self._topologies[wanted.topology].levels])
-                level = f'level "{wanted.domain}"' if wanted.domain is not None else "such level"
-                return f'{wanted.kind} "{wanted.topology}" has no {level} any more, only {levels}'
+                level = f'level "{wanted.domain}"' if wanted.domain is not None else "this level"
+                return f'{wanted.kind} "{wanted.topology}" no longer has {level}, only {levels}'
             case LossReason.REMOVED:
-                return "the workload does not ask for it any more"
+                return "the workload no longer requests it"
             case LossReason.UNKNOWN:
-                return "nothing among the objects says why"
+                return "the objects do not show the reason"
 
 
 def constraint_text(constraint: Constraint, domain: str | None = None) -> str:

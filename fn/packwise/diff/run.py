@@ -72,17 +72,18 @@ class Comparison(Record):
 def notes(compared: Comparison) -> list[str]:
     """Notes on kinds that are not compared or that only one side can have."""
     difference = compared.difference
-    texts = [f"{', '.join(compared.hidden)}: not compared, since you may not list them"] if compared.hidden else []
+    texts = [f"{', '.join(compared.hidden)}: not compared, because you may not list them"] if compared.hidden else []
     for name, kinds in ((compared.before, difference.only_before), (compared.after, difference.only_after)):
         if kinds:
-            texts.append(f"{', '.join(kinds)} of {name}: not compared, since the other side renders none")
+            texts.append(f"{', '.join(kinds)} of {name}: not compared, because the other side renders none")
     for name, kinds in ((compared.before, difference.missing_before), (compared.after, difference.missing_after)):
         if kinds:
-            texts.append(f"{name} holds no {' and no '.join(kinds)} at all: an export must name every kind")
+            texts.append(f"{name} has no {' and no '.join(kinds)}; export every kind")
     if difference.unjudged:
         texts.append(
-            f"{compared.before} holds gangs of {', '.join(difference.unjudged)} and not the workload itself: whether "
-            "the operator refuses an update of it is not known"
+            f"{compared.before} has gangs of {', '.join(difference.unjudged)}, but not the workload itself, so "
+            "packwise "
+            "does not know if the operator refuses its update"
         )
     return texts
 
@@ -436,7 +437,7 @@ def _entry(change: ObjectChange) -> dict[str, Any]:
 def diff(command: Diff, terminal: Terminal = PLAIN) -> Answer:
     """Return the changes. Raise UsageError if an option is wrong."""
     if command.output == "patch" and not PATCH.is_installed:
-        raise UsageError(f"--output patch must have its library: {PATCH.advice}")
+        raise UsageError(f"cannot use --output patch: {PATCH.advice}")
     sides = Sides(command.before, command.after, command.config, command.crds, command.exclude, command.builder)
     inputs = read_sides(sides)
     results = sort_results([*inputs[0].results, *inputs[1].results])

@@ -220,7 +220,9 @@ def kpt_clients(
                 flag = " --allow-exec" if words else ""
                 clients.append(Client("kpt", path, _STEPS[role], f"kpt fn render {folder or '.'}{flag}", _notes(entry)))
         if not entries and _has_settings(folder, documents):
-            message = "kpt does not run packwise: pipeline.mutators must have exec: packwise fn, with configPath"
+            message = (
+                "kpt does not run packwise; add an entry to pipeline.mutators, with exec: packwise fn and configPath"
+            )
             problems.append(ClientProblem(path, message))
     return clients, problems
 
@@ -252,11 +254,11 @@ def _notes(entry: Mapping[str, Value]) -> tuple[str, ...]:
     if entry.get("exec") is None:
         _, tag, digest = _image(entry)
         version = f"version {tag}" if tag else "no version"
-        held = digest or "none, so that the registry chooses what runs: name it after an @"
+        held = digest or "none, so the registry can change the image; add the digest after an @"
         notes.append(f"its image: {version}; digest: {held}")
     condition = entry.get("condition")
     if isinstance(condition, str):
-        notes.append(f"runs only where its condition holds: {condition}")
+        notes.append(f"runs only if its condition is true: {condition}")
     return tuple(notes)
 
 
@@ -271,11 +273,11 @@ def _wrong_program(words: list[str], is_executable: Callable[[str, str], bool]) 
     if not words:
         return
     if words[1:2] != ["fn"]:
-        yield "exec must be packwise fn: packwise is a function by `packwise fn`"
+        yield "exec must be `packwise fn`, the command that runs packwise as a function"
     # Unlike kustomize, kpt resolves the path from the folder in which it starts.
     if not is_executable("", words[0]):
-        where = "from the folder that kpt is started in" if "/" in words[0] else "on PATH"
-        yield f'exec must name a program {where} that can be executed; got "{words[0]}"'
+        where = "from the folder in which kpt starts" if "/" in words[0] else "on PATH"
+        yield f'exec names "{words[0]}", which is not an executable program {where}'
 
 
 def _faults_of_kpt(folder: str, entry: Mapping[str, Value], documents: Documents) -> Iterator[str]:
@@ -283,9 +285,9 @@ def _faults_of_kpt(folder: str, entry: Mapping[str, Value], documents: Documents
     if isinstance(config, str):
         path = posixpath.normpath(posixpath.join(folder, config))
         if not any(is_settings_value(value) for value in documents.get(path, ())):
-            yield f'configPath "{config}" must name a file of the package that holds a TopologyRender'
+            yield f'configPath "{config}" must be a file of the package with a TopologyRender'
     elif entry.get("configMap") is None and not _has_settings(folder, documents):
-        yield "packwise has no configuration: name the file of a TopologyRender in configPath"
+        yield "packwise has no configuration; set configPath to the file of a TopologyRender"
 
 
 def _has_settings(folder: str, documents: Documents) -> bool:
@@ -363,11 +365,11 @@ def listed_files(documents: Documents) -> list[str]:
     return list(listed)
 
 
-_BOTH_FLAGS = "both flags are needed: without --enable-exec kustomize leaves packwise out without a word"
+_BOTH_FLAGS = "pass both flags: without --enable-exec, kustomize silently skips packwise"
 
 _UNLISTED = (
-    "kustomize does not run packwise: no kustomization lists this file under `transformers`, though it has the "
-    f"annotation {_ANNOTATION}"
+    f"kustomize does not run packwise: this file has the annotation {_ANNOTATION}, but no kustomization lists it under "
+    "`transformers`"
 )
 
 
@@ -439,8 +441,8 @@ def _misplacement(entry: _Listed, bases: Mapping[str, str]) -> Iterator[str]:
     outer = bases.get(entry.folder) if entry.folder else None
     if outer is not None and entry.field == "transformers":
         yield (
-            f"packwise belongs in the outermost kustomization: {outer} builds on {entry.folder}, and the prefixes and "
-            "namespaces that it adds come after packwise"
+            f"packwise belongs in the outermost kustomization: {outer} builds on {entry.folder}, and adds prefixes and "
+            "namespaces after packwise"
         )
 
 
@@ -456,8 +458,9 @@ def _faults_of_kustomize(entry: _Listed, is_executable: Callable[[str, str], boo
         return
     if not isinstance(function, str):
         yield (
-            f"kustomize looks for a plugin of its own: the annotation {_ANNOTATION} must say what to run, as in "
-            "exec: {path: packwise, args: [fn]}"
+            f"kustomize looks for one of its own plugins, because the annotation {_ANNOTATION} is not set. Set "
+            "it to the "
+            "program, such as exec: {path: packwise, args: [fn]}"
         )
         return
     if entry.field == "generators":
@@ -472,21 +475,24 @@ def _wrong_function(entry: _Listed, function: str, is_executable: Callable[[str,
     command = spec.get("exec")
     if not isinstance(command, dict):
         if not isinstance(spec.get("container"), dict):
-            yield f"the annotation {_ANNOTATION} must hold exec or container, as YAML"
+            yield f"the annotation {_ANNOTATION} must be YAML with exec or container"
         return
     path, words = command.get("path"), strings(command.get("args"))
     if "env" in command:
-        yield "kustomize refuses env in exec; leave it out: the function has kustomize's own environment"
+        yield "kustomize refuses env in exec; remove it, because the function has kustomize's environment"
     if not isinstance(path, str) or not path:
-        yield "kustomize runs nothing, without a word: exec must have a path, as in exec: {path: packwise, args: [fn]}"
+        yield (
+            "kustomize silently runs nothing, because exec has no path; set it, as in exec: "
+            "{path: packwise, args: [fn]}"
+        )
         return
     if " " in path:
-        yield f'exec.path is not split at blanks: "{path}" must be the program alone, and the rest stand in args'
+        yield f'kustomize does not split exec.path "{path}" at spaces; move the arguments to args'
         return
     if not is_executable(entry.folder, path):
         where = f"from {entry.folder or '.'}" if "/" in path else "on PATH"
-        yield f'exec.path "{path}" must be a program {where} that can be executed'
+        yield f'exec.path "{path}" is not an executable program {where}'
     if posixpath.basename(path) == "packwise" and words[:1] != ["fn"]:
-        yield "exec.args must begin with fn: packwise is a function by `packwise fn`"
+        yield "exec.args must begin with fn, the command that runs packwise as a function"
     if entry.field == "validators" and "--validate" not in words:
-        yield "a validator must answer no items, else kustomize takes them for a change: args: [fn, --validate]"
+        yield "a validator must return no items, or kustomize reports them as a change; set args: [fn, --validate]"

@@ -167,8 +167,10 @@ def _lines(diagnosis: _Diagnosis, coverage: Coverage) -> Iterator[str]:
         yield client.sentence
         yield from (f"  {note}" for note in client.notes)
     if not diagnosis.clients:
-        yield "no client runs packwise here: render and check need none, packwise init --for writes its files"
-    yield f"YAML is read by {READER}"
+        yield (
+            "no client runs packwise here. render and check need no client; packwise init --for writes the files of one"
+        )
+    yield f"YAML reader: {READER}"
     yield from (f"error: {problem.file}: {problem.message}" for problem in diagnosis.problems)
 
 

@@ -204,7 +204,7 @@ def _origin_of(origins: Mapping[FieldPath, Origin], path: FieldPath) -> tuple[Or
     for length in range(len(path), -1, -1):
         if path[:length] in origins:
             return origins[path[:length]], path[length:]
-    raise ValueError(f"the origin of {path} must be known")
+    raise ValueError(f"the origin of {path} is unknown")
 
 
 def _as_deep(place: Place, steps: FieldPath, value: Value) -> Place:
@@ -307,9 +307,9 @@ def _maker(node: Node, kind: Kind) -> str:
     of_operator = " or ".join([each.name for each in GANGS if each.gang.of_operator])
     makers = {
         Grouper.OPERATOR: "; the workload's operator makes it in the cluster",
-        Grouper.SCHEDULER: f"; the scheduler makes it in the cluster, of the {of_operator}",
+        Grouper.SCHEDULER: f"; the scheduler makes it in the cluster from the {of_operator}",
         Grouper.SERVICE: "; the service makes it in the cluster",
-        Grouper.OWNER: "; the scheduler makes it in the cluster, of the workload",
+        Grouper.OWNER: "; the scheduler makes it in the cluster from the workload",
     }
     return makers[node.grouper]
 

@@ -134,8 +134,8 @@ def _choose(target: _Target, explanations: list[Explained], checkup: Checkup) ->
     there = [each for each in chosen if each.chosen is not None]
     if not there and all(each.explanation.rendered for each in explanations):
         known = [name for each in explanations for name in names(each.explanation)]
-        suggestion = closest(target.name, known) or f"; there are {len(known)}: `packwise explain PATH` lists them"
-        raise UsageError(f'"{target.name}" must be a path, or name a workload or an object of the render{suggestion}')
+        suggestion = closest(target.name, known) or f"; `packwise explain PATH` lists all {len(known)}"
+        raise UsageError(f'"{target.name}" is not a path, a workload or a rendered object{suggestion}')
     return there or [each for each in explanations if not each.explanation.rendered]
 
 
@@ -160,9 +160,9 @@ def _at_line(target: _Target, explanations: list[Explained], checkup: Checkup) -
             # Input that all variants share is the same for each.
             there.append(each.replace(chosen=chosen))
     if not is_read:
-        raise UsageError(f'"{target.file}" must be a file that is read; name it, or its folder, as PATH too')
+        raise UsageError(f'packwise does not read "{target.file}"; pass it or its folder as PATH too')
     if not there:
-        raise UsageError(f'"{target.file}" must have an object on line {target.line}')
+        raise UsageError(f'"{target.file}" has no object on line {target.line}')
     return there
 
 
@@ -222,7 +222,7 @@ def _draw(page: _Page, explanation: Explanation, chosen: Chosen | None) -> None:
         page.draw(node)
     if not explanation.rendered:
         page.begin()
-        page.lines.append("nothing is rendered while there are errors")
+        page.lines.append("packwise renders nothing while there are errors")
     elif chosen is None and not explanation.workloads:
         page.begin()
         page.lines.append("no workloads")
@@ -434,7 +434,7 @@ def _chosen_nodes(chosen: Chosen, *, rendered: bool) -> Iterator[_Node]:
     if chosen.fields:
         yield _Node("fields of the line", chosen.fields, colour=_BOLD)
     if chosen.around:
-        yield _Node(f"no value comes from the line alone; these come from {chosen.around}, which it is a part of")
+        yield _Node(f"no value comes from this line alone; these come from {chosen.around}, which contains it")
     for tree in chosen.workloads:
         yield _workload(tree, whole=True)
     for tree, values in chosen.added:
@@ -443,7 +443,7 @@ def _chosen_nodes(chosen: Chosen, *, rendered: bool) -> Iterator[_Node]:
         yield _object(each.emitted, each.values)
     if chosen.copies:
         names = tuple(each.name for each in chosen.copies)
-        yield _Node("the line says how many there are", (), tuple(_Node(name) for name in names), _BOLD)
+        yield _Node("the line sets the number of these objects", (), tuple(_Node(name) for name in names), _BOLD)
     for omission in chosen.omissions:
         yield _omission_node(omission)
     if rendered and not chosen.workloads and not (chosen.objects or chosen.copies or chosen.omissions):
@@ -454,7 +454,7 @@ def _object(emitted: Emitted, values: Iterable[EmittedValue]) -> _Node:
     subject = emitted.generated.subject
     at = "" if subject is None else f" ({location_of(subject)})"
     details = [f"rendered from {emitted.generated.source}{at}"]
-    details += [f"how many: {origin.place.description}" for origin in emitted.copies]
+    details += [f"number set by {origin.place.description}" for origin in emitted.copies]
     return _Node(emitted.name, tuple(details), tuple(_value(value) for value in values), _BOLD)
 
 

@@ -72,11 +72,11 @@ def content_of(results: Sequence[Result]) -> dict[str, Any]:
 def fingerprints_in(content: object) -> frozenset[str]:
     """Return the fingerprints in a file's content. Raise ValueError naming the valid content."""
     if not isinstance(content, dict) or cast("dict[str, object]", content).get("version") != VERSION:
-        raise ValueError(f"must be what --write-findings wrote, of version {VERSION}")
+        raise ValueError(f"is not a file of --write-findings with version {VERSION}")
     entries = cast("dict[str, object]", content).get("findings")
     prints = [_fingerprint(entry) for entry in cast("list[object]", entries)] if isinstance(entries, list) else [None]
     if None in prints:
-        raise ValueError("must have a fingerprint for each of its `findings`; write it once more with --write-findings")
+        raise ValueError("has a finding without a fingerprint; write the file again with --write-findings")
     return frozenset(each for each in prints if each is not None)
 
 

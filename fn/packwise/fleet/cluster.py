@@ -125,12 +125,10 @@ class ClusterPool(Generic[T, R]):
         from distributed import KilledWorker
 
         if future.status == "cancelled":
-            raise WorkersError(
-                f"the Dask scheduler at {self._scheduler} must stay; it went away: run the command again"
-            )
+            raise WorkersError(f"the Dask scheduler at {self._scheduler} stopped during the run; run the command again")
         error = future.exception(timeout=SECONDS_TO_CONNECT) if future.status == "error" else None
         if isinstance(error, KilledWorker):
-            return (Lost(f"{error.allowed_failures + 1} Dask workers were lost with it"),)
+            return (Lost(f"{error.allowed_failures + 1} Dask workers died while they ran it"),)
         if isinstance(error, MemoryError):
             return (Lost(OUT_OF_MEMORY),)
         if error is not None:
@@ -142,8 +140,8 @@ class ClusterPool(Generic[T, R]):
             return None
         if isinstance(answer, str):
             raise WorkersError(
-                f"the Dask workers at {self._scheduler} must have the packwise of this machine, {build()}; "
-                f"{answer}: start scheduler and workers from one image that has packwise[dask]"
+                f"the Dask workers at {self._scheduler} have another packwise than this machine, which has {build()}: "
+                f"{answer}. Start the scheduler and the workers from one image with packwise[dask]"
             )
         return answer
 
@@ -156,8 +154,8 @@ class ClusterPool(Generic[T, R]):
         ours = get_versions()["packages"]["distributed"]
         if ours != theirs:
             raise WorkersError(
-                f"the Dask scheduler at {self._scheduler} must have distributed {ours}, as this machine has; "
-                f"it has {theirs}: start scheduler and workers from one image"
+                f"the Dask scheduler at {self._scheduler} has distributed {theirs}, but this machine has {ours}; "
+                "start the scheduler and the workers from one image"
             )
 
     def _room(self) -> int:
@@ -170,8 +168,8 @@ class ClusterPool(Generic[T, R]):
             self._alive = monotonic()
         elif monotonic() - self._alive > SECONDS_WITHOUT_WORKERS:
             raise WorkersError(
-                f"the Dask cluster at {self._scheduler} must have workers; it has had none for "
-                f"{SECONDS_WITHOUT_WORKERS:.0f} seconds: start some, and run the command again"
+                f"the Dask cluster at {self._scheduler} has had no workers for {SECONDS_WITHOUT_WORKERS:.0f} seconds; "
+                "start some, and run the command again"
             )
         return max(2 * threads, _LEAST_IN_FLIGHT)
 
@@ -182,7 +180,7 @@ def _connect(scheduler: str) -> Any:
     if _ADDRESS.fullmatch(scheduler) is None:
         raise WorkersError(f'--scheduler {wanted}; got "{scheduler}"')
     if not DASK.is_installed:
-        raise WorkersError(f"--scheduler must have its library: {DASK.advice}")
+        raise WorkersError(f"cannot use --scheduler: {DASK.advice}")
     import logging
 
     from distributed import Client
@@ -219,7 +217,7 @@ def _function_to_ship() -> Callable[[bytes], tuple[object] | str]:
         except ImportError as error:
             from distributed import get_worker
 
-            return f"{get_worker().address} has none: {error}"
+            return f"{get_worker().address} has no packwise: {error}"
         return answer_of(task_as_bytes)
 
     return call

@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
 _ADVICE = (
-    "must be on PATH to build kustomizations: https://kubectl.docs.kubernetes.io/installation/kustomize, or "
+    "is not on PATH, and packwise needs it to build kustomizations: "
+    "https://kubectl.docs.kubernetes.io/installation/kustomize, or "
     "go install sigs.k8s.io/kustomize/kustomize/v5@v5.8.2"
 )
-_NO_FOLDER = "TMPDIR must name a folder that can be written, with room for what kustomize builds"
+_NO_FOLDER = "cannot write the files of a build to the folder in TMPDIR"
 _BOUNDS = Bounds(processor_seconds=120, seconds=120)
 """Limits of one build. A fleet runs many builds at the same time."""
 
@@ -75,7 +76,7 @@ def build(files: Mapping[str, bytes], path: str, kustomization: Value, data: Col
                     file.write(content if name in data else content.replace(_LOCAL, _KEPT))
             built = _run(program, ["build", str((top / path).parent)], top, confinement)
     except OSError as error:
-        raise KustomizeError(f'{_NO_FOLDER}; got "{error.strerror or error}"') from None
+        raise KustomizeError(f"{_NO_FOLDER}: {error.strerror or error}") from None
     return built.replace(_KEPT, _LOCAL)
 
 
@@ -116,7 +117,7 @@ def _run(program: str, words: list[str], top: Path | None, confinement: Confinem
     except ProgramError as error:
         if error.cause is not None:
             reason = error.cause.strerror or error.cause
-            raise KustomizeError(f'{program} must be a program that runs here; got "{reason}"') from None
+            raise KustomizeError(f"cannot run {program}: {reason}") from None
         if not error.is_failure:
             raise KustomizeError(str(error)) from None
         raise KustomizeError(_complaint(error.complaint, top)) from None
@@ -127,4 +128,4 @@ def _complaint(text: str, top: Path | None) -> str:
     text = text.removeprefix("Error: ")
     if top is not None:
         text = text.replace(f"{top}{os.sep}", "").replace(str(top), ".")
-    return text or "kustomize ends without a word"
+    return text or "kustomize fails without a message"

@@ -543,9 +543,9 @@ def _differences_after_build(tree: FileTree, folder: str) -> Iterator[ClientProb
     transformers = [entry for entry in entries if entry.field == "transformers"]
     listed = [entry for entry in transformers if entry.is_packwise]
     if len(listed) > 1 or any(len(entry.objects) > 1 for entry in own):
-        yield ClientProblem(file, "must run packwise once; its transformers name it more often")
+        yield ClientProblem(file, "the transformers name packwise more than once; name it once")
     elif listed and listed[0] is not transformers[-1]:
-        yield ClientProblem(file, "packwise must be the last of the transformers: what others change comes after it")
+        yield ClientProblem(file, "packwise must be the last transformer, because later ones change its output")
     if _AFTER in strings(value.get("buildMetadata")):
         yield ClientProblem(file, f"buildMetadata must not have {_AFTER}: kustomize adds that label after packwise")
 
@@ -599,8 +599,9 @@ def _differences_from_pipeline(
     problems = [
         ClientProblem(
             path,
-            f"the pipeline must run packwise alone, since a fleet runs no program that a repository names; got {name}: "
-            "render this package with kpt itself",
+            f"the pipeline runs {name}, but a fleet runs no program that a repository names, only packwise. "
+            "Render this "
+            "package with kpt itself",
         )
         for _, entry in functions
         if not _is_packwise(entry)
@@ -608,12 +609,16 @@ def _differences_from_pipeline(
     ]
     packwise = [entry for _, entry in functions if _is_packwise(entry)]
     if len(packwise) > 1:
-        problems.append(ClientProblem(path, "the pipeline must run packwise once"))
+        problems.append(ClientProblem(path, "the pipeline runs packwise more than once; run it once"))
     if any(entry.get(field) for entry in packwise for field in ("selectors", "exclude")):
-        problems.append(ClientProblem(path, "the pipeline must give packwise all objects: no selectors, no exclude"))
+        problems.append(
+            ClientProblem(
+                path, "packwise needs all objects; remove selectors and exclude from its entry in the pipeline"
+            )
+        )
     inner = [file for file in own if posixpath.basename(file) == KPTFILE and file != path and _functions(tree, file)]
     problems += [
-        ClientProblem(file, f"a pipeline within the package {folder or '.'} is kpt's alone to run") for file in inner
+        ClientProblem(file, f"only kpt can run a pipeline within the package {folder or '.'}") for file in inner
     ]
     documents = {
         file: tuple(item.value for item in objects_at(tree, file)) for file in own if file == path or mentions(file)

@@ -119,7 +119,9 @@ def numbers(report: FleetReport) -> Iterator[str]:
             yield f"{count_text(gangs, 'gang')} no longer {'fits' if gangs == 1 else 'fit'}"
         if summary.noted:
             has = "has a note" if summary.noted == 1 else "have notes"
-            yield f"{count_text(summary.noted, 'gang')} {has} about what is not counted: see packwise place PACKAGE"
+            yield (
+                f"{count_text(summary.noted, 'gang')} {has} about limits of the simulation: see packwise place PACKAGE"
+            )
     if summary.written:
         yield f"{count_text(summary.written, 'file')} written"
     if report.orphans is not None and report.orphans.folders:
@@ -128,7 +130,7 @@ def numbers(report: FleetReport) -> Iterator[str]:
 
 def _orphans_line(orphans: Orphans, most: int) -> str:
     folders = count_text(len(orphans.folders), "folder")
-    what = f"{folders} pruned" if orphans.are_pruned else f"{folders} of packages that are gone; --prune empties them"
+    what = f"{folders} pruned" if orphans.are_pruned else f"{folders} of deleted packages; --prune empties them"
     return f"{what}: {visible(package_line(orphans.folders, most))}"
 
 

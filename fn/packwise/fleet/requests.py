@@ -128,7 +128,7 @@ def plan_of(payload: bytes) -> FolderPlan:
     wrong = next((path for path in sizes if not _is_plain(path)), None)
     ends = list(accumulate(sizes.values(), initial=0))
     if wrong is not None or min(sizes.values(), default=0) < 0 or ends[-1] != len(contents):
-        raise ValueError(f"an answer must have files within its folder; got {wrong!r}")
+        raise ValueError(f"the answer has a file outside its folder: {wrong!r}")
     return FolderPlan(
         {path: contents[start:end] for path, (start, end) in zip(sizes, pairwise(ends), strict=True)},
         frozenset(index["generated"]),
@@ -164,7 +164,7 @@ def _unpack(part: bytes) -> bytes:
     except zlib.error as error:
         raise ValueError(str(error)) from None
     if reader.unconsumed_tail:
-        raise ValueError(f"an answer must be at most {MAX_TEXT >> 20} MiB")
+        raise ValueError(f"the answer has more than {MAX_TEXT >> 20} MiB")
     return text
 
 
@@ -226,9 +226,7 @@ class Nodes:
     def __init__(self, path: str, top: str) -> None:
         at = Path(path)
         if not at.exists():
-            raise UsageError(
-                f'--nodes "{path}" must be a file, or a folder with one for each package; it does not exist'
-            )
+            raise UsageError(f'--nodes "{path}" does not exist; pass a file, or a folder with a file for each package')
         self._folder = at if at.is_dir() else None
         self._whole = None if at.is_dir() else (from_top(path, top), at.read_bytes())
         self._top = top

@@ -45,7 +45,7 @@ def fleet(command: Fleet, deliver: Callable[[Answer], int], terminal: Terminal =
     `deliver` gets the answer while the results are still on disk, because there may be hundreds of thousands.
     """
     if not Path(command.root).is_dir():
-        raise UsageError(f'"{command.root}" must be a folder with packages')
+        raise UsageError(f'"{command.root}" is not a folder; pass a folder with packages')
     if command.folder is not None:
         refuse_no_folder(command.folder)
     top, root = _below_top(command.root)
@@ -96,8 +96,8 @@ def _states(command: Fleet, finder: _Finder, disk: DiskTree) -> tuple[Rooted, li
                 befores[at], after = each.replace(beside=old), after.replace(beside=new)
     if not after.packages.clients and not (befores and befores[0].packages.clients):
         raise UsageError(
-            f'"{command.root}" must hold packages: folders with a TopologyRender, or a kustomization or Kptfile '
-            f"that runs packwise; it holds none{'' if after.sources is None else f'; {after.sources.line}'}"
+            f'"{command.root}" has no packages: folders with a TopologyRender, or a kustomization or Kptfile that '
+            f"runs packwise{'' if after.sources is None else f'; {after.sources.line}'}"
         )
     return after, befores
 
@@ -169,16 +169,18 @@ class _Finder(Record):
         if since is not None:
             since = since.removeprefix(COMMIT)
             if name is not None and name != COMMIT + since:
-                raise UsageError("--changed-since and --baseline must name the same commit where both are given")
+                raise UsageError(
+                    "--changed-since and --baseline name different commits; name the same one, or pass only one option"
+                )
             return [self._packages_of_commit(each, disk) for each in merge_bases(since, command.root)]
         if name is None:
             if command.verb == "diff":
-                raise UsageError("fleet diff must be given --baseline or --changed-since, as in --changed-since main")
+                raise UsageError("fleet diff needs --baseline or --changed-since, for example --changed-since main")
             return []
         if name.startswith(COMMIT):
             return [self._packages_of_commit(name.removeprefix(COMMIT), disk)]
         if not Path(name).is_dir():
-            raise UsageError(f'--baseline "{name}" must be a folder, or a commit as in git:main')
+            raise UsageError(f'--baseline "{name}" is not a folder; pass a folder, or a commit such as git:main')
         top, below = _below_top(name)
         return [self.packages(DiskTree(top, below, None, command.exclude), below, top)]
 
@@ -230,8 +232,8 @@ def _cluster(scheduler: str, warn: Callable[[str], None]) -> DaskCluster:
 
     if is_exposed(scheduler):
         warn(
-            f'warning: --scheduler should be "tls://…" beyond this machine; got "{scheduler}": '
-            "whoever reaches it, or the network on the way, can run code on its workers and here"
+            f'warning: --scheduler "{scheduler}" is on another machine and does not use TLS. Attackers in the network '
+            'can run code on its workers and on this machine; use "tls://…"'
         )
     return DaskCluster(scheduler)
 
@@ -275,8 +277,8 @@ def _absence(report: FleetReport, command: Fleet) -> list[str]:
     idle = report.summary.number(PackageStatus.IDLE)
     if not command.requires_workloads or not idle:
         return []
-    have = "1 package has none" if idle == 1 else f"{idle} packages have none"
-    return [f"error: a workload must be judged in every package (--require-workloads); {have}"]
+    packages = "1 package" if idle == 1 else f"{idle} packages"
+    return [f"error: no workload was checked in {packages} (--require-workloads)"]
 
 
 def _code(report: FleetReport, command: Fleet) -> int:
@@ -312,7 +314,7 @@ def run_through(
     except KeyboardInterrupt:
         going.meter.clear()
         done = f"stopped: {going.done} of {len(names)} packages are done"
-        say([done if cache is None else f"{done}; the same command goes on from there"])
+        say([done if cache is None else f"{done}; the same command continues from there"])
         raise
     finally:
         going.meter.clear()

@@ -121,7 +121,10 @@ def _read_own(side: PackageSide, kustomize: str) -> SideRead:
             return SideRead(side, results=tuple(_problem(problem) for problem in copy.problems))
         # A worker on another machine may have another version, whose answer is not wanted.
         if kustomize_version() != kustomize:
-            here = f"kustomize must be {kustomize}, as where the fleet was started; got {kustomize_version()}"
+            here = (
+                f"kustomize is {kustomize_version()} here, but {kustomize} on the machine that started the fleet; use "
+                "one version"
+            )
             raise KustomizeError(here)
         built = decode(build(copy.contents, copy.file, copy.kustomization, copy.data), InputPath())
     except KustomizeError as error:
@@ -270,7 +273,7 @@ def work(request: Request) -> PackageAnswer:
     except MemoryError:
         raise
     except Exception as error:  # A defect of packwise.
-        reason = f"packwise fails on it ({type(error).__name__}: {error}); please report that"
+        reason = f"packwise fails on it ({type(error).__name__}: {error}); this is a bug, please report it"
         return PackageAnswer(
             request.key, payload_of(lost_result(request.folder, request.client, reason)), is_kept=False
         )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
 
-OUT_OF_MEMORY = "it ran out of memory; run it with fewer processes, or where there is more memory"
+OUT_OF_MEMORY = "it ran out of memory; use fewer processes, or a machine with more memory"
 """The reason for the loss of a task that could not allocate memory."""
 
 
@@ -334,5 +334,5 @@ def _discard(worker: _Worker) -> str:
     if code >= 0:
         return f"its process ended with exit code {code}"
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-    advice = "; the kernel does so where memory runs out: run it with fewer processes" if name == "SIGKILL" else ""
+    advice = "; the kernel does this if memory runs out. Use fewer processes" if name == "SIGKILL" else ""
     return f"its process was ended by {name}{advice}"

@@ -59,13 +59,13 @@ class Facts(Record):
     """
 
     levels: tuple[Level, ...] = GUESSED
-    comments: tuple[str, ...] = ("", "the label by which your nodes tell their rack", "")
+    comments: tuple[str, ...] = ("", "the label of your nodes with their rack", "")
     source: str = ""
     dropped: tuple[str, ...] = ()
     topologies: tuple[Topology, ...] = ()
     profiles: tuple[str, ...] = (KAI_PROFILE,)
     revision: str = NEWEST.name
-    revision_source: str = "the newest one that packwise knows; name yours"
+    revision_source: str = "the newest release that packwise knows; replace it by yours"
     has_operator: bool = False
 
 
@@ -91,13 +91,13 @@ def _shown_revision(index: Index, operators: list[Operator], deployed: Deployed 
     if deployed is not None:
         return deployed.release, f"{deployed.item.kind} {deployed.item.name} deploys it"
     if index.of_kind(*CLUSTER_TOPOLOGY_BINDING.key):
-        return NEWEST.name, f"one that has ClusterTopologyBindings, {ALPHA_9.name} or later; name yours"
+        return NEWEST.name, f"a release with ClusterTopologyBindings, {ALPHA_9.name} or later; replace it by yours"
     for operator, key, _ in _operators_with_levels(operators):
         has_profiles = key == ALPHA_8.configuration_key and bool(_profiles(operator.value))
         records = [ALPHA_8] if has_profiles else [r for r in RECORDS if r.configuration_key == key]
-        return _name(records[0]), f"one that has levels below `{key}` in its OperatorConfiguration"
+        return _name(records[0]), f"a release with levels below `{key}` in its OperatorConfiguration"
     if index.of_kind(*CLUSTER_TOPOLOGY.key):
-        return GREP_244_MULTI.name, "the design that has ClusterTopologies of its users"
+        return GREP_244_MULTI.name, "the design in which users write ClusterTopologies"
     return None
 
 
@@ -134,7 +134,8 @@ def _with_proposal(facts: Facts, nodes: Sequence[Mapping[str, Value]]) -> Facts:
     source = f"the labels of {count_text(proposal.nodes, 'node')}: a proposal"
     if proposal.contradictions:
         source += (
-            f", against {count_text(len(proposal.contradictions), 'label')}; `packwise topology import` lists them"
+            f"; it contradicts {count_text(len(proposal.contradictions), 'label')}, and `packwise topology import` "
+            "lists them"
         )
     return facts.replace(
         levels=tuple(Level(level.domain, level.key) for level in proposal.levels),
@@ -219,7 +220,7 @@ def _spec(plan: Plan) -> Iterator[str]:
     if plan.without_grove:
         yield "# The release of KAI that the cluster runs."
         yield f"kai: {{version: {NEWEST_KAI.name}}}"
-        yield "# KAI makes the PodGroups of workloads itself: packwise shows them, and nothing applies them."
+        yield "# KAI makes the PodGroups of workloads itself. packwise only shows them."
         yield "apply: false"
         yield f"emit: [{PODGROUP.name}]"
         return
@@ -229,7 +230,7 @@ def _spec(plan: Plan) -> Iterator[str]:
     yield f"{revision.configuration_key}:"
     yield "  enabled: true"
     if revision.default_topology is not None:
-        yield "  # Broadest first: the domain is what workloads say, the key a label of the nodes."
+        yield "  # Broadest level first. Workloads use the domain; the key is a label of the nodes."
         yield from (f"  {line}" for line in _source(facts))
         yield "  levels:"
         yield from (f"  {line}" for line in _level_lines(facts.levels, facts.comments))
@@ -242,19 +243,19 @@ def _spec(plan: Plan) -> Iterator[str]:
                 yield "    default: true"
     yield from _apply_lines(plan)
     if plan.gitops:
-        yield "# The tool that applies what is rendered: its annotations and its folders are written."
+        yield "# The tool that applies the output. packwise adds its annotations and uses its folders."
         yield f"gitops: [{', '.join(plan.gitops)}]"
 
 
 def _apply_lines(plan: Plan) -> Iterator[str]:
     if plan.apply is False:
-        yield "# The Grove operator makes these objects itself: what packwise generates is a preview."
+        yield "# The Grove operator makes these objects itself; packwise generates a preview."
         yield "apply: false"
     elif plan.apply:
-        yield "# What is rendered is applied from Git, so that no Grove operator may make the same objects."
+        yield "# Git applies the generated objects. The Grove operator must not make the same objects."
         yield "apply: true"
     elif not plan.revision.podgang_maps:
-        yield "# Where the Grove operator runs, it makes these objects itself; what packwise generates is a preview:"
+        yield "# If the Grove operator runs, it makes these objects itself, and packwise generates a preview:"
         yield "# apply: false"
 
 
@@ -262,7 +263,7 @@ def _source(facts: Facts) -> Iterator[str]:
     """Yield comments on the source of the levels and on omitted ones."""
     if facts.source:
         yield f"# From {_line(facts.source)}."
-    yield from (f"# Left out: {_line(reason)}." for reason in facts.dropped)
+    yield from (f"# Skipped: {_line(reason)}." for reason in facts.dropped)
 
 
 def _level_lines(levels: Iterable[Level], comments: tuple[str, ...] = ()) -> Iterator[str]:
@@ -293,13 +294,17 @@ def _topologies(plan: Plan) -> str:
         )
         for topology in topologies
     ]
-    head = "# As the cluster has them: workloads are checked against these." if facts.topologies else _OWN_TOPOLOGY
+    head = (
+        "# The topologies of the cluster. packwise checks workloads against them."
+        if facts.topologies
+        else _OWN_TOPOLOGY
+    )
     return "".join([f"{line}\n" for line in (head, *_source(facts))]) + "---\n".join(documents)
 
 
 def _own_topology(facts: Facts) -> str:
     """Return KAI's Topology of the levels. Only Git makes it."""
-    head = "# The levels of the nodes, broadest first: workloads name the Topology and the label of a level."
+    head = "# The levels of the nodes, broadest first. Workloads name the Topology and the label of a level."
     lines = (
         head,
         *_source(facts),
@@ -338,7 +343,7 @@ def _example(plan: Plan) -> str:
 
 
 _HEAD = """\
-# The configuration of packwise: read where packwise renders or checks, applied to no cluster.
+# The configuration of packwise. render and check read it; do not apply it to a cluster.
 # `packwise schema TopologyRender` prints a schema of all settings, for editors.
 apiVersion: packwise.dev/v1alpha1
 kind: TopologyRender
@@ -349,7 +354,7 @@ metadata:
 """
 
 _FUNCTION = """\
-    # How kustomize starts packwise, which must be on PATH.
+    # kustomize runs this command. packwise must be on PATH.
     config.kubernetes.io/function: |
       exec:
         path: packwise
@@ -361,12 +366,12 @@ _LOCAL = """\
     config.kubernetes.io/local-config: "true"
 """
 
-_OWN_TOPOLOGY = "# The levels, broadest first: the domain is what workloads say, the key a label of the nodes."
+_OWN_TOPOLOGY = "# The levels, broadest first. Workloads use the domain; the key is a label of the nodes."
 
 _OWN_NAME = "cluster"
 
 _JOB_SET = """\
-# An example to begin with; put your own workloads in its place.
+# An example. Replace it by your own workloads.
 apiVersion: jobset.x-k8s.io/v1alpha2
 kind: JobSet
 metadata:
@@ -398,7 +403,7 @@ spec:
 """
 
 _EXAMPLE = """\
-# An example to begin with; put your own workloads in its place.
+# An example. Replace it by your own workloads.
 apiVersion: grove.io/v1alpha1
 kind: PodCliqueSet
 metadata:
@@ -462,7 +467,7 @@ def _kustomization(place: PackagePlace) -> str:
     resources = "".join([f"- {json.dumps(name, ensure_ascii=False)}\n" for name in place.resources])
     return f"""\
 # kustomize build --enable-alpha-plugins --enable-exec .
-# Both flags: without --enable-exec, kustomize leaves packwise out without a word.
+# Pass both flags: without --enable-exec, kustomize silently skips packwise.
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources:
@@ -491,7 +496,7 @@ pipeline:
 
 def _application(place: PackagePlace) -> str:
     return f"""\
-# To be applied once where Argo CD runs, with packwise's plugin beside its repo-server; no part of what is rendered.
+# Apply this file once to the cluster of Argo CD. The repo-server there needs packwise's plugin.
 apiVersion: argoproj.io/v1alpha1
 kind: Application
 metadata:
@@ -514,14 +519,14 @@ spec:
       prune: true
       selfHeal: true
     syncOptions:
-    # Else every sync would re-create the Topologies, also where their levels are the same.
+    # Without this, every sync would re-create the Topologies, even if their levels are the same.
     - ApplyOutOfSyncOnly=true
 """
 
 
 def _flux(place: PackagePlace) -> str:
     source = f"""\
-# To be applied once where Flux runs; no part of what is rendered. CI renders this folder into the branch.
+# Apply this file once to the cluster of Flux. CI renders the folder into the branch, without this file.
 apiVersion: source.toolkit.fluxcd.io/v1
 kind: GitRepository
 metadata:

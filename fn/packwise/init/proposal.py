@@ -44,8 +44,8 @@ def topology(command: ImportTopology) -> Answer:
     proposal = propose(read_cluster(command.paths, objects, option="").nodes)
     if not proposal.levels:
         raise UsageError(
-            "the nodes must have a label by whose values domains are told apart, as topology.kubernetes.io/zone; got "
-            "none: label them, by hand or with topograph"
+            "no label of the nodes shows topology domains; label the nodes by hand or with topograph, for example with "
+            "topology.kubernetes.io/zone"
         )
     return Answer((Text([f"{line}\n" for line in _lines(proposal)]),))
 
@@ -63,12 +63,12 @@ def _lines_of(topologies: Sequence[ListedTopology]) -> Iterator[str]:
     keys = [level.key for level in first.levels]
     names = ", ".join(dict.fromkeys([f"{each.kind} {visible(each.name)}" for each in topologies]))
     if any([level.key for level in each.levels] != keys for each in others):
-        raise UsageError(f"the Topologies must have the same levels; give one of {names} alone, or nodes")
+        raise UsageError(f"the Topologies {names} have different levels; pass only one of them, or pass nodes")
     left_out: list[LeftOutLabel] = []
     # An unknown label gets the narrowest domain that is still broader than the levels below it.
     labels = [_Label(key, _hint_of(key) or "rack", {}) for key in keys]
     named = _name_levels(labels, left_out)
-    yield f"# Levels of {names}: the domains are what workloads of Grove call them."
+    yield f"# Levels of {names}. Workloads of Grove use the names of the domains."
     yield from _head()
     for label, domain in named:
         yield f"    - {{domain: {domain}, key: {_scalar(label.key)}}}"
@@ -78,7 +78,7 @@ def _lines_of(topologies: Sequence[ListedTopology]) -> Iterator[str]:
 def _head() -> Iterator[str]:
     yield from ("apiVersion: packwise.dev/v1alpha1", "kind: TopologyRender", "metadata:", "  name: topology", "spec:")
     kind = CLUSTER_TOPOLOGY_BINDING.name
-    yield f"  # The newest release of Grove whose levels stand here; later ones read them in {kind}s."
+    yield f"  # The newest release of Grove that reads levels from here; later releases read them from {kind}s."
     yield f"  revision: {ALPHA_8.name}"
     yield from ("  topologyAwareScheduling:", "    enabled: true", "    levels:")
 
@@ -86,14 +86,14 @@ def _head() -> Iterator[str]:
 def _left_out_lines(left_out: Sequence[LeftOutLabel]) -> Iterator[str]:
     if left_out:
         yield ""
-        yield "# Labels that look like levels and were left out:"
+        yield "# Skipped labels that look like levels:"
         for label in left_out:
             yield f"#   {visible(label.key)}: {visible(label.reason)}"
 
 
 def _lines(proposal: LevelProposal) -> Iterator[str]:
     nodes = count_text(proposal.nodes, "node")
-    yield f"# Levels that the labels of {nodes} show: look at them before workloads are placed by them."
+    yield f"# Levels from the labels of {nodes}. Check them before you use them."
     yield from _head()
     for level in proposal.levels:
         yield f"    - {{domain: {level.domain}, key: {_scalar(level.key)}}} # {level.counts(proposal.nodes)}"
@@ -162,7 +162,11 @@ class ProposedLevel(Record):
         """Return a text with the numbers of its domains, its nodes, and the other ones of all `nodes`."""
         counts = f"{count_text(self.domains, 'domain')}, {count_text(self.nodes, 'node')}"
         missing = nodes - self.nodes
-        return counts if not missing else f"{counts}; {count_text(missing, 'node')} without it, outside of the topology"
+        return (
+            counts
+            if not missing
+            else f"{counts}; {count_text(missing, 'node')} without the label, outside of the topology"
+        )
 
 
 class Contradiction(Record):
@@ -213,15 +217,15 @@ def propose(nodes: Sequence[Node]) -> LevelProposal:
     contradictions: list[Contradiction] = []
     for label in _labels(useful):
         if label.domains == 1 and label.hint not in _KEPT and len(useful) > 1:
-            left_out.append(LeftOutLabel(label.key, "has one value, and tells no nodes apart"))
+            left_out.append(LeftOutLabel(label.key, "all nodes have the same value"))
             continue
         twin = next((other for other in chain if _is_same(label, other)), None)
         if twin is not None:
-            notes.setdefault(twin.key, []).append(f"{label.key} tells the same domains apart")
+            notes.setdefault(twin.key, []).append(f"{label.key} has the same domains")
             continue
         against = _contradictions(chain[-1], label) if chain else []
         if len(against) > _FEW * len(label.values):
-            reason = f"does not nest in {chain[-1].key}: {len(against)} of {len(label.values)} nodes contradict"
+            reason = f"does not nest in {chain[-1].key}: {len(against)} of {len(label.values)} nodes contradict it"
             left_out.append(LeftOutLabel(label.key, reason))
             continue
         contradictions += against
@@ -305,7 +309,7 @@ def _name_levels(chain: Iterable[_Label], left_out: list[LeftOutLabel]) -> list[
         bound = DOMAINS.index("host") if is_host else DOMAINS.index("rack") - after
         rank = max(last + 1, min(DOMAINS.index(label.hint), bound))
         if rank > DOMAINS.index("host" if is_host else "rack"):
-            left_out.append(LeftOutLabel(label.key, "Grove has no further domain between its neighbours"))
+            left_out.append(LeftOutLabel(label.key, "Grove has no domain between the levels above and below it"))
             continue
         named.append((label, DOMAINS[rank]))
         last = rank

@@ -54,7 +54,7 @@ def init(command: Init, terminal: Terminal = PLAIN) -> Answer:
     """Write the files, print their names and return the exit code. Raise UsageError if one exists."""
     folder = Path(command.folder)
     if os.path.lexists(folder) and not folder.is_dir():
-        raise UsageError(f'DIR must name a folder, which init makes where it is not there; got "{command.folder}"')
+        raise UsageError(f'DIR "{command.folder}" is not a folder; name a folder, which may be new')
     facts, results = _facts(command)
     if exit_code(results):
         return Answer(before=tuple(as_lines(results, coloured=terminal.is_stderr_coloured)), code=1)
@@ -94,7 +94,9 @@ def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
     """The texts to write by their paths."""
     if command.without_grove and (command.revision is not None or command.apply):
         option = "--revision" if command.revision is not None else "--apply"
-        raise UsageError(f"{option} must not go with --without-grove: KAI makes the PodGroups; leave one of them out")
+        raise UsageError(
+            f"{option} conflicts with --without-grove, because KAI makes the PodGroups; remove one of the two"
+        )
     there = _look_at(folder)
     revision = REVISIONS[facts.revision]
     # A cluster with a release runs its operator.
@@ -102,8 +104,9 @@ def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
     apply = False if command.apply is None and runs else command.apply
     if apply and revision.podgang_maps:
         raise UsageError(
-            f"--apply must not go with {facts.revision}: its operator deletes PodGangs that are applied from Git; "
-            "leave it out, or name an earlier release with --revision"
+            f"--apply conflicts with {facts.revision}, because its operator deletes PodGangs that are applied "
+            "from Git; "
+            "remove --apply, or name an earlier release with --revision"
         )
     gitops = tuple(target for target in command.targets if target in _GITOPS)
     is_function, with_example = "kustomize" in command.targets, not there.has_workloads
@@ -118,7 +121,7 @@ def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
         files |= {_path_from_here(top / name): text for name, text in above.items()}
     if not files:
         raise UsageError(
-            f'"{folder.as_posix()}" has a configuration already; name with --for what else is to be written'
+            f'"{folder.as_posix()}" already has a configuration; name a client with --for to write its files'
         )
     return files
 
@@ -146,7 +149,7 @@ def _look_at(folder: Path) -> _Folder:
 def _place(folder: Path, top: Path, resources: list[str]) -> PackagePlace:
     below = os.path.relpath(real(folder), top).replace(os.sep, "/")
     if not below.isprintable():
-        raise UsageError(f"DIR must be a path that prints; got {json.dumps(below)}")
+        raise UsageError(f"DIR has characters that cannot be printed: {json.dumps(below)}")
     repository, commit = _origin()
     requirement = f"{_EXTRAS} @ git+{repository}@{commit}"
     return PackagePlace(below, resources, requirement, repository, commit)
@@ -161,7 +164,7 @@ def _refuse_existing(files: Iterable[Path]) -> None:
     if there:
         listed = ", ".join([f'"{name}"' for name in there])
         raise UsageError(
-            f"init must not overwrite {listed}; nothing was written: move it away, or choose another DIR or --for"
+            f"{listed} already exists, and init wrote nothing; move the file, or choose another DIR or --for"
         )
 
 
@@ -186,9 +189,9 @@ def _next_steps(command: Init, *, is_example: bool) -> list[str]:
     folder = quote(command.folder)
     steps = ["packwise check DIR", *[_RUN[target] for target in command.targets if target in _RUN]]
     placeholder = {"github", "gitlab", "pre-commit"} & set(command.targets) and _origin()[1] == COMMIT
-    note = [f"replace {REPOSITORY} and {COMMIT}: where packwise is to be installed from"] if placeholder else []
+    note = [f"replace {REPOSITORY} and {COMMIT} by the source from which CI installs packwise"] if placeholder else []
     if is_example:
-        note.append(f"replace the levels in {folder}/topology.yaml, which are an example, by your cluster's")
+        note.append(f"replace the example levels in {folder}/topology.yaml by the levels of your cluster")
     return ["", "next:", *[f"  {step.replace('DIR', folder)}" for step in (*note, *steps)]]
 
 

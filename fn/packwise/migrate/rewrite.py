@@ -113,7 +113,7 @@ GAINED = Rule(
     "spec/packwise.md#6.3",
     Severity.WARNING,
 )
-MEANING = Rule("migrate-meaning", "A migration would change what the scheduler gets.", "spec/packwise.md#6.2")
+MEANING = Rule("migrate-meaning", "A migration would change the objects of the scheduler.", "spec/packwise.md#6.2")
 
 _COMPARED = (TOPOLOGY.name, PODGANG.name)
 
@@ -488,7 +488,10 @@ def _beside_input(package: Package, selection: Selection) -> list[Finding]:
 
 def _not_later(selection: Selection, source: Revision, target: Revision) -> list[Finding]:
     """Return the reason why packwise cannot migrate from `source` to `target`."""
-    message = f'is of revision "{source.name}", which is later than "{target.name}": what it says has no words there'
+    message = (
+        f'is for revision "{source.name}", but packwise migrates only to later revisions, and "{target.name}" '
+        "is earlier"
+    )
     configuration = selection.configuration
     if configuration is None:
         return [Finding.of(UNKNOWN, None, (), f"the given objects: {message}")]
@@ -547,9 +550,9 @@ class _Rewriting:
         known = sort_levels(configuration.levels)
         if source.listed_order and not target.listed_order and known != configuration.levels:
             message = (
-                "the levels must be listed from the broadest to the narrowest "
-                f'({list_known([level.domain for level in known])}): revision "{source.name}" uses the listed order, '
-                f'but "{target.name}" always uses this order, and constraints would change'
+                "list the levels from the broadest to the narrowest "
+                f'({list_known([level.domain for level in known])}) first. Revision "{source.name}" uses the listed '
+                f'order, but "{target.name}" always uses this one, and constraints would change'
             )
             self.findings.append(configuration.place.below("levels").finding(ORDER, message))
 

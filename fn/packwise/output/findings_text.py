@@ -175,8 +175,8 @@ class Checked(Record):
         where = count_text(self.files, "file")
         if self.changed_since is not None:
             if not self.files and not self.results and not self.known:
-                return f"no findings: the change since {self.changed_since} reaches nothing that is checked"
-            where += f" that the change since {self.changed_since} reaches"
+                return f"no findings: the change since {self.changed_since} affects no checked file"
+            where += f" affected by the change since {self.changed_since}"
         return f"{counted} in {where}; {self.coverage.line}"
 
 

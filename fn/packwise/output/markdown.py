@@ -91,7 +91,7 @@ def _left_out_line(part: CommentPart, count: int) -> str:
     if not count:
         return ""
     entries = "1 entry is" if count == 1 else f"{count} entries are"
-    return f"{entries} left out, for GitHub takes no longer comment: {code(part.command)} prints all.\n"
+    return f"{entries} omitted because of GitHub's limit for comments; {code(part.command)} prints all.\n"
 
 
 def code(text: str) -> str:
@@ -125,7 +125,7 @@ def _fold(section: Section, room: int) -> tuple[str, int]:
     if not shown:
         return "", left_out
     fence = "`" * max(3, *[len(run) + 1 for line in lines for run in _TICKS.findall(line)], 0)
-    note = f"\n{left_out} of {len(section.entries)} left out.\n" if left_out else ""
+    note = f"\n{left_out} of {len(section.entries)} omitted.\n" if left_out else ""
     return frame.replace("{}", "\n".join([f"{fence}{section.language}", *lines, fence]) + "\n" + note), left_out
 
 

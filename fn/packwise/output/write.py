@@ -71,8 +71,8 @@ def change_files(folder: Path, changes: Sequence[FileChange], as_read: Mapping[P
         except BaseException:
             staged.remove()
             as_before = ", ".join([change.path.as_posix() for change in left])
-            so_far = f"changed {', '.join([path.as_posix() for path in done])}; as before: {as_before}"
-            say([so_far if done else "nothing was changed"])
+            so_far = f"changed {', '.join([path.as_posix() for path in done])}; unchanged: {as_before}"
+            say([so_far if done else "no file was changed"])
             raise
         for change in changes:
             if change.content is None:
@@ -114,7 +114,7 @@ def _make(change: FileChange, staged: _Staged) -> None:
 def _refuse_changed(as_read: Mapping[Path, bytes]) -> None:
     for path, content in as_read.items():
         if path.read_bytes() != content:
-            raise OSError(errno.EBUSY, "a change since it was read; run the same command again", path.as_posix())
+            raise OSError(errno.EBUSY, "the file changed during the run; run the same command again", path.as_posix())
 
 
 class _Staged:

@@ -92,7 +92,7 @@ def _homeless(rendered: Rendered) -> Iterator[Finding]:
     if workloads:
         more = f"; also for {len(workloads) - 1} more" if len(workloads) > 1 else ""
         message = (
-            "must stand in the folder of a TopologyRender or below it, since there are several: move it there, or give "
-            f"its folder one{more}"
+            "the input has several TopologyRenders, but none in the folder of this workload or above it. Move the "
+            f"workload, or add one{more}"
         )
         yield Finding.of(SOURCES, workloads[0], (), message)

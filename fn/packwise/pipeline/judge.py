@@ -157,8 +157,8 @@ def _generated_in_lists(index: Index) -> Iterator[Finding]:
     """Report objects of an earlier render in Lists. They are not updated there and would appear twice."""
     items = [item for item in index.generated.values() if item.source.entry]
     if items:
-        more = f"; so must {len(items) - 1} more" if len(items) > 1 else ""
-        message = f"must stand outside a List, in which packwise cannot bring it up to date: take it out{more}"
+        more = f"; also for {len(items) - 1} more" if len(items) > 1 else ""
+        message = f"packwise cannot update this object within a List; move it out of the List{more}"
         yield Finding.of(ONCE, items[0], (), message)
 
 
@@ -231,7 +231,7 @@ def _split_absence(
         return ((absent,) if _asks_for_topology(index) else ()), findings
     number = len({finding.subject for finding in refused})
     workloads = "a workload has a topology constraint" if number == 1 else f"{number} workloads have constraints"
-    message = f"{absent.message}; {workloads}, which the operator refuses while that is so"
+    message = f"{absent.message}; {workloads}, and the operator refuses that"
     where = absent if absent.subject is not None else refused[0]
     cause = Finding.of(ABSENT, where.subject, where.path, message, severity=Severity.ERROR)
     return (cause,), rest

@@ -118,7 +118,7 @@ class Suppressions(Record):
         for each in self.written:
             if not each.rules:
                 message = (
-                    f'must name the rules that it ignores, as in "ignore[queue-missing] reason"; got "{each.text}"'
+                    f'must name the rules that it ignores, such as "ignore[queue-missing] reason"; got "{each.text}"'
                 )
                 yield _finding(FORM, each, message)
                 continue
@@ -127,13 +127,15 @@ class Suppressions(Record):
                     hints += 1
                     near = closest(rule, known, len(known)) if hints <= _HINTS else ""
                     hint = near or "; `packwise rules` lists them"
-                    yield _finding(FORM, each, f'must name rules that there are; got "{rule}"{hint}')
+                    yield _finding(FORM, each, f'names an unknown rule "{rule}"{hint}')
                 elif (each.location, rule) not in used:
                     yield _finding(
-                        UNUSED, each, f"ignores nothing: its line breaks no [{rule}] that may be ignored; remove it"
+                        UNUSED,
+                        each,
+                        f"ignores nothing, because its line has no finding of [{rule}] that can be ignored; remove it",
                     )
             if not each.reason:
-                yield _finding(REASON, each, "must say why, after the brackets; reviewers will ask")
+                yield _finding(REASON, each, "gives no reason; write one after the brackets for reviewers")
 
 
 def _finding(rule: Rule, suppression: Suppression, message: str) -> Finding:
@@ -193,11 +195,11 @@ class Choice:
                 hints += 1
                 near = closest(entry.rule, rules, len(rules)) if hints <= _HINTS else ""
                 hint = near or "; `packwise rules` lists them"
-                yield place.finding(UNKNOWN, f'must name a rule that there is; got "{entry.rule}"{hint}')
+                yield place.finding(UNKNOWN, f'there is no rule "{entry.rule}"{hint}')
             elif rule.severity is Severity.ERROR and entry.level != "error":
                 message = (
-                    f'must not be "{rule.name}", whose findings are errors: the cluster refuses what breaks it; '
-                    f"ignore it at its line, `# packwise: ignore[{rule.name}] reason`"
+                    f'"{rule.name}" reports errors, which the cluster refuses. Ignore one at its line: '
+                    f"`# packwise: ignore[{rule.name}] reason`"
                 )
                 yield place.finding(REFUSED, message)
 
@@ -226,7 +228,7 @@ class Choice:
             reason = f" ({suppression.reason})" if suppression.reason else ""
             return result.replace(
                 severity=Severity.INFO,
-                message=f"{result.message}; ignored at its line{reason}, and nothing is rendered from it",
+                message=f"{result.message}; ignored at its line{reason}, and packwise renders nothing from the object",
                 tags={**result.tags, "ignored": suppression.reason},
             )
         level = None if is_error else self._level(result)

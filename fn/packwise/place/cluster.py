@@ -450,7 +450,7 @@ def _topology(fields: Fields) -> KaiTopology:
     fields.refuse_unknown("name", "levels", "aliases")
     levels = fields.texts("levels")
     if not levels:
-        fields.refuse("levels", "must be a list of node label keys; there is none")
+        fields.refuse("levels", "must be a list of node label keys; it is not set")
     return KaiTopology(fields.required_text("name"), levels, _texts(fields.mapping("aliases")))
 
 

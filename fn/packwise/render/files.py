@@ -523,7 +523,7 @@ class _Plan:
             owner = self._owners.get(path)
             if owner is not None:
                 other = owner.path.name if isinstance(owner, InputFile) else owner.file
-                message = f'must not be written to "{path}", where "{other}" goes; rename either'
+                message = f'packwise also writes "{other}" to "{path}"; rename one of them'
                 self.results.append(Result(message, file=ResultFile(target), tags={"rule": OUTPUT.name}))
             self.add_file(path, piece)
 

@@ -41,7 +41,7 @@ RULES = (EDITED,)
 
 
 _NOT_REPLACED = (
-    "this file has no Kubernetes objects, and an object of stdin or of a list would replace it; rename the file, or "
+    "this file has no Kubernetes objects, but an object of stdin or of a list would replace it. Rename the file, or "
     "write the object to another folder"
 )
 

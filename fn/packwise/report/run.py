@@ -529,7 +529,7 @@ def _facts(rendered: Rendered, snapshot: Snapshot, source_url: str | None) -> It
     if selection is not None:
         if rendered.has_grove:
             named = selection.settings.revision or selection.revision.name
-            yield f"Grove {named}" if selection.is_named else f"Grove {named}, which nobody named"
+            yield f"Grove {named}" if selection.is_named else f"Grove {named} (assumed)"
         if selection.settings.kai_version is not None:
             yield f"KAI {selection.settings.kai_version} or newer"
     if snapshot.kai is not None:

@@ -124,8 +124,9 @@ class Limits(Record):
             return (f"must be a qualified name: {'; '.join(faults)}", ErrorType.INVALID, "") if faults else None
         if not is_prefixed_name(key, dns_prefix=False):
             message = (
-                "must be a label key: letters, digits, `-`, `_` and `.`, optionally after a prefix and `/`, each "
-                "beginning and ending with a letter or digit"
+                "must be a label key: an optional prefix and `/`, then letters, digits, `-`, `_` and `.`, with "
+                "a letter "
+                "or digit at both ends"
             )
             return message, ErrorType.INVALID, f"{format_path(path)} in body should match '{_PATTERN}'"
         return None

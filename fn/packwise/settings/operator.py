@@ -276,7 +276,7 @@ def _syncs(value: Mapping[str, Value], api: API) -> Iterator[Problem]:
         if count is not None and count <= 0:
             field = f"controllers.{name if api.profiles else _CONTROLLERS[0]}.concurrentSyncs"
             error = OperatorError(field, ErrorType.INVALID, count, _POSITIVE)
-            yield _refusal(error, f'{_POSITIVE}; got "{count}"', "controllers", name, "concurrentSyncs")
+            yield _refusal(error, f'must be at least 1; got "{count}"', "controllers", name, "concurrentSyncs")
 
 
 def _server(server: Mapping[str, Value]) -> Iterator[Problem]:

@@ -252,7 +252,7 @@ def _grove_section(summary: str, kind: Object) -> Field:
 _CHOICE = Text(("Error", "Warn"))
 _LEVEL = Object("LevelModel", summary="One topology level.", fields={
     "domain": _text("Name of the level in workloads: region, zone, datacenter, block, rack, host or numa.", ""),
-    "key": _text("Key of the node label whose values are the domains of the level.", ""),
+    "key": _text("Key of a node label. Its values are the domains of the level.", ""),
 })  # fmt: skip
 _TOPOLOGY = Object("SectionModel", summary="Grove's own topology section.", fields={
     "enabled": _flag("Enable topology-aware scheduling.", False),
@@ -351,8 +351,8 @@ _KUEUE = Object(
         ),
         "flavors": _list("ResourceFlavors of the topology.", _FLAVOR),
         "unreleased": _flag(
-            "Pods of Grove may name the scheduler `kueue`. Grove's coming backend for Kueue judges them (GREP-704); no "
-            "release has it.",
+            "Pods of Grove may name the scheduler `kueue`. packwise checks them by the rules of Grove's future backend "
+            "for Kueue (GREP-704). No release has this backend.",
             False,
         ),
     },
@@ -414,9 +414,9 @@ _RULES = Object(
     "RulesModel",
     summary="Handling of findings by rule. An entry with paths overrides an entry without paths.",
     fields={
-        "ignore": _list("Rules whose warnings and infos are hidden.", _RULE_ENTRY),
-        "warn": _list("Rules whose infos become warnings.", _RULE_ENTRY),
-        "error": _list("Rules whose warnings and infos become errors.", _RULE_ENTRY),
+        "ignore": _list("Hide the warnings and infos of these rules.", _RULE_ENTRY),
+        "warn": _list("Report the infos of these rules as warnings.", _RULE_ENTRY),
+        "error": _list("Report the warnings and infos of these rules as errors.", _RULE_ENTRY),
     },
 )
 
@@ -606,5 +606,5 @@ def settings_place(settings: TopologyRender) -> Place:
     """Return the place of packwise's own settings. Raise ValueError without settings."""
     item = settings.item
     if item is None:
-        raise ValueError("settings that nobody wrote have no place")
+        raise ValueError("default settings have no place in a file")
     return Place(item, ("data",), texts=True) if settings.embedded else Place(item, ("spec",))

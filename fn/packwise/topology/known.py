@@ -204,7 +204,7 @@ def wrong_type(path: FieldPath, value: Value, kind: str) -> Problem:
     field = format_path(path)
     if value is None:
         error = OperatorError(field, ErrorType.REQUIRED)
-        return refusal(path, f"must be {JSON_NOUNS[kind]}; there is none", error, Stage.SCHEMA)
+        return refusal(path, f"must be {JSON_NOUNS[kind]}; it is not set", error, Stage.SCHEMA)
     return refusal(path, *type_error(field, value, kind), Stage.SCHEMA)
 
 

@@ -459,9 +459,12 @@ def _is_multiple(value: float, factor: float) -> bool:
 
 def _number_problem(value: float, at: ValuePath, what: str, bound: float) -> Problem:
     shown = int(bound) if float(bound).is_integer() else bound
-    return at.refusal(
-        ErrorType.INVALID, f"must be {what} {shown}; got {value}", f"{at.text} in body should be {what} {shown}", value
-    )
+    message = f"must be {_SHORT.get(what, what)} {shown}; got {value}"
+    return at.refusal(ErrorType.INVALID, message, f"{at.text} in body should be {what} {shown}", value)
+
+
+_SHORT = {"greater than or equal to": "at least", "less than or equal to": "at most"}
+"""packwise's words for those of the API server."""
 
 
 def _list(value: Sequence[Value], schema: Schema, at: ValuePath) -> Iterator[Problem]:

@@ -183,9 +183,9 @@ def test_where_children_are_collected_by_the_system_the_answer_is_there() -> Non
     [
         (
             "fork",
-            "the system starts no other process (Resource temporarily unavailable): raise its limits of processes",
+            "the system cannot start a process (Resource temporarily unavailable); raise its limits of processes",
         ),
-        ("pipe", "the system starts no other process (Too many open files): raise its limits of processes and open"),
+        ("pipe", "the system cannot start a process (Too many open files); raise its limits of processes and open"),
     ],
 )
 def test_a_system_that_starts_no_process_is_an_error(name: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +204,9 @@ def test_a_system_without_copies_of_processes_is_an_error(monkeypatch: pytest.Mo
     with pytest.raises(ConfinedError) as error:
         call_confined(bytes)
 
-    assert str(error.value) == "this system has none: run packwise on Linux, in WSL or in its container image"
+    assert (
+        str(error.value) == "this system has no such processes; run packwise on Linux, in WSL or in its container image"
+    )
 
 
 FIRST = """

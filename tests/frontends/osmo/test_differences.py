@@ -36,8 +36,8 @@ def test_what_osmo_makes_too_is_not_reported(topologies: tuple[str, ...]) -> Non
 
 
 @pytest.mark.parametrize(("topologies", "part"), [
-    (("{key: zone}, {key: rack, requirementType: preferred}",), "OSMO would keep the wish alone"),
-    (("{key: zone, group: a}, {key: rack}", "{key: zone, group: b}, {key: rack}"), "which OSMO would leave out"),
+    (("{key: zone}, {key: rack, requirementType: preferred}",), "OSMO would keep only the preference"),
+    (("{key: zone, group: a}, {key: rack}", "{key: zone, group: b}, {key: rack}"), "OSMO would skip them"),
     (
         (
             "{key: zone, group: a}, {key: rack, group: a}",
@@ -49,8 +49,8 @@ def test_what_osmo_makes_too_is_not_reported(topologies: tuple[str, ...]) -> Non
     ),
     (("{key: rack, group: A}", "{key: rack, group: b}"), '("A" is "a")'),
     (('{key: zone, group: a}, {key: rack, group: ""}', '{key: zone, group: a}, {key: rack}'), '("a-" is "a")'),
-    (('{key: zone, group: ""}, {key: rack, group: ""}',), "lead to one name"),
-    (("{key: rack}, {key: rack}",), "says a topology key twice"),
+    (('{key: zone, group: ""}, {key: rack, group: ""}',), "groups of the same name"),
+    (("{key: rack}, {key: rack}",), "names a topology key twice"),
 ])  # fmt: skip
 def test_what_osmo_would_make_otherwise_is_reported(topologies: tuple[str, ...], part: str) -> None:
     (message,) = told(*topologies)
@@ -59,7 +59,7 @@ def test_what_osmo_would_make_otherwise_is_reported(topologies: tuple[str, ...],
 
 
 def test_a_padded_task_is_reported() -> None:
-    assert any("filled up" in message for message in told("{key: rack}", "", policy="Pad"))
+    assert any("added topology keys" in message for message in told("{key: rack}", "", policy="Pad"))
 
 
 def test_a_name_of_64_characters_is_reported() -> None:

@@ -137,11 +137,11 @@ def test_odd_breaks_are_found_and_put_back() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: 1\r\r\nb: 2\n", "1:5: must not hold two carriage returns before a line feed"),
-        ("a: 1\n\ufeffb: 2\n", "2:1: must not hold a byte order mark at the start of a line"),
-        ("\ufeff\ufeffa: 1\n", "1:2: must not hold a byte order mark at the start of a line"),
-        ("[!a, 1]\n", "1:2: must have a space between a tag and a comma"),
-        ("a: 1\u2028\ufeffb: 2\n", "1:6: must not hold a byte order mark at the start of a line"),
+        ("a: 1\r\r\nb: 2\n", "1:5: must not contain two carriage returns before a line feed"),
+        ("a: 1\n\ufeffb: 2\n", "2:1: must not contain a byte order mark at the start of a line"),
+        ("\ufeff\ufeffa: 1\n", "1:2: must not contain a byte order mark at the start of a line"),
+        ("[!a, 1]\n", "1:2: a tag and a comma must have a space between them"),
+        ("a: 1\u2028\ufeffb: 2\n", "1:6: must not contain a byte order mark at the start of a line"),
     ],
 )
 def test_what_kyaml_reads_otherwise_is_refused(text: str, message: str) -> None:

@@ -158,7 +158,7 @@ def _unknown_field(path: FieldPath, owner: Object, *, is_alpha: bool) -> Problem
     if instead in owner.fields:
         hint = f"; this version calls it `{instead}`"
     elif key in {"topologyProfile", "clusterTopologyName"}:
-        hint = "; the topology of a component is that of the graph"
+        hint = "; a component uses the topology of the graph"
     else:
         hint = known_names(key, sorted(owner.fields))
     message = f'the API server drops the unknown field "{key}"{hint}'

@@ -72,7 +72,7 @@ class _Asked:
             component = self._component_at(omission.origin.place.path)
             if component is not None and component.is_multinode:
                 first = next(release for release in RELEASES if release.multinode_min_available)
-                remedy = f"Dynamo {first.name} is the first whose gangs wait for all nodes of a replica"
+                remedy = f"gangs wait for all nodes of a replica only since Dynamo {first.name}"
             elif self._release.min_available is Known.NO:
                 remedy = f"a component of Dynamo {self._release.name} has no minAvailable"
         return omission.replace(origin=self.derived.origin(omission.origin), remedy=remedy)
@@ -86,13 +86,13 @@ class _Asked:
             if component.waits_for_checkpoint and component.replicas:
                 path = component.path("replicas") if component.replicas_written else component.path()
                 asked = f'replicas {component.replicas} of component "{component.name}"'
-                why = "they wait for a checkpoint, which a preview does not see"
+                why = "they wait for a checkpoint, and a preview does not know its state"
                 yield self._omission(path, asked, why, "startupPolicy: Immediate", "spec/dynamo.md#3.11")
         policy = mapping(self._graph.experimental.get("kvTransferPolicy"))
         for field in ("domain", "labelKey"):
             if policy.get(field):
                 path = ("spec", "experimental", "kvTransferPolicy", field)
-                why = "it routes requests; no gang is placed by it"
+                why = "it routes requests and does not place gangs"
                 yield self._omission(
                     path, f'{field} "{policy[field]}"', why, "write a topologyConstraint", "spec/dynamo.md#3.7"
                 )
@@ -102,8 +102,8 @@ class _Asked:
         if self._release.constraint == "pack" or name in ("", default):
             return
         first = next(release for release in RELEASES if release.constraint == "pack")
-        why = f'Dynamo {self._release.name} hands no name on, so that Grove\'s own topology, "{default}", counts'
-        remedy = f"Dynamo {first.name} is the first release that hands it on"
+        why = f'Dynamo {self._release.name} does not pass the name on, and Grove uses its own topology, "{default}"'
+        remedy = f"Dynamo {first.name} is the first release that passes it on"
         path = ("spec", "topologyConstraint", "clusterTopologyName")
         yield self._omission(path, f'topology "{name}"', why, remedy, "spec/dynamo.md#3.7")
 
@@ -114,7 +114,7 @@ class _Asked:
             for key in sorted(mapping(metadata.get(part))):
                 if key in own or key.startswith(("nvidia.com/", "packwise.dev/")):
                     continue
-                why = f"Dynamo copies spec.{part} into the PodCliqueSet, and none of the graph's own {part}"
+                why = f"Dynamo copies only spec.{part} into the PodCliqueSet, not the graph's own {part}"
                 yield self._omission(
                     ("metadata", part, key), f"{part[:-1]} {key}", why, f"write it to spec.{part}", "spec/dynamo.md#3.9"
                 )
@@ -123,7 +123,7 @@ class _Asked:
         queue = self._graph.annotations.get(QUEUE, "").strip()
         path = ("metadata", "annotations", QUEUE)
         if queue and not self._settings.dynamo.kai_scheduler:
-            why = "`dynamo.kaiScheduler` of the TopologyRender says that Dynamo does not use KAI"
+            why = "`dynamo.kaiScheduler` of the TopologyRender is false, and Dynamo does not use KAI"
             yield self._omission(path, f'queue "{queue}"', why, "set it to true", "spec/dynamo.md#3.8")
             return
         for component in self._graph.components if queue else ():
@@ -131,7 +131,7 @@ class _Asked:
             if named and named != KAI_PROFILE:
                 asked = f'queue "{queue}" of component "{component.name}"'
                 why = f'its pods name the scheduler "{named}"'
-                yield self._omission(path, asked, why, "leave out its schedulerName", "spec/dynamo.md#3.8")
+                yield self._omission(path, asked, why, "remove its schedulerName", "spec/dynamo.md#3.8")
 
     def _component_at(self, path: FieldPath) -> Component | None:
         """Return the component from which a part of the PodCliqueSet is made."""

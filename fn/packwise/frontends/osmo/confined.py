@@ -68,7 +68,9 @@ def call_confined(function: Callable[[], bytes]) -> Confined:
     ends if this process is killed.
     """
     if not hasattr(os, "fork"):
-        raise ConfinedError("this system has none: run packwise on Linux, in WSL or in its container image")
+        raise ConfinedError(
+            "this system has no such processes; run packwise on Linux, in WSL or in its container image"
+        )
     space = _address_space()
     pipes: list[int] = []
     try:
@@ -79,7 +81,7 @@ def call_confined(function: Callable[[], bytes]) -> Confined:
         for each in pipes:
             os.close(each)
         raise ConfinedError(
-            f"the system starts no other process ({error.strerror}): raise its limits of processes and open files"
+            f"the system cannot start a process ({error.strerror}); raise its limits of processes and open files"
         ) from None
     reading, writing, line_out, line_in = pipes
     if process == 0:
@@ -103,7 +105,7 @@ def _address_space() -> int | None:
         with open(_STATUS, "rb") as file:  # noqa: PTH123 (pathlib takes longer to import)
             (size,) = [line.split()[1] for line in file if line.startswith(b"VmSize:")]
     except (OSError, ValueError):
-        raise ConfinedError(f"the system does not say what memory this process has: {_STATUS} must be there") from None
+        raise ConfinedError(f"the memory of this process is unknown, because {_STATUS} cannot be read") from None
     return int(size) << 10
 
 

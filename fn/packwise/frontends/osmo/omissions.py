@@ -86,7 +86,7 @@ def _bounds(submission: Submission, group: TaskGroup) -> Iterator[Omission]:
             why, remedy = f'the whole group must be in one "{finer}" anyway, a finer level', ""
         else:
             why = f'a constraint of KAI prefers one level, and "{stated[-1]}" is the finest'
-            remedy = f'require "{key}", or leave "{stated[-1]}" out'
+            remedy = f'require "{key}", or remove "{stated[-1]}"'
         yield Omission(Origin(workflow.at(path), _TREE), f'{kind} "{key}" of group "{group.name}"', why, remedy)
 
 

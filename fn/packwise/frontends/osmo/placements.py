@@ -23,6 +23,7 @@ from packwise.frontends.osmo.rules import DIFFERS, levels_of
 from packwise.kubernetes.validation import label_value
 from packwise.objects.place import Origin
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Placement, PodSet, Queue
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -264,9 +265,7 @@ def queue_differences(pool: OsmoPool, names: Names, settings: Osmo) -> Iterator[
     """Report a pool if Kubernetes refuses the name of its queue or Topology, or if another pool has the same name."""
     wanted, name = f"osmo-pool-{settings.namespace}-{pool.name}", names.queues[pool.name]
     if name != wanted:
-        message = (
-            f'has the queue "{name}", for OSMO\'s name, "{wanted}", is one that Kubernetes refuses, or that is taken'
-        )
+        message = f'has the queue "{name}", because Kubernetes refuses OSMO\'s name "{wanted}", or another pool has it'
         yield pool.place.finding(DIFFERS, message)
 
 
@@ -274,46 +273,49 @@ def _messages(submission: Submission, group: TaskGroup, tree: TaskTree) -> Itera
     bounds, nodes = tree.bounds, tree.nodes
     if bounds is not None and bounds.required and bounds.preferred:
         yield (
-            f"requires {bounds.required.key} and prefers {bounds.preferred.key} within it; OSMO would keep the wish "
-            "alone, and lose the requirement"
+            f"requires {bounds.required.key} and prefers {bounds.preferred.key} within it; OSMO would keep only the "
+            "preference, and lose the requirement"
         )
     inner = [node for node in nodes if node.members is None]
     passed = _passed_through(nodes)
     if passed:
         yield (
-            f"has the {_subgroups(passed)}, which OSMO would leave out with what they require, so that leaves stand "
-            "beside inner nodes, which KAI v0.12 drops"
+            f"has the {_subgroups(passed)}. OSMO would skip them and their requirements; leaves would then be "
+            "siblings of inner nodes, and KAI v0.12 drops such leaves"
         )
     if len(inner) > len(passed):
         kept = [node for node in inner if node not in passed]
         yield (
-            f"has no minMember on the {_subgroups(kept)}, where OSMO would write one: KAI refuses that from v0.15 "
-            "on, for only leaves hold pods"
+            f"has no minMember on the {_subgroups(kept)}. OSMO would write one, but KAI from v0.15 on refuses it, "
+            "because only leaves have pods"
         )
     renamed = [node for node in nodes if node.name != node.wanted]
     if renamed:
         names = ", ".join([f'"{node.wanted}" is "{node.name}"' for node in renamed[:_SHOWN]])
         yield (
-            f"has subgroups of other names than OSMO's ({names}{_more(renamed)}): KAI refuses those, or would take two "
-            "groups for one"
+            f"has subgroups with other names than in OSMO ({names}{_more(renamed)}), because KAI refuses OSMO's names, "
+            "or would treat two groups as one"
         )
     shared = [join_groups(tree.shared[:depth]) for depth in range(1, len(tree.shared) + 1)]
     if len(set(shared)) < len(shared) or not {node.wanted for node in nodes}.isdisjoint(shared):
-        yield "has levels whose groups lead to one name; OSMO would take them for one level, the broadest of them"
+        yield "has levels with groups of the same name; OSMO would treat them as one level, the broadest"
     filled_up = {node.name for node in nodes if any(step.group is None for step in node.path)}
     padded = [leaf for leaf in tree.leaves if leaf in filled_up]
     if padded:
         yield (
-            f"has {len(padded)} of its tasks filled up to the keys of the others, where OSMO would refuse the workflow "
-            f'or leave them without a place ("{padded[0]}")'
+            f'has added topology keys in {count_text(len(padded), "task")}, such as "{padded[0]}". OSMO would '
+            "refuse the "
+            "workflow, or place these tasks in no subgroup"
         )
     long = [task.name for task in group.tasks if len(task.name) > MAX_NAME]
     if long and nodes:
-        yield f'has the task "{long[0]}", which OSMO would lose from its subgroup: the label of its name is one shorter'
+        yield (
+            f'has the task "{long[0]}". OSMO would lose it from its subgroup, because its name is too long for a label'
+        )
     for name in sorted({task.resource for task in group.tasks}):
         keys = [each.key for each in submission.workflow.resources[name].topology]
         if len(set(keys)) < len(keys):
-            yield f'uses resource "{name}", which says a topology key twice; OSMO would nest that level within itself'
+            yield f'uses resource "{name}", which names a topology key twice; OSMO would nest the level within itself'
 
 
 def _passed_through(nodes: Sequence[TaskNode]) -> list[TaskNode]:

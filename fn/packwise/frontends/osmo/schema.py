@@ -391,7 +391,7 @@ _TYPES = {
     "bool_parsing": "true or false",
 }
 
-_PATTERN = "must start with a letter and hold letters, digits, - and _ only, the last of them a letter or digit"
+_PATTERN = "must have only letters, digits, - and _, start with a letter, and end with a letter or digit"
 
 
 def schema_problems(error: ValidationError, value: Value, stage: Stage) -> list[Problem]:

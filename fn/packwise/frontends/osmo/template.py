@@ -182,7 +182,7 @@ def fill(text: str, values: Mapping[str, Value], account: Account | None = None)
     if isinstance(defaults, Unfilled):
         return defaults
     if not OSMO.is_installed:
-        return Unfilled(f"must be filled in: {OSMO.advice}", workflow.line)
+        return Unfilled(f"cannot fill in the template: {OSMO.advice}", workflow.line)
     account = account or current_account()
     known = hashlib.sha256(repr((text, values)).encode("utf-8", "backslashreplace")).digest()
     if known not in account.answers:
@@ -218,8 +218,9 @@ def _render(workflow: TextSection, values: Mapping[str, Value], account: Account
 
     if account.is_spent:
         return Unfilled(
-            f"was not filled in: the templates before it take more than {accounts.MAX_SECONDS_TOGETHER} seconds of "
-            f"processor time or become more than {accounts.MAX_CHARACTERS_TOGETHER} characters; mend these first",
+            "packwise did not fill in this template, because the templates before it need more than "
+            f"{accounts.MAX_SECONDS_TOGETHER} seconds of processor time or become more than "
+            f"{accounts.MAX_CHARACTERS_TOGETHER} characters. Fix them first",
             workflow.line,
         )
     text, kept = _variables_for_tokens(workflow.text)
@@ -235,7 +236,7 @@ def _render(workflow: TextSection, values: Mapping[str, Value], account: Account
     # The answer does not depend on the machine, or on the limit that is exceeded first.
     if answer is None or len(answer.text) > MAX_TEMPLATE:
         return Unfilled(
-            f"cannot fill in the template: it needs more than {MAX_SECONDS} seconds of processor time or "
+            f"cannot fill in the template. It needs more than {MAX_SECONDS} seconds of processor time or "
             f"{MAX_MEMORY >> 20} MiB of memory, is nested too deep, or becomes more than {MAX_TEMPLATE} characters",
             workflow.line,
         )

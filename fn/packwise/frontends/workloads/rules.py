@@ -87,7 +87,7 @@ _DIFFERENT = Rule(
     Severity.WARNING,
 )
 _IGNORED = Rule(
-    "workload-ignored", "KAI ignores or changes what a workload requests.", "spec/podgrouper.md#10", Severity.WARNING
+    "workload-ignored", "KAI ignores or changes a request of a workload.", "spec/podgrouper.md#10", Severity.WARNING
 )
 UNSCHEDULED = Rule(
     "workload-unscheduled", "Pods with KAI's keys do not name KAI as their scheduler.", "spec/podgrouper.md#1.1",

@@ -112,8 +112,8 @@ def read_pod(name: str, manifest: Manifest, known: KnownObjects) -> tuple[Pod, l
     claims = [text_at(claim, "name") for claim in mappings(spec.get("resourceClaims"))]
     if MNNVL_CLAIM in claims:
         notes.append(
-            "get a resource claim of automatic MNNVL, and each node has one channel; that no two of them fit on one "
-            "node is not counted"
+            "get a resource claim of automatic MNNVL, and each node has only one channel; packwise ignores that no two "
+            "of them fit on one node"
         )
     if any(claim != MNNVL_CLAIM for claim in claims):
         notes.append("claim devices, which are not counted")

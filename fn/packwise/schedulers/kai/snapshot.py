@@ -413,9 +413,11 @@ def _common_notes(gangs: Sequence[GangJob], snapshot: Snapshot) -> Iterator[str]
     own = {(gang.job.namespace, gang.job.name) for gang in gangs}
     waiting = {key for key in snapshot.waiting if not any(_is_of(key, gang) for gang in own)}
     if waiting:
+        has = "has" if len(waiting) == 1 else "have"
         yield (
-            f"{count_text(len(waiting), 'other PodGroup')} in the cluster has pending pods; that KAI may place them "
-            "first is not counted"
+            f"{count_text(len(waiting), 'other PodGroup')} in the cluster {has} pending pods; packwise ignores "
+            "that KAI "
+            "may place them first"
         )
     ending = sum(pod.is_ending for pod in snapshot.pods)
     if ending:

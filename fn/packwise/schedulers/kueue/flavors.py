@@ -175,8 +175,9 @@ def skipped_pods_text(name: str, count: int, request: TopologyRequest) -> str:
     if count < size:
         return f"{name} has fewer pods than one slice of {size}, and Kueue places none of them; {cure}"
     return (
-        f"Kueue places {count - rest} of {count} pods of {name}: slices of {size} leave out {rest}, and Kueue does not "
-        f"report it; {cure}"
+        f"Kueue places only {count - rest} of {count} pods of {name} in slices of {size}, and does not report "
+        "the other "
+        f"{rest}; {cure}"
     )
 
 

@@ -244,8 +244,8 @@ def _schedulers(owner: _Owner, kai_name: str) -> Iterator[Finding]:
         for key in _OF_KAI:
             if key in annotations_of(part.metadata):
                 message = (
-                    "is read by KAI, and the pods of this job, which Kueue queues, are not for KAI: Kueue reads "
-                    f"Kueue's annotations, such as {TOPOLOGY_KEYS[0]}"
+                    "has no effect: only KAI reads it, but Kueue queues this job, and its pods do not name KAI. Use an "
+                    f"annotation of Kueue, such as {TOPOLOGY_KEYS[0]}"
                 )
                 yield Finding.of(SCHEDULER, owner.item, (*part.path, "annotations", key), message, at_key=True)
 

@@ -148,12 +148,16 @@ class KueueSimulation:
         ]
         if waiting and self.jobs:
             yield (
-                f"{count_text(len(waiting), 'other Workload')} of the cluster wait for Kueue; that it may admit them "
-                "first is not counted"
+                f"{count_text(len(waiting), 'other Workload')} of the cluster wait for Kueue; packwise ignores "
+                "that Kueue "
+                "may admit them first"
             )
         if self._unwritten:
             verb = "is" if self._unwritten == 1 else "are"
-            yield f"{count_text(self._unwritten, 'job')} without a namespace {verb} placed in that of the LocalQueue"
+            yield (
+                f"{count_text(self._unwritten, 'job')} without a namespace {verb} placed in the namespace of the "
+                "LocalQueue"
+            )
         unread = unread_jobs(items, {id(item) for job in self.jobs for item in (job.item, *job.other_objects)})
         if unread:
             yield (

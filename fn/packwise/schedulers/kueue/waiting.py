@@ -116,7 +116,7 @@ DEVICES = Rule(
     Severity.WARNING,
 )  # fmt: skip
 CONFIGURATION = Rule("kueue-configuration", "Kueue refuses its own configuration.", "spec/kueue.md#7.1")
-SLICES = Rule("kueue-slices", "Slices leave out pods of a pod set.", "spec/kueue.md#9.6", Severity.WARNING)
+SLICES = Rule("kueue-slices", "A pod set has pods outside its slices.", "spec/kueue.md#9.6", Severity.WARNING)
 RULES = (
     CONFIGURATION, QUEUE, INACTIVE, STOPPED, NAMESPACE, MANAGED, POD_SETS, DEVICES,
     SLICES, RESOURCES, UNMATCHED, QUOTA, PRIORITY, NO_NODES, FALSE,

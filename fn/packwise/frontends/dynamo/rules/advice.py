@@ -404,14 +404,14 @@ def _constraint(at: Subject) -> Iterator[Problem]:
     fitting = f"{other[0]} to {other[-1]}"
     if is_old:
         message = (
-            f"becomes `packDomain` with {dynamo}, which {grove} refuses: name the releases that your "
-            f"cluster runs, Dynamo {fitting} with this Grove, or Grove before v0.1.0-alpha.9"
+            f"becomes `packDomain` with {dynamo}, but {grove} refuses that. Name the releases of your cluster: "
+            f"Dynamo {fitting} with this Grove, or Grove before v0.1.0-alpha.9"
         )
         yield refusal(path, message, _DEPRECATED) if revision.deprecates_pack_domain else Problem(path, message)
     else:
         message = (
-            f"becomes `pack` with {dynamo}, which {grove} does not know and drops, so that pods go "
-            f"anywhere: name the releases that your cluster runs, Dynamo {fitting} with this Grove, or Grove "
+            f"becomes `pack` with {dynamo}, but {grove} drops this unknown field, and pods go anywhere. "
+            f"Name the releases of your cluster: Dynamo {fitting} with this Grove, or Grove "
             "v0.1.0-alpha.10 or newer"
         )
         yield Problem(path, message)

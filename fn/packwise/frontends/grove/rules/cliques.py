@@ -61,7 +61,7 @@ def duplicates(names: Sequence[str]) -> list[str]:
 def _replicas(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     if pcs.replicas < 0:
         text = "must be greater than or equal to 0"
-        yield invalid(("spec", "replicas"), pcs.replicas, text, f'{text}; got "{pcs.replicas}"')
+        yield invalid(("spec", "replicas"), pcs.replicas, text, f'must be at least 0; got "{pcs.replicas}"')
 
 
 def _startup_type(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
@@ -110,14 +110,16 @@ def _name_dns(at: CliqueAt, _context: Context) -> Iterator[Problem]:
 def _clique_replicas(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     if at.clique.replicas <= 0:
         text = "must be greater than 0"
-        yield invalid(at.path("spec", "replicas"), at.clique.replicas, text, f'{text}; got "{at.clique.replicas}"')
+        yield invalid(
+            at.path("spec", "replicas"), at.clique.replicas, text, f'must be at least 1; got "{at.clique.replicas}"'
+        )
 
 
 def _min_positive(at: CliqueAt, context: Context) -> Iterator[Problem]:
     least = at.clique.min_available
     if least <= 0:
         text = "must be greater than 0"
-        message = f'{text}; got "{least}"'
+        message = f'must be at least 1; got "{least}"'
         if least == 0 and context.revision.min_available_default == "WrittenReplicas":
             message += " (its default is `replicas` before defaulting; set `replicas`)"
         yield invalid(at.path("spec", "minAvailable"), least, text, message)
@@ -226,7 +228,7 @@ def _autoscaler(at: CliqueAt, _context: Context) -> Sequence[_Scaled]:
 def _min(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
     least_replicas, least = scaled.scaling.min_replicas, scaled.at.clique.min_available
     if least_replicas is not None and least_replicas < least:
-        message = f'{_AT_LEAST} minAvailable ("{least}"); got "{least_replicas}"'
+        message = f'must be at least minAvailable ("{least}"); got "{least_replicas}"'
         path = scaled.at.path("spec", "autoScalingConfig", "minReplicas")
         yield invalid(path, least_replicas, f"{_AT_LEAST} podCliqueSpec.minAvailable", message)
 
@@ -234,7 +236,7 @@ def _min(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
 def _max_min(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
     most, least = scaled.scaling.max_replicas, scaled.scaling.min_replicas
     if least is not None and most < least:
-        message = f'{_AT_LEAST} minReplicas ("{least}"); got "{most}"'
+        message = f'must be at least minReplicas ("{least}"); got "{most}"'
         path = scaled.at.path("spec", "autoScalingConfig", "maxReplicas")
         yield invalid(path, most, f"{_AT_LEAST} podCliqueSpec.minReplicas", message)
 
@@ -242,7 +244,7 @@ def _max_min(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
 def _max_replicas(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
     most, replicas = scaled.scaling.max_replicas, scaled.at.clique.replicas
     if most < replicas:
-        message = f'{_AT_LEAST} replicas ("{replicas}"); got "{most}"'
+        message = f'must be at least replicas ("{replicas}"); got "{most}"'
         path = scaled.at.path("spec", "autoScalingConfig", "maxReplicas")
         yield invalid(path, most, f"{_AT_LEAST} replicas", message)
 
@@ -524,13 +526,14 @@ def _members(at: GroupAt, _context: Context) -> Iterator[Problem]:
 def _group_replicas(at: GroupAt, _context: Context) -> Iterator[Problem]:
     if at.group.replicas <= 0:
         text = "must be greater than 0"
-        yield invalid(at.path("replicas"), at.group.replicas, text, f'{text}; got "{at.group.replicas}"')
+        yield invalid(at.path("replicas"), at.group.replicas, text, f'must be at least 1; got "{at.group.replicas}"')
 
 
 def _group_min_positive(at: GroupAt, _context: Context) -> Iterator[Problem]:
     if at.group.min_available <= 0:
         text = "must be greater than 0"
-        yield invalid(at.path("minAvailable"), at.group.min_available, text, f'{text}; got "{at.group.min_available}"')
+        message = f'must be at least 1; got "{at.group.min_available}"'
+        yield invalid(at.path("minAvailable"), at.group.min_available, text, message)
 
 
 def _group_min_capped(at: GroupAt, _context: Context) -> Iterator[Problem]:
@@ -545,7 +548,7 @@ def _scale_min(at: GroupAt, _context: Context) -> Iterator[Problem]:
     scaling, least = at.group.auto_scaling, at.group.min_available
     if scaling and scaling.min_replicas is not None and scaling.min_replicas < least:
         text = "scaleConfig.minReplicas must be greater than or equal to minAvailable"
-        message = f'must be greater than or equal to minAvailable ("{least}"); got "{scaling.min_replicas}"'
+        message = f'must be at least minAvailable ("{least}"); got "{scaling.min_replicas}"'
         yield invalid(at.path("scaleConfig", "minReplicas"), scaling.min_replicas, text, message)
 
 

@@ -61,7 +61,7 @@ def _generation(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     generation = pcs.metadata.get("generation")
     if type(generation) is int and generation < 0:
         text = "must be greater than or equal to 0"
-        yield invalid(("metadata", "generation"), generation, text, f'{text}; got "{generation}"')
+        yield invalid(("metadata", "generation"), generation, text, f'must be at least 0; got "{generation}"')
 
 
 def _labels(labels: Mapping[str, str], path: FieldPath, context: Context) -> Iterator[Problem]:

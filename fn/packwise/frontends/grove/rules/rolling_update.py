@@ -73,14 +73,14 @@ def _max_unavailable(at: Rolled, _context: Context) -> Iterator[Problem]:
         return
     path = (*at.path, "maxUnavailable")
     if most <= 0:
-        yield invalid(path, most, _POSITIVE, f'{_POSITIVE}; got "{most}"')
+        yield invalid(path, most, _POSITIVE, f'must be at least 1; got "{most}"')
     elif most > at.replicas:
         text = f"must not be greater than replicas ({at.replicas})"
         yield invalid(path, most, text, f"must be at most {at.replicas}, the replicas; got {most}")
     elif at.strategy == COHERENT and most < at.min_available:
         text = f"must not be less than minAvailable ({at.min_available}) under the Coherent update strategy"
         message = (
-            f'must not be less than minAvailable ("{at.min_available}") if updateStrategy.type is "{COHERENT}"; '
+            f'must be at least minAvailable ("{at.min_available}") if updateStrategy.type is "{COHERENT}"; '
             f'got "{most}"'
         )
         yield invalid(path, most, text, message)

@@ -243,7 +243,7 @@ def _with_other_topology(update: Update, context: Context) -> tuple[PodCliqueSet
 _CLIQUE = (
     Check(Rule("update-clique-name", "An update renames a clique.", "spec/grove.md#u02"), _clique_known),
     Check(
-        Rule("update-clique-order", "An update reorders cliques whose order is fixed.", "spec/grove.md#u03"),
+        Rule("update-clique-order", "An update reorders cliques that start in order.", "spec/grove.md#u03"),
         _clique_order,
     ),
     Check(Rule("update-clique-role", "An update changes roleName.", "spec/grove.md#u04"), _clique_role),
