@@ -80,8 +80,7 @@ def _max_unavailable(at: Rolled, _context: Context) -> Iterator[Problem]:
     elif at.strategy == COHERENT and most < at.min_available:
         text = f"must not be less than minAvailable ({at.min_available}) under the Coherent update strategy"
         message = (
-            f'must be at least minAvailable ("{at.min_available}") if updateStrategy.type is "{COHERENT}"; '
-            f'got "{most}"'
+            f'must be at least minAvailable ("{at.min_available}") if updateStrategy.type is "{COHERENT}"; got "{most}"'
         )
         yield invalid(path, most, text, message)
 
