@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from packwise.output.markdown import LIMIT
+from packwise.pipeline import steps
+from packwise.select.selection import Package
 from tests.cli.calling import CONFIG, Call, write
 from tests.cli.test_cli_place import GPU_WORKLOAD, named, node, queue
 
@@ -176,3 +178,21 @@ def test_a_comment_says_what_place_says(scene: str, baseline: tuple[str, ...], f
     sections = [each.stdout.partition(heading)[2].strip() for each in (ran, placed)]
     assert sections[0] == sections[1] != ""
     assert ran.code == placed.code
+
+
+@pytest.mark.usefixtures("folder")
+def test_each_of_the_two_states_is_rendered_once(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    rendered: list[Package] = []
+
+    def counted(package: Package, *, writes: bool, is_listed: bool, previews: bool) -> steps.Rendered:
+        rendered.append(package)
+        return render(package, writes=writes, is_listed=is_listed, previews=previews)
+
+    # Each render passes here, whatever asks for it.
+    render = steps._render  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(steps, "_render", counted)
+
+    ran = call("comment", "west", "--baseline", "old", "--nodes", "nodes.json")
+
+    assert len(HEADINGS.findall(ran.stdout)) == 3
+    assert len(rendered) == 2

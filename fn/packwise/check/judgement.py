@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from krmfn.result import Result
     from packwise.inputs.groups import Checkup, Group
-    from packwise.pipeline import Rendered
+    from packwise.pipeline import Rendered, Renderer
 
 
 _OF_WORKLOADS = frozenset({ABSENT.name, KAI_UNNAMED.name})
@@ -82,9 +82,9 @@ class _Verdict(Record):
     rendered: Rendered | None = None
 
 
-def judge(checkup: Checkup, *, is_listed: bool = False) -> Judgement:
+def judge(checkup: Checkup, *, is_listed: bool = False, renderer: Renderer = render) -> Judgement:
     """Return the results of each file, by its own configuration, and the renders if all objects are listed."""
-    judged = [(group, _verdict_of(group, is_listed=is_listed)) for group in checkup.groups]
+    judged = [(group, _verdict_of(group, renderer, is_listed=is_listed)) for group in checkup.groups]
     results = [*checkup.results]
     passed = rules_missed_by(checkup.results)
     # If one group has a workload, the others need none. If no group has one, no configuration is needed.
@@ -106,9 +106,9 @@ def judge(checkup: Checkup, *, is_listed: bool = False) -> Judgement:
     return Judgement(sort_results(reported), coverage, is_new, renders)
 
 
-def _verdict_of(group: Group, *, is_listed: bool) -> _Verdict:
+def _verdict_of(group: Group, renderer: Renderer, *, is_listed: bool) -> _Verdict:
     """Return the verdict on a group. Objects that no client applies together are judged separately."""
-    rendered = render(group.package, is_listed=is_listed)
+    rendered = renderer(group.package, is_listed=is_listed)
     layers = layers_rendered(group, rendered)
     judged = [layer.rendered for layer in layers]
     results = _select_reported(results_of(layers), rendered.obstacles, group)

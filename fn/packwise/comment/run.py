@@ -20,6 +20,7 @@ from packwise.inputs.request import Named, UsageError
 from packwise.output.findings_text import Checked
 from packwise.output.markdown import CommentPart, code, markup
 from packwise.output.markdown import comment as comment_of
+from packwise.pipeline import SharedRenders, render
 from packwise.place.cluster import read_cluster, read_nodes
 from packwise.place.run import baseline_of, part_of_placing, place_command, place_render, refuse_empty
 from packwise.schedulers.simulation import TooManyPodsError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from packwise.check.judgement import Judgement
     from packwise.comment.options import Comment
     from packwise.inputs.groups import Checkup, Group
+    from packwise.pipeline import Renderer
 
 _FAILED = "### packwise failed\n\nAn internal error ended `packwise comment`. The log of the job has one line about it."
 
@@ -63,12 +65,13 @@ def _comment(command: Comment) -> Answer:
     checkup = read_groups(command.named)
     if command.nodes:
         checkup = checkup.on(read_nodes(command.nodes))
-    judgement = judge(checkup, is_listed=bool(command.nodes))
+    renderer = SharedRenders() if command.named.baseline is not None else render
+    judgement = judge(checkup, is_listed=bool(command.nodes), renderer=renderer)
     answers = [_check_answer(checkup, judgement)]
     if command.named.baseline is not None:
-        answers.append(_diff_answer(checkup, command.named, frozenset(map(str, judgement.results))))
+        answers.append(_diff_answer(checkup, command.named, frozenset(map(str, judgement.results)), renderer))
     if command.nodes:
-        answers.append(_place_answer(checkup, judgement, command))
+        answers.append(_place_answer(checkup, judgement, command, renderer))
     text = comment_of(_marker(command.named.paths), [part for part, *_ in answers])
     code = max([failed for _, failed, _ in answers])
     notes = [note for *_, own in answers for note in own]
@@ -87,13 +90,13 @@ def _check_answer(checkup: Checkup, judgement: Judgement) -> _Answer:
     return part_of_check(checked), exit_code(judgement.results), ()
 
 
-def _diff_answer(checkup: Checkup, named: Named, reported: frozenset[str]) -> _Answer:
+def _diff_answer(checkup: Checkup, named: Named, reported: frozenset[str], renderer: Renderer) -> _Answer:
     """Return the changes for the scheduler by configuration. `reported` refusals are not repeated."""
     baseline = named.baseline or ""
     if has_own_errors(checkup.results):
         return CommentPart([_DIFF, "packwise compares nothing, because it cannot read all files."], [], ""), 1, ()
     groups = [group for group in checkup.groups if not group.package.is_part]
-    compared = [_difference(group, _name(group, named, alone=len(groups) == 1), baseline) for group in groups]
+    compared = [_difference(group, _name(group, named, alone=len(groups) == 1), baseline, renderer) for group in groups]
     failed = int(any(each.difference.refusals or not each.difference.is_compared for each in compared))
     compared = [_remove_reported(each, reported) for each in compared]
     if len(compared) == 1:
@@ -107,11 +110,11 @@ def _diff_answer(checkup: Checkup, named: Named, reported: frozenset[str]) -> _A
     return CommentPart(lead, sections, f"packwise diff {baseline} PATH"), failed, ()
 
 
-def _difference(group: Group, name: str, baseline: str) -> Comparison:
+def _difference(group: Group, name: str, baseline: str, renderer: Renderer) -> Comparison:
     package = group.package
     before = package.before or package.replace(items=(), documents=())
-    old = sorted_state(state_before(before), group.replace(package=before))
-    new = sorted_state(state_after(package, before), group)
+    old = sorted_state(state_before(before, renderer), group.replace(package=before))
+    new = sorted_state(state_after(package, before, renderer), group)
     return Comparison(diff(old, new), baseline, name, old.is_rendered, new.is_rendered)
 
 
@@ -128,7 +131,7 @@ def _name(group: Group, named: Named, *, alone: bool) -> str:
     return PurePath(group.configurations[0]).parent.as_posix() if group.configurations else "."
 
 
-def _place_answer(checkup: Checkup, judgement: Judgement, command: Comment) -> _Answer:
+def _place_answer(checkup: Checkup, judgement: Judgement, command: Comment, renderer: Renderer) -> _Answer:
     """Return the places of the gangs. Raise UsageError if they belong to several clusters."""
     rendered = [(group, each) for group, each in judgement.renders if each.workloads]
     if len(rendered) > 1:
@@ -148,7 +151,7 @@ def _place_answer(checkup: Checkup, judgement: Judgement, command: Comment) -> _
     try:
         placed = place_render(own, snapshot)
         if command.named.baseline is not None:
-            baseline = baseline_of(command.named.baseline, group.package, placed, snapshot)
+            baseline = baseline_of(command.named.baseline, group.package, placed, snapshot, renderer)
             placed = placed.replace(baseline=baseline if baseline.is_placed else None)
             notes = baseline.notes
     except TooManyPodsError as error:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from packwise.diff.change import ObjectChange, Steps
     from packwise.objects.identity import Identity
     from packwise.objects.kinds import FixedLevels
+    from packwise.pipeline import Renderer
     from packwise.select.selection import Package
 
 MAX_DEPTH = 100
@@ -78,14 +79,14 @@ class State(Record):
     unjudged: tuple[str, ...] = ()
 
 
-def state_before(package: Package) -> State:
+def state_before(package: Package, renderer: Renderer = render) -> State:
     """Return the state before a change. Its workloads are judged as running ones."""
     if not _is_rendered(package):
         return _exported_state(package)
-    return _rendered_state(package, package.items)
+    return _rendered_state(package, package.items, renderer)
 
 
-def state_after(package: Package, earlier: Package) -> State:
+def state_after(package: Package, earlier: Package, renderer: Renderer = render) -> State:
     """Return the state after a change. Updates are judged against `earlier`, the other state's package.
 
     If updates would be refused, the objects are the results of these updates. A workload with only gangs in `earlier`
@@ -96,12 +97,12 @@ def state_after(package: Package, earlier: Package) -> State:
     before = earlier.items
     package = package.replace(configured_before=Configured(earlier.function_config, earlier.context))
     running = _running_workloads(package, before)
-    state = _rendered_state(package, (*before, *running)).replace(
+    state = _rendered_state(package, (*before, *running), renderer).replace(
         unjudged=tuple(format_identity(identity(item.value)) for item in running)
     )
     if state.objects is not None:
         return state
-    accepted = _rendered_state(package, package.items)
+    accepted = _rendered_state(package, package.items, renderer)
     return accepted.replace(results=state.results, unjudged=state.unjudged)
 
 
@@ -113,8 +114,8 @@ def _running_workloads(package: Package, before: tuple[KubeObject, ...]) -> list
     return [item for item in workloads if (key := identity(item.value))[2:] in gangs and key not in known]
 
 
-def _rendered_state(package: Package, baseline: tuple[KubeObject, ...]) -> State:
-    answer = render(package.replace(baseline=baseline), previews=True)
+def _rendered_state(package: Package, baseline: tuple[KubeObject, ...], renderer: Renderer) -> State:
+    answer = renderer(package.replace(baseline=baseline), previews=True)
     errors = tuple(result for result in answer.results if result.severity is Severity.ERROR)
     objects = None
     if not exit_code(answer.results):

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from packwise.pipeline.steps import Rendered, render
+from packwise.pipeline.steps import Rendered, Renderer, SharedRenders, render
 
-__all__ = ["Rendered", "render"]
+__all__ = ["Rendered", "Renderer", "SharedRenders", "render"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code
 from packwise.findings.finding import Finding, Rule
@@ -47,7 +47,8 @@ class Rendered(Record):
     `plans` are the plans of workloads and `known` the topologies that they can name, even with errors. Both are empty
     if the configuration has errors. `has_grove` is true if some workloads are Grove's. `obstacles` are the results
     about configuration and CRDs: an error among them prevents judgement of objects in every file. `scheduled` is the
-    input of the schedulers, or None with an error.
+    input of the schedulers, or None with an error. If `has_previews` is false, renders with and without previews are
+    the same.
     """
 
     kept: tuple[KubeObject, ...]
@@ -61,6 +62,7 @@ class Rendered(Record):
     obstacles: tuple[Result, ...] = ()
     scheduled: SchedulerInput | None = None
     queued: tuple[KubeObject, ...] = ()
+    has_previews: bool = False
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
@@ -82,6 +84,39 @@ class Rendered(Record):
     def gitops(self) -> tuple[str, ...]:
         """The tools that apply the objects."""
         return () if self.selection is None else self.selection.settings.gitops
+
+
+class Renderer(Protocol):
+    """A function that renders packages for checks and comparisons, as `render` does."""
+
+    def __call__(self, package: Package, *, is_listed: bool = True, previews: bool = False) -> Rendered:
+        """Return the package with its derived objects."""
+        ...
+
+
+class SharedRenders:
+    """A renderer that renders equal packages only once, and lists all objects of each.
+
+    One comment checks, compares and places the same two states. Few packages are kept, for one command.
+    """
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: list[tuple[Package, bool, Rendered]] = []
+
+    def __call__(self, package: Package, *, is_listed: bool = True, previews: bool = False) -> Rendered:  # noqa: ARG002
+        """Return the package with its derived objects."""
+        before = package.configured_before
+        if before is not None and before.function_config is None and not before.context:
+            # An empty configuration and none have the same effect.
+            package = package.replace(configured_before=None)
+        for known, had_previews, rendered in self._known:
+            if (had_previews == previews or not rendered.has_previews) and known == package:
+                return rendered
+        rendered = render(package, previews=previews)
+        self._known.append((package, previews, rendered))
+        return rendered
 
 
 def render(package: Package, *, writes: bool = False, is_listed: bool = True, previews: bool = False) -> Rendered:
@@ -143,6 +178,7 @@ def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) 
         obstacles=configured.obstacles,
         scheduled=None if is_refused else source,
         queued=written.workloads,
+        has_previews=any(each.preview for each in written.generated),
     )
 
 

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.value import Value
-    from packwise.pipeline import Rendered
+    from packwise.pipeline import Rendered, Renderer
     from packwise.place.cure import Second
     from packwise.place.options import PlaceGangs
     from packwise.place.placing import Move, Placing, Situation
@@ -539,14 +539,16 @@ def place_render(rendered: Rendered, snapshot: Snapshot) -> Placed:
     return Placed(there, place_gangs(there), not_placed=tuple(not_placed(rendered, there)))
 
 
-def baseline_of(name: str, package: Package, placed: Placed, snapshot: Snapshot) -> Baseline:
+def baseline_of(
+    name: str, package: Package, placed: Placed, snapshot: Snapshot, renderer: Renderer = render
+) -> Baseline:
     """Return the moves caused by the change of `package`, or none with a note if its earlier state cannot be placed.
 
     Raise TooManyPodsError if there are too many pods.
     """
     if package.before is None:
         return Baseline(name, is_placed=False)
-    rendered = render(package.before)
+    rendered = renderer(package.before)
     if exit_code(rendered.results):
         note = f"note: packwise does not compare the placement because {name} has errors"
         return Baseline(name, is_placed=False, notes=(note,))
