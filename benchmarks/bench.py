@@ -7,7 +7,8 @@
 - The same with both on one processor, and for packwise without its native core.
 - 10 workloads beside `import yaml` in the same interpreter.
 - `packwise render` on a folder of 1,000 files beside `kustomize build` with that Go function on the same folder.
-- `packwise check` beside kubectl-validate: `check.py`; on files of other tools beside kubeconform: `foreign.py`.
+- `packwise check` beside kubectl-validate: `check.py`; on files of other tools beside kubeconform: `foreign.py`;
+  on very many documents, and a comment on many workloads: `growing.py`.
 
 Figures are medians. Memory is the peak of the process, as the kernel counts it. `--large` adds 100,000 workloads
 without the Go function, because it would need some 30 GiB. `--write` writes the page.
@@ -33,7 +34,8 @@ from time import perf_counter
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from check import compare as compare_check
 from foreign import compare as compare_foreign
-from workloads import configuration, resource_list, workload
+from growing import compare as compare_growing
+from workloads import MANIFESTS, REGULAR, configuration, resource_list, workload
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -56,6 +58,7 @@ MANNER_HEAD = ("how", *FUNCTION_HEAD[1:])
 START_HEAD = ("kind", "packwise fn, s", "import yaml, s", "wall", "CPU", "memory")
 RENDER_HEAD = ("", "wall s", "CPU s", "MiB", "wall")
 CHECK_HEAD = ("", "wall s", "CPU s", "wall")
+GROWING_HEAD = ("input", "", "wall s", "CPU s", "MiB", "wall", "CPU", "memory")
 FOREIGN_HEAD = ("", "wall s", "CPU s", "page faults", "wall", "CPU")
 
 NOOP = """\
@@ -96,9 +99,11 @@ class Kind:
 
     name: str
     findings: bool
+    manifests: Path = MANIFESTS
 
 
 KINDS = (Kind("no findings", False), Kind("a finding on each", True))
+SHORT_KIND = Kind("no findings", False, REGULAR)
 WITHOUT_CORE = {"PYTHONPATH": str(ROOT / "tests" / "without"), "TESTS_WITHOUT": "krmfn_native"}
 
 
@@ -139,9 +144,11 @@ def go_function() -> Contender | None:
 
 def input_of(size: int, kind: Kind) -> Path:
     """A file with the list of that size, written in pieces: this script's own size is a floor under all figures."""
-    path = CACHE / f"list-{size}.yaml"
+    # A check looks for definitions beside its input and above it, and must find none of these lists.
+    path = CACHE / "lists" / f"list-{size}.yaml"
+    path.parent.mkdir(exist_ok=True)
     with path.open("w", encoding="utf-8") as stream:
-        stream.writelines(resource_list(size, findings=kind.findings))
+        stream.writelines(resource_list(size, findings=kind.findings, manifests=kind.manifests))
     return path
 
 
@@ -193,6 +200,9 @@ def manner_rows(options: argparse.Namespace, peer: Contender | None) -> Iterator
     if shutil.which("taskset") is not None:
         bound = [replace(each, command=("taskset", "-c", "0", *each.command)) for each in (ours, peer) if each]
         pairs = {"one processor": bound, **pairs}
+    both = [ours, *([peer] if peer else [])]
+    medians = measure(both, input_of(COMPARED, SHORT_KIND), options.runs)
+    yield from rows_of("short, regular manifests", SHORT_KIND, medians, peer.name if peer else None)
     for label, contenders in pairs.items():
         for kind in KINDS:
             medians = measure(contenders, input_of(COMPARED, kind), options.runs)
@@ -255,6 +265,7 @@ def page(options: argparse.Namespace) -> str:
         (f"A folder of {FILES:,} files", RENDER_HEAD, render_rows(options, peer)),
         ("1,000 files, 50 of them with errors", CHECK_HEAD, iter(compare_check(options.packwise, runs=options.runs))),
         ("48 MiB of other tools' files", FOREIGN_HEAD, compare_foreign(options.packwise, runs=options.runs)),
+        ("What grows", GROWING_HEAD, compare_growing(options.packwise)),
     ]
     for title, head, rows in sections:
         lines += [f"## {title}\n", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]

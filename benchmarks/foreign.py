@@ -13,21 +13,23 @@ schema. `make bench` builds kubeconform.
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-__all__ = ["compare", "write_repository"]
+__all__ = ["MIB", "ROOT", "Run", "compare", "kubeconform", "run", "write_repository"]
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / ".cache" / "bench" / "foreign"
+FOLDER = ROOT / ".cache" / "bench" / "foreign" / "repository"
 KUBECONFORM = ROOT / ".cache" / "tools" / "kubeconform-v0.8.0" / "kubeconform"
 MIB = 1 << 20
+# Linux counts the peak in KiB, macOS in bytes.
+RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 def write_repository(folder: Path, mebibytes: float) -> None:
@@ -95,34 +97,56 @@ _KINDS: tuple[tuple[str, Callable[[int], str]], ...] = (
 """The names and the texts of files; {} is their number."""
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: seconds of wall clock and of CPU, page faults, bytes of peak memory."""
+
+    wall: float
+    cpu: float
+    faults: int
+    memory: int
+
+
+def run(command: list[str], folder: Path = ROOT) -> Run:
+    """Run a command in a folder. A checker may find errors in what is not its own."""
+    started = perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder)
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = perf_counter() - started
+    # Popen would wait for the process again when it is collected.
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in (0, 1):
+        raise SystemExit(f"{' '.join(command)} ended with exit code {process.returncode}")
+    return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_minflt, usage.ru_maxrss * RSS_UNIT)
+
+
+def kubeconform(folder: Path) -> list[str] | None:
+    """The command that checks a folder with kubeconform and without a network, or None if it is not installed."""
+    if not KUBECONFORM.exists():
+        return None
+    # Without a place of schemas, each is missing.
+    return [str(KUBECONFORM), "-ignore-missing-schemas", "-schema-location", os.devnull, str(folder)]
+
+
 def compare(packwise: str, mebibytes: float = 48, *, runs: int = 1) -> Iterator[str]:
-    """Return a row for each checker: medians of this number of runs, in turn."""
+    """A row of a table for each checker: medians of so many runs, which take turns."""
     write_repository(FOLDER, mebibytes)
-    commands = {"packwise check": [packwise, "check", str(FOLDER)]}
-    if KUBECONFORM.exists():
-        # No network: a schema that is not there is one that is missing.
-        nowhere = ["-ignore-missing-schemas", "-schema-location", os.devnull]
-        commands["kubeconform"] = [str(KUBECONFORM), *nowhere, str(FOLDER)]
-    taken: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
+    peer = kubeconform(FOLDER)
+    commands = {"packwise check": [packwise, "check", str(FOLDER)], **({} if peer is None else {"kubeconform": peer})}
+    taken: dict[str, list[Run]] = {name: [] for name in commands}
     for _ in range(runs):
         for name, command in commands.items():
-            taken[name].append(_run(command))
-    medians = {name: [median(column) for column in zip(*figures, strict=True)] for name, figures in taken.items()}
-    peer = medians.get("kubeconform")
+            taken[name].append(run(command))
+    medians = {
+        name: (median(one.wall for one in each), median(one.cpu for one in each), median(one.faults for one in each))
+        for name, each in taken.items()
+    }
+    there = medians.get("kubeconform")
     for name, (wall, cpu, faults) in medians.items():
-        ratios = f"{wall / peer[0]:.2f} | {cpu / peer[1]:.2f}" if peer is not None and name != "kubeconform" else " | "
+        ratios = (
+            f"{wall / there[0]:.2f} | {cpu / there[1]:.2f}" if there is not None and name != "kubeconform" else " | "
+        )
         yield f"| {name} | {wall:.2f} | {cpu:.2f} | {faults:,.0f} | {ratios} |"
-
-
-def _run(command: list[str]) -> tuple[float, float, float]:
-    """Return seconds of wall clock and CPU, and page faults. The checker may find errors in foreign files."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    started = perf_counter()
-    subprocess.run(command, capture_output=True, check=False)
-    wall = perf_counter() - started
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return wall, cpu, after.ru_minflt - before.ru_minflt
 
 
 if __name__ == "__main__":

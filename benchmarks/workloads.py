@@ -16,9 +16,11 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-__all__ = ["configuration", "resource_list", "workload"]
+__all__ = ["MANIFESTS", "REGULAR", "configuration", "resource_list", "workload"]
 
 MANIFESTS = Path(__file__).resolve().parent / "manifests"
+REGULAR = MANIFESTS.with_name("regular")
+"""One short manifest in the style of a serializer. Of a list, all are alike but for their names."""
 
 _AUTOSCALER = re.compile(r"# (scaleConfig:|  +(?:min|max)Replicas: \d+)$", re.MULTILINE)
 
@@ -69,20 +71,20 @@ MANY = """\
 """What lets a list of more than some nine thousand be rendered."""
 
 
-def resource_list(count: int, *, findings: bool = False) -> Iterator[str]:
+def resource_list(count: int, *, findings: bool = False, manifests: Path = MANIFESTS) -> Iterator[str]:
     """A ResourceList with `count` PodCliqueSets, piece by piece: a whole one of 10,000 is 40 MB."""
     yield HEAD
     for number in range(count):
-        lines = _with_annotations(workload(number, findings=findings)).splitlines(keepends=True)
+        lines = _with_annotations(workload(number, findings=findings, manifests=manifests)).splitlines(keepends=True)
         comments = [line for line in lines if line[0] == "#"]
         head, *rest = lines[len(comments) :]
         yield "".join([*comments, "- ", head, *["  " + line if line != "\n" else line for line in rest]])
     yield TAIL + MANY * (count > 9000)
 
 
-def workload(number: int, *, name: str = "", findings: bool = False) -> str:
+def workload(number: int, *, name: str = "", findings: bool = False, manifests: Path = MANIFESTS) -> str:
     """The PodCliqueSet of that number as a file of its own, under `name` or its manifest's with the number."""
-    texts = _manifests()
+    texts = _manifests(manifests)
     own = [*texts][number % len(texts)]
     text = texts[own].replace(own, name or f"{own}-{number}")
     return _AUTOSCALER.sub(r"\1", text) if findings else text
@@ -94,9 +96,9 @@ def configuration() -> str:
 
 
 @cache
-def _manifests() -> dict[str, str]:
+def _manifests(folder: Path) -> dict[str, str]:
     """The manifests by name, without the line that begins a document."""
-    return {path.stem: path.read_text("utf-8").removeprefix("---\n") for path in sorted(MANIFESTS.glob("*.yaml"))}
+    return {path.stem: path.read_text("utf-8").removeprefix("---\n") for path in sorted(folder.glob("*.yaml"))}
 
 
 def _with_annotations(text: str) -> str:
