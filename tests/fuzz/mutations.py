@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from copy import deepcopy
 from functools import cache
 from typing import Any, cast
 
@@ -40,7 +41,8 @@ def mutated(sample: list[Any], choices: bytes) -> bytes:
     for start in range(0, len(choices) - 2, 3):
         places = list(_places(objects))
         holder, step = places[int.from_bytes(choices[start : start + 2], "little") % len(places)]
-        holder[step] = ODD[choices[start + 2] % len(ODD)]
+        # A later choice may change the value itself. A shared one could then contain itself, and have no end.
+        holder[step] = deepcopy(ODD[choices[start + 2] % len(ODD)])
     return "".join([f"---\n{json.dumps(each)}\n" for each in objects]).encode()
 
 
