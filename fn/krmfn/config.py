@@ -78,7 +78,7 @@ def load_config(function_config: KubeObject | None, model: type[ModelT]) -> Mode
     except ValidationError as error:
         problems = error.errors(include_url=False)
         results = tuple(_result(function_config, model, detail, places) for detail in problems)
-        raise ConfigError(_distinct(results)) from None
+        raise ConfigError(_distinct_results(results)) from None
 
 
 def read_config(
@@ -247,14 +247,14 @@ def _true_path(model: Any, loc: Sequence[str | int], *, names_field: bool) -> Fi
     path: FieldPath = ()
     for number, step in enumerate(loc, 1):
         known = _annotation(model, path)
-        is_name = isinstance(step, str) and path and not any(_holds(option, step) for option in _options(known))
+        is_name = isinstance(step, str) and path and not any(_has_field(option, step) for option in _options(known))
         if is_name and (number < len(loc) or not names_field):
             continue
         path = (*path, step)
     return path
 
 
-def _holds(option: Any, step: str) -> bool:
+def _has_field(option: Any, step: str) -> bool:
     from typing import get_args
 
     return step in _known_fields(option) or len(get_args(option)) > 1
@@ -296,7 +296,7 @@ def _choices(annotation: Any) -> list[str]:
     return choices
 
 
-def _distinct(results: Sequence[Result]) -> tuple[Result, ...]:
+def _distinct_results(results: Sequence[Result]) -> tuple[Result, ...]:
     # Each member of a union reports its own error. One text for each is sufficient.
     seen: dict[str, Result] = {}
     for result in results:

@@ -118,7 +118,7 @@ def with_nesting(item: KubeObject, path: FieldPath, outer: str) -> _Edited:
     parent = cast("Mapping[str, Value]", item.get(path[:-1]))
     nested = {outer if key == path[-1] else key: {key: e} if key == path[-1] else e for key, e in parent.items()}
     changed = _set_in(item, item.value, path[:-1], 0, nested) if len(path) > 1 else nested
-    return _respelt(item, path, text, changed)
+    return _edit_text(item, path, text, changed)
 
 
 def with_quotes(item: KubeObject, path: FieldPath) -> _Edited:
@@ -135,7 +135,7 @@ def with_quotes(item: KubeObject, path: FieldPath) -> _Edited:
     quoted = read(text)
     for step in source.root + path:
         quoted = cast("Any", quoted)[step]
-    return _respelt(item, path, text, _set_in(item, item.value, path, 0, quoted))
+    return _edit_text(item, path, text, _set_in(item, item.value, path, 0, quoted))
 
 
 def with_name(item: KubeObject, path: FieldPath, name: str) -> _Edited:
@@ -150,7 +150,7 @@ def with_name(item: KubeObject, path: FieldPath, name: str) -> _Edited:
     parent = cast("Mapping[str, Value]", item.get(path[:-1]))
     renamed = {name if key == path[-1] else key: entry for key, entry in parent.items()}
     changed = _set_in(item, item.value, path[:-1], 0, renamed) if len(path) > 1 else renamed
-    return _respelt(item, path, text, changed)
+    return _edit_text(item, path, text, changed)
 
 
 def by_list(edits: Iterable[tuple[FieldPath, Edit]]) -> dict[FieldPath, _Edits]:
@@ -190,7 +190,7 @@ def with_entries(item: KubeObject, path: FieldPath, edits: _Edits) -> _Edited | 
         return None
     text = "".join([*parts, source.text[at:]])
     value: Mapping[str, Value] = _set_in(item, item.value, path, 0, changed)
-    return (source.replace(text=text, entry=()), value) if _holds(text, source.root, value) else None
+    return (source.replace(text=text, entry=()), value) if _has_value(text, source.root, value) else None
 
 
 def _edited_entry(item: KubeObject, lines: str, value: Value, edits: Sequence[tuple[FieldPath, Edit]]) -> KubeObject:
@@ -207,7 +207,7 @@ def _edited_entry(item: KubeObject, lines: str, value: Value, edits: Sequence[tu
     return entry
 
 
-def _respelt(item: KubeObject, path: FieldPath, text: str, changed: Mapping[str, Value]) -> _Edited:
+def _edit_text(item: KubeObject, path: FieldPath, text: str, changed: Mapping[str, Value]) -> _Edited:
     """Return the source with `text` and the value `changed`. Raise FieldError if the text means another value."""
     if not _means(text, item.source, path, changed):
         raise item.error(path, _NOT_IN_PLACE)
@@ -216,7 +216,7 @@ def _respelt(item: KubeObject, path: FieldPath, text: str, changed: Mapping[str,
 
 def _means(text: str, source: Source, path: FieldPath, value: Value) -> bool:
     """Return True if `text`, made by editing `source` at `path`, holds `value` at the object's place."""
-    return _entry_means(text, source, path, value) or _holds(text, source.root, value)
+    return _entry_means(text, source, path, value) or _has_value(text, source.root, value)
 
 
 def _entry_means(text: str, source: Source, path: FieldPath, value: Value) -> bool:
@@ -232,10 +232,10 @@ def _entry_means(text: str, source: Source, path: FieldPath, value: Value) -> bo
     except (YamlError, LookupError, TypeError):
         return False
     entry: dict[Any, Value] = {path[depth - root - 1]: part}
-    return _holds(lines, (), entry)
+    return _has_value(lines, (), entry)
 
 
-def _holds(text: str, root: FieldPath, value: Value) -> bool:
+def _has_value(text: str, root: FieldPath, value: Value) -> bool:
     """Return True if `text` has `value` at `root`."""
     try:
         part: Any = read(text, is_kept=False)

@@ -212,7 +212,7 @@ def _empty_list(whole: _Whole) -> Envelope | None:
     line_end = whole.lined.find("\n", node.end) + 1 or len(text)
     edge = _own_start(whole.lined, max(stop, line_end), line_end, "")
     head = text[: whole.lined.index(":", node.key_end) + 1] + text[node.end : edge]
-    return _independent(whole, _Cut(head, "", [edge], []))
+    return _independent_pieces(whole, _Cut(head, "", [edge], []))
 
 
 def _block(whole: _Whole) -> Envelope | None:
@@ -237,10 +237,10 @@ def _block(whole: _Whole) -> Envelope | None:
     edges.append(_own_start(lined, max(stop, low), low, ""))
     entries = [(number, dash) for (number, _, _), dash in zip(spans, dashes, strict=True)]
     cut = _Cut(text[: edges[0]], indent, edges, entries)
-    return _independent(whole, cut) or _pieces(whole, cut, None)
+    return _independent_pieces(whole, cut) or _pieces(whole, cut, None)
 
 
-def _independent(whole: _Whole, cut: _Cut) -> Envelope | None:
+def _independent_pieces(whole: _Whole, cut: _Cut) -> Envelope | None:
     """Return the list in pieces with the same meaning alone and together, or None."""
     node = whole.nodes[-1]
     if not _is_at_margin(whole) or node.anchor is not None or node.tag is not None:

@@ -32,7 +32,7 @@ def remarks(item: KubeObject, word: str) -> list[Remark]:
     except YamlError:
         return []
     file = path if path is not None and source.file is None else None
-    following = _following(source.text.split("\n"))
+    following = _next_content_lines(source.text.split("\n"))
     spoken: list[Remark] = []
     line, at = 1, 0
     for offset, comment in comments:
@@ -49,7 +49,7 @@ def remarks(item: KubeObject, word: str) -> list[Remark]:
     return spoken
 
 
-def _following(lines: list[str]) -> list[int]:
+def _next_content_lines(lines: list[str]) -> list[int]:
     """Return for each line the 1-based next line with other content than a comment, or the line itself."""
     following: list[int] = []
     after: int | None = None

@@ -172,7 +172,7 @@ def _appended_results(envelope: Envelope, results: list[Value]) -> tuple[str, st
         return None
     tail = _end_line(tail, newline)
     # Replace them by an empty list first, because there can be many results.
-    if not _are(fields_of(envelope.head, tail + "results: []\n"), {**envelope.rest, "results": []}):
+    if not _are_equal(fields_of(envelope.head, tail + "results: []\n"), {**envelope.rest, "results": []}):
         return None
     return envelope.head, tail + f"results:\n{write(results)}".replace("\n", newline)
 
@@ -186,7 +186,7 @@ def _spliced_results(envelope: Envelope, results: list[Value], wanted: dict[str,
     lined = unify_breaks(frame)
     start = lined.rfind("\n", 0, span.start) + 1
     head, tail = frame[:start], frame[lined.find("\n", start) + 1 :]
-    if envelope.simple and not _are(fields_of(head, tail), wanted):
+    if envelope.simple and not _are_equal(fields_of(head, tail), wanted):
         raise YamlError("the results cannot be replaced in the text of the list")
     return head, tail
 
@@ -270,7 +270,7 @@ def _fields(rest: Mapping[str, Value], results: list[Value] | None) -> dict[str,
     return {**kept, "results": results} if results else kept
 
 
-def _are(fields: dict[str, Value] | None, wanted: dict[str, Value]) -> bool:
+def _are_equal(fields: dict[str, Value] | None, wanted: dict[str, Value]) -> bool:
     return fields is not None and same(fields, wanted)
 
 
@@ -504,10 +504,10 @@ def with_content(item: KubeObject, value: Mapping[str, Value]) -> KubeObject:
 
     Raise FieldError if an anchor or alias prevents a change.
     """
-    return _towards(item, (), item.value, value)
+    return _apply_difference(item, (), item.value, value)
 
 
-def _towards(item: KubeObject, path: FieldPath, before: Value, after: Value) -> KubeObject:
+def _apply_difference(item: KubeObject, path: FieldPath, before: Value, after: Value) -> KubeObject:
     """Return `item` with `after` instead of `before` at `path`."""
     if same(before, after):
         return item
@@ -520,7 +520,11 @@ def _towards(item: KubeObject, path: FieldPath, before: Value, after: Value) -> 
 
 def _mapping(item: KubeObject, path: FieldPath, before: Mapping[str, Value], after: Mapping[str, Value]) -> KubeObject:
     for name, value in after.items():
-        item = _towards(item, (*path, name), before[name], value) if name in before else item.set((*path, name), value)
+        item = (
+            _apply_difference(item, (*path, name), before[name], value)
+            if name in before
+            else item.set((*path, name), value)
+        )
     for name in before:
         if name not in after:
             item = item.remove((*path, name))
@@ -532,5 +536,5 @@ def _list(item: KubeObject, path: FieldPath, before: Sequence[Value], after: Seq
         item = item.remove((*path, index))
     for index, value in enumerate(after):
         at = (*path, index)
-        item = _towards(item, at, before[index], value) if index < len(before) else item.set(at, value)
+        item = _apply_difference(item, at, before[index], value) if index < len(before) else item.set(at, value)
     return item

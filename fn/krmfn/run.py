@@ -95,7 +95,7 @@ def run(
     except MemoryError:
         pieces, lines, code = (), [NO_MEMORY], 1
     # Write stderr first, so that a reader that closed stdout early still gets the reason.
-    _say(messages, lines)
+    _write_lines(messages, lines)
     return code if _write(sink, messages, pieces) else 1
 
 
@@ -263,7 +263,7 @@ def _lines(results: Sequence[Result], lines_of: LinesOf) -> list[str]:
     return lines
 
 
-def _say(stderr: IO[str], lines: Sequence[str]) -> None:
+def _write_lines(stderr: IO[str], lines: Sequence[str]) -> None:
     if not lines:
         return
     from krmfn.terminal import inert, visible
@@ -287,7 +287,7 @@ def _write(stdout: IO[bytes], stderr: IO[str], pieces: Iterable[bytes]) -> bool:
         stdout.flush()
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
-            _say(stderr, [f"error: <stdout>: cannot write the output: {error.strerror}"])
+            _write_lines(stderr, [f"error: <stdout>: cannot write the output: {error.strerror}"])
         if stdout is getattr(sys.stdout, "buffer", None):
             # The interpreter flushes stdout again when it exits, and would report an error.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

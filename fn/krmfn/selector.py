@@ -38,7 +38,7 @@ class _Requirement(Record):
     values: frozenset[str] | None
     wanted: bool
 
-    def holds(self, labels: Mapping[str, object]) -> bool:
+    def matches(self, labels: Mapping[str, object]) -> bool:
         value = labels.get(self.key)
         present = value is not None if self.values is None else value in self.values
         return present is self.wanted
@@ -85,7 +85,7 @@ class Selector:
             (self.namespace, _text(item, ("metadata", "namespace"))),
         )
         return all(not pattern or _pattern(pattern).fullmatch(text) for pattern, text in parts) and all(
-            requirement.holds(_mapping(item, path))
+            requirement.matches(_mapping(item, path))
             for path, part in ((_LABELS, self.labels), (_ANNOTATIONS, self.annotations))
             for requirement in _requirements(part)
         )

@@ -188,7 +188,7 @@ def render(
             findings.append(_repeat_finding(each, first[key], key))
         else:
             first[key] = each
-            before = index.generated.get(key) or (_earlier(index, stable) if index.gangs else None)
+            before = index.generated.get(key) or (_earlier_gang(index, stable) if index.gangs else None)
             if before is None and not is_listed:
                 continue
             apply = settings.apply and not each.preview and each.subject not in of_operators
@@ -210,7 +210,7 @@ def _previews(generated: Sequence[Generated]) -> set[KubeObject]:
     return {subject for subject in subjects if identity(subject.value)[:2] in _PREVIEWED}
 
 
-def _earlier(index: Index, stable: Identity) -> KubeObject | None:
+def _earlier_gang(index: Index, stable: Identity) -> KubeObject | None:
     """Return the gang of an earlier render with another epoch, or None."""
     item = index.gangs.get(stable)
     return item if item is not None and is_generated(item.value) else None

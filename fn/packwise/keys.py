@@ -188,7 +188,7 @@ class KeyTable:
         self._inventions = {name: key.name for key in keys.values() for name in key.inventions}
         self._nearest = lru_cache(maxsize=1024)(self._nearest_of)
 
-    def nearest(self, key: str) -> str:
+    def nearest_key(self, key: str) -> str:
         """Return the known key that is a typo away, or "" for other keys."""
         return "" if len(key) > _LONGEST or is_placeholder(key) else self._nearest(key)
 
@@ -221,7 +221,7 @@ class KeyTable:
             return self.keys[known].successor or known
         is_telling = domain in _OWN or "-" in name
         whole = self._of_users.get(name, "") if is_telling else ""
-        return whole or (self._begun(name) if domain in _OWN or self._word else "")
+        return whole or (self._begun_key(name) if domain in _OWN or self._word else "")
 
     def _near_domain(self, domain: str) -> str:
         """Return the intended domain, or "" for another one."""
@@ -239,7 +239,7 @@ class KeyTable:
         """Return the rule of the table, or the usual rule of the problem."""
         return self._rule or usual
 
-    def _begun(self, name: str) -> str:
+    def _begun_key(self, name: str) -> str:
         """Return the key that begins with the name or that the name extends, or ""."""
         cut = [each for each in self._of_users if each.startswith(name) and len(name) >= _SHORT_NAME]
         longer = [each for each in self._of_users if name.startswith(f"{each}-")]
@@ -307,7 +307,7 @@ def key_problems(
     for name, value in place.keys.items():
         key, at = table.keys.get(name), (*place.path, name)
         if key is None:
-            right = table.nearest(name)
+            right = table.nearest_key(name)
             if right or table.is_of_closed(name):
                 near = f'; did you mean "{right}"?' if right else table.closest(name)
                 yield table.rule_of(_SPELLING), Problem(at, f"no known component reads this key{near}", at_key=True)

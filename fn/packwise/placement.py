@@ -208,7 +208,7 @@ class Gang(Record):
         return [pods for pods in self.sets if pods.members is not None]
 
     @property
-    def inner(self) -> list[PodSet]:
+    def inner_sets(self) -> list[PodSet]:
         """The sets that hold other sets, in their order."""
         return [pods for pods in self.sets if pods.members is None]
 
@@ -427,7 +427,7 @@ _ENTRY = 1024
 """The number of characters that count as a further entry if an object copies them from its workload."""
 
 
-def excess(entries: str, before: int, most: int) -> str:
+def excess_text(entries: str, before: int, most: int) -> str:
     """Return the message of LIMIT for a workload. `entries` is a number with its nouns, `before` the number of
     earlier entries.
     """
@@ -470,7 +470,7 @@ def within_limit(plans: Sequence[WorkloadPlan], most: int) -> list[WorkloadPlan]
         for placement in plan.placements:
             entries += _entries(placement)
             if total + entries > most:
-                message = excess(f"at least {entries} gangs, sets of pods and pods", total, most)
+                message = excess_text(f"at least {entries} gangs, sets of pods and pods", total, most)
                 finding = placement.node.origin.place.finding(LIMIT, message)
                 checked.append(plan.replace(findings=(*plan.findings, finding)))
                 break

@@ -81,7 +81,7 @@ def has_odd_breaks(text: str) -> bool:
 
 def unify_breaks(text: str) -> str:
     """Return `text` with LF for each unusual line break. The length is the same, so offsets apply to both."""
-    return _odd().sub("\n", text) if has_odd_breaks(text) else text
+    return _odd_break_pattern().sub("\n", text) if has_odd_breaks(text) else text
 
 
 def restore_breaks(text: str, lined: str, edited: str) -> str:
@@ -108,7 +108,7 @@ def _common_prefix(first: str, other: str) -> int:
 
 
 @cache
-def _odd() -> re.Pattern[str]:
+def _odd_break_pattern() -> re.Pattern[str]:
     return re.compile("\r(?!\n)|[\x85\u2028\u2029]")
 
 

@@ -100,15 +100,15 @@ class Base:
         for commit in self._commits:
             commit.close()
 
-    def holds(self, path: str) -> bool:
+    def has_path(self, path: str) -> bool:
         """Return True if the commit has a file at the real path or below it."""
         return any(contains(path, each) for each in self._blobs)
 
     def has_same(self, path: str) -> bool:
         """Return True if the file on disk has the commit's content."""
-        return path in self._blobs and path in self.same([path])
+        return path in self._blobs and path in self.unchanged_paths([path])
 
-    def same(self, paths: Iterable[str]) -> frozenset[str]:
+    def unchanged_paths(self, paths: Iterable[str]) -> frozenset[str]:
         """Return the `paths` with the commit's content on disk. Links and paths below them are excluded."""
         folders: dict[str, bool] = {}
         same: set[str] = set()
@@ -153,7 +153,7 @@ def read_before(base: Base, named: Named, files: Iterable[InputFile], around: It
     beside = {path_of(file): file for file in around}
     markers = [path for path in base.paths if Path(path).name in MARKERS]
     wanted = [path for path in base.paths if path.endswith(SUFFIXES) or path in own]
-    same = base.same({*wanted, *markers})
+    same = base.unchanged_paths({*wanted, *markers})
     texts = {_path_below(base.top, path): base.content(path).decode("utf-8", "replace") for path in markers}
     targets = {real(path): path for path in reversed(named.paths)}
     listed: dict[str, list[str]] = {target: [] for target in reversed(targets)}
@@ -206,7 +206,7 @@ def differs(base: Base, paths: Iterable[str]) -> bool:
             continue
         now = {each.real_path for each in find_files(path)[0]}
         before = {each for each in base.paths if contains(at, each) and (each.endswith(SUFFIXES) or each == at)}
-        if not now <= base.same(before) or not before <= now:
+        if not now <= base.unchanged_paths(before) or not before <= now:
             return True
     return False
 
@@ -320,7 +320,9 @@ def _read(named: Named, bases: Iterable[Base]) -> Checkup:
     try:
         return read_groups(named)
     except UsageError:
-        left = [path for path in named.paths if names_files(path) or not any(base.holds(real(path)) for base in bases)]
+        left = [
+            path for path in named.paths if names_files(path) or not any(base.has_path(real(path)) for base in bases)
+        ]
         if len(left) == len(named.paths):
             raise
     return read_groups(named.replace(paths=tuple(left))) if left else Checkup((), (), (), (), ())

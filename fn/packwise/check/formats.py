@@ -266,7 +266,7 @@ def _result(result: Result, fingerprint: str, rules: Sequence[str]) -> dict[str,
         fields["ruleIndex"] = rules.index(name)
     fields["level"] = _LEVELS[result.severity]
     fields["message"] = {"text": _escape_braces(_message(result))}
-    location = {**_physical(result), **_logical(result)}
+    location = {**_physical_location(result), **_logical_location(result)}
     if location:
         fields["locations"] = [location]
     fields["partialFingerprints"] = {"packwise/v1": fingerprint}
@@ -284,7 +284,7 @@ def _message(result: Result) -> str:
     return f"{sentence(result)}." + ("" if operator is None else f" {speaker_in(result)}: {operator}")
 
 
-def _physical(result: Result) -> dict[str, Any]:
+def _physical_location(result: Result) -> dict[str, Any]:
     """Return the file and position, or an empty mapping for stdin, which has no address."""
     if result.file is None:
         return {}
@@ -302,7 +302,7 @@ def _artifact(path: str) -> dict[str, str]:
     return {"uri": quote(path, errors="surrogateescape"), "uriBaseId": _ROOT}
 
 
-def _logical(result: Result) -> dict[str, Any]:
+def _logical_location(result: Result) -> dict[str, Any]:
     """Return the resource and its field."""
     ref, field = result.resource_ref, result.field
     locations: list[dict[str, str]] = []

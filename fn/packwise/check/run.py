@@ -85,7 +85,7 @@ def _checkup_of(command: CheckOptions) -> Checkup:
         return checkup
     from packwise.place.cluster import read_nodes
 
-    return checkup.on(read_nodes(command.nodes))
+    return checkup.with_nodes(read_nodes(command.nodes))
 
 
 def _report(command: CheckOptions, checked: Checked, terminal: Terminal) -> Answer:

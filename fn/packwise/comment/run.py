@@ -64,7 +64,7 @@ def comment(command: Comment, terminal: Terminal = PLAIN) -> Answer:  # noqa: AR
 def _comment(command: Comment) -> Answer:
     checkup = read_groups(command.named)
     if command.nodes:
-        checkup = checkup.on(read_nodes(command.nodes))
+        checkup = checkup.with_nodes(read_nodes(command.nodes))
     renderer = SharedRenders() if command.named.baseline is not None else render
     judgement = judge(checkup, is_listed=bool(command.nodes), renderer=renderer)
     answers = [_check_answer(checkup, judgement)]

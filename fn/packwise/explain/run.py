@@ -202,7 +202,7 @@ def as_text(explanations: Sequence[Explained], columns: int, *, coloured: bool) 
     page = _Page(columns, coloured=coloured)
     for position, each in enumerate(explanations):
         if position:
-            page.begin()
+            page.begin_part()
         by = f"{', '.join(each.configurations)}: " if len(explanations) > 1 and each.configurations else ""
         heading = f"{visible(by)}{_heading(each.explanation)}".removesuffix(": ")
         if heading:
@@ -218,13 +218,13 @@ def _draw(page: _Page, explanation: Explanation, chosen: Chosen | None) -> None:
     else:
         nodes = list(_chosen_nodes(chosen, rendered=explanation.rendered))
     for node in nodes:
-        page.begin()
+        page.begin_part()
         page.draw(node)
     if not explanation.rendered:
-        page.begin()
+        page.begin_part()
         page.lines.append("packwise renders nothing while there are errors")
     elif chosen is None and not explanation.workloads:
-        page.begin()
+        page.begin_part()
         page.lines.append("no workloads")
 
 
@@ -237,7 +237,7 @@ class _Page:
         self._columns, self._coloured = columns, coloured
         self.lines: list[str] = []
 
-    def begin(self) -> None:
+    def begin_part(self) -> None:
         """Begin a part after a blank line."""
         if self.lines and self.lines[-1]:
             self.lines.append("")

@@ -81,7 +81,7 @@ def misspelt_resource(name: str) -> str:
     if name.startswith(_FAMILIES):
         return ""
     is_other = re.fullmatch(_OTHER_PROCESSOR, device) is not None and device != "gpu"
-    known = [] if is_other else [each for each in _NAMES if letters_apart(name.casefold(), each) <= _slip(each)]
+    known = [] if is_other else [each for each in _NAMES if letters_apart(name.casefold(), each) <= _typo_letters(each)]
     if not known and device.casefold() in ("gpu", "gpus"):
         words = domain.casefold().replace("-", ".").split(".")
         known = [f"{vendor}.com/gpu" for vendor in _VENDORS if any(_is_near(word, vendor) for word in words)]
@@ -97,7 +97,7 @@ def near_resource(name: str) -> str:
     return near_miss(name, ("cpu", "memory", "ephemeral-storage"))
 
 
-def _slip(name: str) -> int:
+def _typo_letters(name: str) -> int:
     """Return the number of letters that a typo may change. In a short name a second letter would make another name."""
     return _LETTERS_OF_A_SLIP if len(name) > len("nvidia.com/") else 1
 

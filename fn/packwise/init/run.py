@@ -60,7 +60,7 @@ def init(command: Init, terminal: Terminal = PLAIN) -> Answer:
         return Answer(before=tuple(as_lines(results, coloured=terminal.is_stderr_coloured)), code=1)
     files = _files(command, folder, facts)
     _refuse_existing(files)
-    start = Path(os.path.commonpath([real(_existing(path.parent)) for path in files]))
+    start = Path(os.path.commonpath([real(_existing_folder(path.parent)) for path in files]))
     changes = [FileChange(path, encode_text(text)) for path, text in files.items()]
     try:
         change_files(start, changes, {})
@@ -112,7 +112,7 @@ def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
     is_function, with_example = "kustomize" in command.targets, not there.has_workloads
     plan = Plan(facts, apply, gitops, is_function, with_example, without_grove=command.without_grove)
     written = {} if there.is_configured else package_files(plan)
-    top = _top(folder)
+    top = _top_folder(folder)
     files = {folder / name: text for name, text in written.items()}
     place = _place(folder, top, sorted({*there.resources, *(set(written) - {"topology.yaml"})}))
     for target in command.targets:
@@ -168,15 +168,15 @@ def _refuse_existing(files: Iterable[Path]) -> None:
         )
 
 
-def _existing(folder: Path) -> Path:
+def _existing_folder(folder: Path) -> Path:
     """Return the nearest existing folder at or above `folder`."""
     absolute = Path(real(folder))
     return next(each for each in (absolute, *absolute.parents) if each.is_dir())
 
 
-def _top(folder: Path) -> Path:
+def _top_folder(folder: Path) -> Path:
     """Return the top of the repository around `folder`, also a future one, or the current folder."""
-    top, here = Path(top_of(str(_existing(folder)))), Path(real("."))
+    top, here = Path(top_of(str(_existing_folder(folder)))), Path(real("."))
     return here if not os.path.lexists(top / ".git") and contains(str(here), real(folder)) else top
 
 

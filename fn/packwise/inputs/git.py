@@ -68,7 +68,7 @@ class Commit:
     def __init__(self, commit: str, path: str) -> None:
         self.name = commit
         at = Path(path)
-        self.top = _top(_nearest_folder(at), path)
+        self.top = _top_folder(_nearest_folder(at), path)
         files, modules, links = _tree(self.top, _commit(self.top, commit), [])
         self.blobs = {str(entry.path): entry.blob for entry in files}
         self.modules = {str(entry.path): entry.blob for entry in modules}
@@ -87,7 +87,7 @@ class Commit:
             names.flush()
         size = contents.readline().rstrip(b"\n").rsplit(b" ", 1)[-1]
         if not size.isdigit():
-            raise UsageError(_lacking(self.name, "."))
+            raise UsageError(_missing_objects_text(self.name, "."))
         if int(size) > MAX_INPUT:
             raise UsageError(f'"{blob}" in "git:{self.name}" {_TOO_LARGE}')
         return contents.read(int(size) + 1)[:-1]
@@ -102,7 +102,9 @@ class Commit:
 def remote_urls(folder: str) -> list[str]:
     """Return the URLs of the remotes of the repository around `folder`, or none if git names none."""
     try:
-        output = _git(_top(Path(folder), folder), "config", "--local", "--null", "--get-regexp", r"^remote\..*\.url$")
+        output = _git(
+            _top_folder(Path(folder), folder), "config", "--local", "--null", "--get-regexp", r"^remote\..*\.url$"
+        )
     except UsageError:
         return []
     return [entry.partition("\n")[2] for entry in output.decode("utf-8", "replace").split("\0")[:-1]]
@@ -111,13 +113,13 @@ def remote_urls(folder: str) -> list[str]:
 def checkout_names(folder: str) -> list[str]:
     """Return the names of the checkout: its branch, its commit and its tags. Return none if git names none."""
     try:
-        top = _top(Path(folder), folder)
+        top = _top_folder(Path(folder), folder)
         branch = _git(top, "symbolic-ref", "--quiet", "--short", "HEAD").decode("utf-8", "replace").split()
     except UsageError:
         branch = []
     try:
-        commit = _git(_top(Path(folder), folder), "rev-parse", "--verify", "--quiet", "HEAD").decode().split()
-        tags = _git(_top(Path(folder), folder), "tag", "--points-at", "HEAD").decode("utf-8", "replace").split()
+        commit = _git(_top_folder(Path(folder), folder), "rev-parse", "--verify", "--quiet", "HEAD").decode().split()
+        tags = _git(_top_folder(Path(folder), folder), "tag", "--points-at", "HEAD").decode("utf-8", "replace").split()
     except UsageError:
         commit, tags = [], []
     return [*branch, *commit, *tags]
@@ -136,7 +138,7 @@ class _Entry(Record):
 
 def work_tree(path: str) -> str:
     """Return the top of the work tree of `path`, which may be gone. Raise UsageError if there is none."""
-    return str(_top(_nearest_folder(Path(path)), path))
+    return str(_top_folder(_nearest_folder(Path(path)), path))
 
 
 def merge_bases(commit: str, path: str) -> list[str]:
@@ -144,7 +146,7 @@ def merge_bases(commit: str, path: str) -> list[str]:
 
     Raise UsageError without git, a repository, the commit or a common commit.
     """
-    top = _top(_nearest_folder(Path(path)), path)
+    top = _top_folder(_nearest_folder(Path(path)), path)
     revision, head = _commit(top, commit), _commit(top, "HEAD")
     try:
         return _git(top, "merge-base", "--all", revision, head).decode().split()
@@ -161,7 +163,7 @@ def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list
     Hidden files and links are not listed, as on disk. Raise UsageError without git, a repository or the commit.
     """
     at = Path(path)
-    top = _top(_nearest_folder(at), path)
+    top = _top_folder(_nearest_folder(at), path)
     revision = _commit(top, commit)
     target = PurePosixPath(_path_within(at, top, path))
     listed = _entries(top, revision, [str(target)])
@@ -176,7 +178,7 @@ def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list
     ]
     contents = _contents(top, [*files, *markers])
     if contents is None:
-        raise UsageError(_lacking(commit, path))
+        raise UsageError(_missing_objects_text(commit, path))
     marked = {
         entry.path: text.decode("utf-8", "replace") for entry, text in zip(markers, contents[len(files) :], strict=True)
     }
@@ -192,7 +194,7 @@ def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list
     return named
 
 
-def _lacking(commit: str, path: str) -> str:
+def _missing_objects_text(commit: str, path: str) -> str:
     return (
         f'git does not have all files of "{path}" in "git:{commit}", as in a partial clone, and packwise fetches '
         f"nothing. If you trust the repository, fetch them: git archive {commit} {path} > {os.devnull}"
@@ -250,7 +252,7 @@ def skip_reasons(
     return reasons
 
 
-def _top(folder: Path, path: str) -> Path:
+def _top_folder(folder: Path, path: str) -> Path:
     """Return the top of the work tree around `folder`. Raise UsageError if there is none."""
     start = Path(real(folder))
     # Git itself would stop at the first folder that looks like a repository on the way up to `.git`.

@@ -448,7 +448,7 @@ class Checkup(Record):
         """Return the text of the file `name`, or of stdin for None. Return None if it was not read."""
         return text_among(self.read, name)
 
-    def on(self, nodes: tuple[Mapping[str, Value], ...]) -> Checkup:
+    def with_nodes(self, nodes: tuple[Mapping[str, Value], ...]) -> Checkup:
         """Return the same groups for a cluster with these objects."""
         groups = [
             group.replace(

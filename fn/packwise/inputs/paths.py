@@ -163,10 +163,10 @@ def _advice(path: str) -> str:
         return f'; no file matches this glob: pass the folder, "{folder}"'
     if path.startswith("git:"):
         return f'; did you mean "--baseline {path}", together with the path to check?'
-    return _nearest(path)
+    return _nearest_text(path)
 
 
-def _nearest(path: str) -> str:
+def _nearest_text(path: str) -> str:
     """Return `; did you mean …?` for a typo in a missing path, or for a commit."""
     try:
         names = sorted(entry.name for entry in Path(path).parent.iterdir() if not entry.name.startswith("."))

@@ -246,15 +246,15 @@ def metadata_errors(metadata: Mapping[str, Value], version: str) -> Iterator[Met
     prefix, name, namespace = texts.get("generateName", ""), texts.get("name", ""), texts.get("namespace", "")
     path: FieldPath = ("metadata", "generateName")
     for wrong in dns_subdomain(mask_trailing_dash(prefix)) if prefix else ():
-        yield _invalid(path, prefix, wrong, f'must be the beginning of a DNS subdomain; got "{prefix}"')
+        yield _invalid_error(path, prefix, wrong, f'must be the beginning of a DNS subdomain; got "{prefix}"')
     path = ("metadata", "name")
     if not name and not prefix:
         required = OperatorError("metadata.name", ErrorType.REQUIRED, None, "name or generateName is required")
         yield MetadataError(path, "must name the object", required)
     for wrong in dns_subdomain(name) if name else ():
-        yield _invalid(path, name, wrong, f'must be a DNS subdomain; got "{name}"')
+        yield _invalid_error(path, name, wrong, f'must be a DNS subdomain; got "{name}"')
     for wrong in dns_label(namespace) if namespace else ():
-        yield _invalid(("metadata", "namespace"), namespace, wrong, f'must be a DNS label; got "{namespace}"')
+        yield _invalid_error(("metadata", "namespace"), namespace, wrong, f'must be a DNS label; got "{namespace}"')
     for part, errors in (("labels", label_errors), ("annotations", annotation_errors)):
         entries = metadata.get(part)
         if isinstance(entries, dict):
@@ -267,10 +267,10 @@ def label_errors(labels: Mapping[str, str], path: FieldPath, version: str) -> It
     field = format_path(path)
     for key, value in labels.items():
         for wrong in qualified_name(key, version):
-            yield _invalid((*path, key), key, wrong, f'key "{key}" must be a valid label key', field=field)
+            yield _invalid_error((*path, key), key, wrong, f'key "{key}" must be a valid label key', field=field)
         for wrong in label_value(value, version):
             message = f'label "{key}" must have a valid label value; got "{value}"'
-            yield _invalid((*path, key), value, wrong, message, field=field)
+            yield _invalid_error((*path, key), value, wrong, message, field=field)
 
 
 def annotation_errors(annotations: Mapping[str, str], path: FieldPath, version: str) -> Iterator[MetadataError]:
@@ -278,7 +278,7 @@ def annotation_errors(annotations: Mapping[str, str], path: FieldPath, version: 
     field = format_path(path)
     for key in annotations:
         for wrong in qualified_name(key.lower(), version):
-            yield _invalid((*path, key), key, wrong, f'key "{key}" must be a valid annotation key', field=field)
+            yield _invalid_error((*path, key), key, wrong, f'key "{key}" must be a valid annotation key', field=field)
     size, limit = sum(_bytes(key) + _bytes(value) for key, value in annotations.items()), MAX_ANNOTATION_BYTES
     if size > limit:
         error = OperatorError(field, ErrorType.TOO_LONG, None, f"may not be more than {limit} bytes")
@@ -286,7 +286,7 @@ def annotation_errors(annotations: Mapping[str, str], path: FieldPath, version: 
         yield MetadataError(path, message, error)
 
 
-def _invalid(path: FieldPath, value: str, wrong: str, message: str, *, field: str = "") -> MetadataError:
+def _invalid_error(path: FieldPath, value: str, wrong: str, message: str, *, field: str = "") -> MetadataError:
     error = OperatorError(field or format_path(path), ErrorType.INVALID, value, wrong)
     return MetadataError(path, message + (variable_advice(value) or f": {wrong}"), error)
 
@@ -733,7 +733,7 @@ def atoi(text: str) -> int | str:
     return _integer(text, _INT64, "Atoi")
 
 
-def natural(text: str) -> int | None:
+def parse_natural(text: str) -> int | None:
     """Return the 64-bit number in digits without a sign, or None if `text` is not one."""
     number = atoi(text) if text.isascii() and text.isdigit() else ""
     return number if isinstance(number, int) else None

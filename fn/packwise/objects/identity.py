@@ -142,7 +142,7 @@ def stable_identities(values: Iterable[Mapping[str, Value]]) -> list[Identity]:
     if not any(map(has_epoch, values)):
         return [identity(value) for value in values]
     listed = [(value, _labels(value)) if has_epoch(value) else (value, None) for value in values]
-    keys = [identity(value) if labels is None else _stable(value, labels) for value, labels in listed]
+    keys = [identity(value) if labels is None else _stable_identity(value, labels) for value, labels in listed]
     anchors: dict[Identity, set[int]] = {}
     for key, (_, labels) in zip(keys, listed, strict=True):
         if labels is not None and labels[ROLE] == _ANCHOR:
@@ -194,7 +194,7 @@ def has_epoch(value: Mapping[str, Value]) -> bool:
     return is_number and f"{identity(value)[3]}-".startswith(_prefix(labels))
 
 
-def _stable(value: Mapping[str, Value], labels: Mapping[str, str]) -> Identity:
+def _stable_identity(value: Mapping[str, Value], labels: Mapping[str, str]) -> Identity:
     group, kind, namespace, name = identity(value)
     part = "anchor" if labels[ROLE] == _ANCHOR else name.removeprefix(_prefix(labels))
     return group, kind, namespace, f"{labels[PART_OF]}-{labels[REPLICA]}_{part}"

@@ -58,7 +58,7 @@ def for_people(results: Sequence[Result], verbosity: Verbosity) -> list[Shown]:
     )
 
 
-def rest(shown: Shown, *, coloured: bool = False) -> str:
+def styled_rest_line(shown: Shown, *, coloured: bool = False) -> str:
     """Return the line after a result that counts similar hidden ones."""
     word = shown.result.severity.value
     text = visible(rest_line(shown, "-v lists them")).removeprefix(word)
@@ -71,7 +71,7 @@ def stderr_lines(results: Sequence[Result], verbosity: Verbosity, *, coloured: b
     for each in for_people(results, verbosity):
         lines.append(_line(each.result, coloured=coloured))
         if each.alike:
-            lines.append(Styled(rest(each, coloured=coloured)))
+            lines.append(Styled(styled_rest_line(each, coloured=coloured)))
     return lines
 
 
@@ -249,14 +249,14 @@ def _mark_node(text: str, at: int | None) -> tuple[str, str]:
 
 def _cut(before: list[str], after: list[str], *, ends: bool) -> tuple[list[str], list[str]]:
     """Return as much of both as fits. `ends` is true if the line ends with `after`."""
-    kept = _fitting(reversed(before), _BEFORE)
+    kept = _count_fitting(reversed(before), _BEFORE)
     if kept < len(before):
         before = ["…", *before[len(before) - kept :]]
     room = _WIDEST - width("".join(before))
-    kept = _fitting(after, room)
+    kept = _count_fitting(after, room)
     if kept == len(after) and ends:
         return before, after
-    return before, [*after[: _fitting(after, room - 1)], "…"]
+    return before, [*after[: _count_fitting(after, room - 1)], "…"]
 
 
 def _cells(text: str) -> list[str]:
@@ -264,7 +264,7 @@ def _cells(text: str) -> list[str]:
     return [_TAB if character == "\t" else visible(character) for character in text]
 
 
-def _fitting(cells: Iterable[str], room: int) -> int:
+def _count_fitting(cells: Iterable[str], room: int) -> int:
     """Return the number of leading `cells` that fit into `room` columns."""
     fitting = 0
     for cell in cells:
@@ -295,7 +295,7 @@ def as_text(checked: Checked) -> str:
         below = [*excerpt_lines, *_texts(result)]
         lines += [*as_lines([result], coloured=checked.coloured), *below, *([""] if below else [])]
         if each.alike:
-            lines += [rest(each, coloured=checked.coloured), ""]
+            lines += [styled_rest_line(each, coloured=checked.coloured), ""]
     return "".join([f"{line}\n" for line in lines])
 
 

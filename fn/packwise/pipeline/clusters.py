@@ -61,7 +61,7 @@ def render_clusters(package: Package) -> Rendered | None:
     if not has_workloads:
         # Report it only once.
         results += [result for result in parts[0][1].results if result not in results]
-    results += [finding.to_result() for folder, part in parts if folder is None for finding in _homeless(part)]
+    results += [finding.to_result() for folder, part in parts if folder is None for finding in _homeless_finding(part)]
     if exit_code(results):
         return Rendered(package.items, (), tuple(results))
     kept = {folder: iter(part.kept) for folder, part in parts}
@@ -86,7 +86,7 @@ def _path(item: KubeObject) -> str:
     return posixpath.normpath(item.file or "-")
 
 
-def _homeless(rendered: Rendered) -> Iterator[Finding]:
+def _homeless_finding(rendered: Rendered) -> Iterator[Finding]:
     """Report once that workloads are below none of several configurations."""
     workloads = [plan.workload for plan in rendered.plans]
     if workloads:

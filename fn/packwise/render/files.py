@@ -265,13 +265,13 @@ def read_list(folder: Path) -> dict[str, str]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError:
-        raise _unreadable(file) from None
+        raise _unreadable_error(file) from None
     digests: dict[str, str] = {}
     # A name may contain other line ends. Git may have written this one for Windows.
     for line in text.removesuffix("\n").split("\n") if text else ():
         match = _LINE.fullmatch(line.removesuffix("\r"))
         if match is None:
-            raise _unreadable(file)
+            raise _unreadable_error(file)
         path = _ESCAPE.sub(_unescape, match[2]) if line.startswith("\\") else match[2]
         digests[path] = match[1]
     return digests
@@ -288,7 +288,7 @@ def _unescape(escape: re.Match[str]) -> str:
     return "\n" if escape[1] == "n" else "\\"
 
 
-def _unreadable(file: Path) -> FieldError:
+def _unreadable_error(file: Path) -> FieldError:
     message = "this is not a list of packwise's files; delete it and the files that it names, then render again"
     return FieldError(None, (), message, Location(file.as_posix(), 1, 1))
 

@@ -79,10 +79,10 @@ def survey(folder: Path, plan: FolderPlan, *, with_list: bool = False) -> Change
     results: list[Result] = []
     kept: set[str] = set()
     for name, content in plan.contents.items():
-        place = places.of(name)
+        place = places.place(name)
         kept.add(place.real)
         fault = place.fault
-        if fault is None and not _holds(place, content):
+        if fault is None and not _has_content(place, content):
             is_there = place.status is not None
             if name in plan.generated and is_there and not _is_generated(folder / name):
                 fault = "packwise writes a generated object to this path; rename this file"
@@ -100,7 +100,7 @@ def survey(folder: Path, plan: FolderPlan, *, with_list: bool = False) -> Change
     own, edited = _no_longer_listed(folder, plan, kept)
     results += edited
     now = listing(plan.contents)
-    is_listed = _holds(places.of(LIST), now)
+    is_listed = _has_content(places.place(LIST), now)
     return Changes(contents, tuple(sorted(removed | own)), tuple(results), None if is_listed else now, targets)
 
 
@@ -128,7 +128,7 @@ class _Places:
         self._root = root.rstrip(os.sep)
         self._folders: dict[str, tuple[_Place, bool]] = {"": (_Place(self._root), _may_be_there(root))}
 
-    def of(self, name: str) -> _Place:
+    def place(self, name: str) -> _Place:
         """The place of the file at a slash-separated path."""
         above, _, base = name.rpartition("/")
         parent, is_there = self._folder(above)
@@ -190,7 +190,7 @@ def _may_be_there(path: str) -> bool:
 _OF_GIT = "a link leads into the folder of a git repository; remove the link"
 
 
-def _holds(place: _Place, content: bytes) -> bool:
+def _has_content(place: _Place, content: bytes) -> bool:
     if place.status is None or place.status.st_size != len(content):
         return False
     try:

@@ -85,7 +85,7 @@ def podgang_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
     origins = gang.origins(_LEVELS)
     for position, pods in enumerate(gang.leaves):
         origins.update(pods.origins(("spec", "podgroups", position), "minReplicas", _LEVELS))
-    for position, pods in enumerate(gang.inner):
+    for position, pods in enumerate(gang.inner_sets):
         origins.update(pods.origins(("spec", "topologyConstraintGroupConfigs", position), "podGroupNames", _LEVELS))
     return origins
 

@@ -60,7 +60,7 @@ def test_a_missing_level_leaves_the_group_config_without_constraint_and_no_fallb
         T + "podCliqueScalingGroups[0].topologyConstraint.packDomain": "numa",
     }
     base, scaled = gangs_of(edits, TOPOLOGIES["gb200"])
-    assert [(pods.name, keys_of(pods.bounds)) for pods in base.inner] == [("wl-0-workers-0", (None, None))]
+    assert [(pods.name, keys_of(pods.bounds)) for pods in base.inner_sets] == [("wl-0-workers-0", (None, None))]
     assert keys_of(base.bounds) == ("nvidia.com/rack", None)
     assert (keys_of(scaled.bounds), scaled.annotations) == ((None, None), {})
 

@@ -9,7 +9,7 @@ import pytest
 
 from packwise.findings.finding import Problem, Rule, Stage
 from packwise.frontends.grove.admission import all_rules
-from packwise.frontends.grove.rules.book import Check, Context, Scope, itself, nodes_of
+from packwise.frontends.grove.rules.book import Check, Context, Scope, nodes_of, whole_set
 from packwise.revisions.grove import ALPHA_12_RC1, ALPHA_14, GREP_244
 
 from .cases import load_cases, outcome, problems_of
@@ -59,13 +59,13 @@ def test_a_rule_says_since_and_until_when_releases_have_it() -> None:
     nodes = (
         one.replace(until=GREP_244),
         two,
-        Scope(itself, (three.replace(since=ALPHA_12_RC1), four), since=GREP_244, until=ALPHA_14),
+        Scope(whole_set, (three.replace(since=ALPHA_12_RC1), four), since=GREP_244, until=ALPHA_14),
     )
     releases = ("", "v0.1.0-alpha.7", "v0.1.0-alpha.11", "v0.1.0-alpha.12-rc1", "v0.1.0-alpha.13", "v0.1.0-alpha.14")
     books = {release: nodes_of(nodes, release) for release in releases}
 
-    below = (two, Scope(itself, (four,)))
-    with_three = (two, Scope(itself, (three, four)))
+    below = (two, Scope(whole_set, (four,)))
+    with_three = (two, Scope(whole_set, (three, four)))
     assert books == {
         "": (one, two),
         "v0.1.0-alpha.7": below,

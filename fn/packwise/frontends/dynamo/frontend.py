@@ -35,7 +35,7 @@ from packwise.objects.identity import identity, is_placeholder
 from packwise.objects.index import repetitions
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
 from packwise.objects.place import Generated, Origin, Place, place_text
-from packwise.placement import LIMIT, Gang, WorkloadPlan, characters, excess, length, weight_of_copies
+from packwise.placement import LIMIT, Gang, WorkloadPlan, characters, excess_text, length, weight_of_copies
 from packwise.revisions.dynamo import NEWEST, release_of
 from packwise.topology.known import Use
 from packwise.wording import list_known
@@ -319,7 +319,7 @@ class _GraphJudge:
         most = self._settings.limits.gangs
         entries = weight_of_copies(copied)
         if entries > most:
-            message = excess(f"a PodCliqueSet that counts as {entries} entries", 0, most)
+            message = excess_text(f"a PodCliqueSet that counts as {entries} entries", 0, most)
             yield Finding.of(LIMIT, item, ("spec",), message)
 
     def _derive(self, item: KubeObject, subject: Subject, trace: Trace, findings: list[Finding]) -> _GraphJudgement:

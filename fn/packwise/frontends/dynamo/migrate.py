@@ -161,7 +161,7 @@ class _GraphRewriting:
         name = write({"name": component["name"]}).strip()
         indent = column + _STEP
         entries = self._entries_within(path, owner)
-        written = [*self._lines_above(owner, column), f"{' ' * column}- {name}{self._trailing(owner)}"]
+        written = [*self._lines_above(owner, column), f"{' ' * column}- {name}{self._trailing_comment(owner)}"]
         template: list[str] = []
         for key, value in component.items():
             if key == "name":
@@ -171,7 +171,7 @@ class _GraphRewriting:
             elif key in COMPONENT_FIELDS and key in entries:
                 written += self._move(entries[key], indent)
             else:
-                written += self._anew({key: value}, indent)
+                written += self._written_lines({key: value}, indent)
         return [*written, *template]
 
     def _template(
@@ -185,7 +185,7 @@ class _GraphRewriting:
             written += (
                 self._move(entries["extraPodMetadata"], inner, "metadata")
                 if alone
-                else self._anew({"metadata": value["metadata"]}, inner)
+                else self._written_lines({"metadata": value["metadata"]}, inner)
             )
         if "spec" not in value:
             return written
@@ -199,7 +199,7 @@ class _GraphRewriting:
             elif key in old and same(self._item.get((*path, "extraPodSpec", key)), part):
                 written += self._move(old[key], inner)
             else:
-                written += self._anew({key: part}, inner)
+                written += self._written_lines({key: part}, inner)
         return written
 
     def _containers(
@@ -207,12 +207,12 @@ class _GraphRewriting:
     ) -> list[str]:
         main = entries.get("mainContainer")
         if main is None:
-            return self._anew({"containers": list(containers)}, indent)
+            return self._written_lines({"containers": list(containers)}, indent)
         old = self._entries_within((*path, "mainContainer"), main)
         blank = " " * indent
         written = [
             *self._lines_above(main, indent),
-            f"{blank}containers:{self._trailing(main)}",
+            f"{blank}containers:{self._trailing_comment(main)}",
             f"{blank}- name: main",
         ]
         for key, part in containers[0].items():
@@ -221,9 +221,9 @@ class _GraphRewriting:
             if key in old and same(self._item.get((*path, "mainContainer", key)), part):
                 written += self._move(old[key], indent + _STEP)
             else:
-                written += self._anew({key: part}, indent + _STEP)
+                written += self._written_lines({key: part}, indent + _STEP)
         others = list(containers[1:])
-        return written + (self._anew(others, indent) if others else [])
+        return written + (self._written_lines(others, indent) if others else [])
 
     def _entries_within(self, path: FieldPath, owner: _BlockEntry) -> dict[str, _BlockEntry]:
         """The entries of the mapping that is the value of `owner`, by key."""
@@ -275,14 +275,14 @@ class _GraphRewriting:
 
     def _replace_line(self, entry: _BlockEntry, line: str) -> list[str]:
         return [
-            *self._lines[entry.first : entry.line], line + self._trailing(entry),
+            *self._lines[entry.first : entry.line], line + self._trailing_comment(entry),
             *self._lines[entry.line + 1 : entry.end],
         ]  # fmt: skip
 
     def _lines_above(self, entry: _BlockEntry, column: int) -> list[str]:
         return [self._shift(line, column - entry.column) for line in self._lines[entry.first : entry.line]]
 
-    def _trailing(self, entry: _BlockEntry) -> str:
+    def _trailing_comment(self, entry: _BlockEntry) -> str:
         """Return the comment at the end of an entry's first line, with the preceding blank."""
         inline = comments(self._lines[entry.line].strip())
         return f" {inline[0]}" if inline else ""
@@ -294,7 +294,7 @@ class _GraphRewriting:
         """Return the comments of a removed entry as separate lines."""
         return [f"{' ' * column}{text}" for text in self._comment_texts(entry)]
 
-    def _anew(self, value: Value, column: int) -> list[str]:
+    def _written_lines(self, value: Value, column: int) -> list[str]:
         return [f"{' ' * column}{line}" if line else line for line in write(value).splitlines()]
 
     def _shift(self, line: str, by: int) -> str:

@@ -47,7 +47,7 @@ def omissions(of_sets: OmissionsOf) -> OmissionsOf:
             for _, omission in of_sets([plan.replace(workload=asked.derived.item)], inventory, cluster, settings):
                 if asked.is_written(omission):
                     yield plan, asked.relocate(omission)
-            yield from ((plan, omission) for omission in asked.own())
+            yield from ((plan, omission) for omission in asked.own_omissions())
 
     return of_graphs
 
@@ -77,7 +77,7 @@ class _Asked:
                 remedy = f"a component of Dynamo {self._release.name} has no minAvailable"
         return omission.replace(origin=self.derived.origin(omission.origin), remedy=remedy)
 
-    def own(self) -> Iterator[Omission]:
+    def own_omissions(self) -> Iterator[Omission]:
         """The omissions of Dynamo's operator from the PodCliqueSet."""
         yield from self._topology_name()
         yield from self._metadata()

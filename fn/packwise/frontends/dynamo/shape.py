@@ -11,7 +11,7 @@ from krmfn.record import Record
 from packwise.frontends.dynamo.convert import MAIN, Trace, Written
 from packwise.frontends.dynamo.graph import WORKERS
 from packwise.keys import KAI_QUEUE
-from packwise.kubernetes.validation import natural
+from packwise.kubernetes.validation import parse_natural
 from packwise.lenient import mapping, mappings_in_place, text, texts, whole_number
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.revisions.dynamo import Known
@@ -369,7 +369,7 @@ class _SetBuilder:
         memory = mapping(mapping(component.value.get("experimental")).get("gpuMemoryService"))
         device = text(memory.get("deviceClassName")) or "gpu.nvidia.com"
         limits = mapping(mapping(component.main.get("resources")).get("limits"))
-        gpus = natural(str(limits.get(_GPU)))
+        gpus = parse_natural(str(limits.get(_GPU)))
         count = 1 if gpus is None else gpus
         sharing: list[dict[str, Any]] = []
         for rank in range(len(roles) // 2):

@@ -36,10 +36,10 @@ from packwise.frontends.grove.rules.book import (
     checks_of,
     cliques_of,
     groups_of,
-    itself,
     nodes_of,
     rules_of,
     run,
+    whole_set,
 )
 from packwise.frontends.grove.schema import check_shape
 from packwise.kubernetes.validation import json_object, json_string
@@ -136,7 +136,7 @@ def _each_clique(at: CliqueAt, _context: Context) -> Iterable[CliqueAt]:
 RULES = Rulebook(
     constraints=topology.CONSTRAINTS,
     whole=(
-        Scope(itself, (*metadata.METADATA, *cliques.SET, *cliques.SET_SHARING, *cliques.CLIQUES_ANY)),
+        Scope(whole_set, (*metadata.METADATA, *cliques.SET, *cliques.SET_SHARING, *cliques.CLIQUES_ANY)),
         Scope(cliques_of, (
             *cliques.CLIQUE_NAME,
             # A clique without a name is one error. Before this release, it is also an invalid name.
@@ -150,7 +150,7 @@ RULES = Rulebook(
             Scope(_each_clique, _NAME_CONSTRAINTS, until=ALPHA_12_RC1),
             *rolling_update.CLIQUE,
         )),
-        Scope(itself, (
+        Scope(whole_set, (
             *cliques.CLIQUES_UNIQUE,
             *cliques.ONE_SCHEDULER,
             *schedulers.SCHEDULER_NAMES,
@@ -163,7 +163,7 @@ RULES = Rulebook(
             *rolling_update.GROUP,
             *cliques.GROUP_SHARING,
         )),
-        Scope(itself, (*cliques.GROUPS_TOGETHER, *cliques.TERMINATION)),
+        Scope(whole_set, (*cliques.GROUPS_TOGETHER, *cliques.TERMINATION)),
         *rolling_update.UNDETERMINED,
     ),
     mnnvl=metadata.MNNVL,
@@ -255,7 +255,7 @@ def keep_preferred(gang: Gang, earlier: Mapping[str, Value] | None) -> Gang:
     """
     spec = mapping_at(earlier, "spec")
     leaves, groups = _entries_by_name(spec, "podgroups"), _entries_by_name(spec, "topologyConstraintGroupConfigs")
-    sets = [_preferring(pods, groups if pods.members is None else leaves) for pods in gang.sets]
+    sets = [_with_preferred_bounds(pods, groups if pods.members is None else leaves) for pods in gang.sets]
     kept = [pods for pods in sets if pods.members is not None or not pods.bounds.is_empty]
     parents = {pods.name for pods in kept if pods.members is None}
     return gang.replace(
@@ -264,7 +264,7 @@ def keep_preferred(gang: Gang, earlier: Mapping[str, Value] | None) -> Gang:
     )
 
 
-def _preferring(pods: PodSet, earlier: Mapping[str, Mapping[str, Value]]) -> PodSet:
+def _with_preferred_bounds(pods: PodSet, earlier: Mapping[str, Mapping[str, Value]]) -> PodSet:
     return pods.replace(bounds=_preferred_bounds(earlier.get(pods.name), pods.origin))
 
 

@@ -188,7 +188,7 @@ def _kueue_groups(at: _Advised, context: Context) -> Iterator[Problem]:
             yield Problem((*TEMPLATE, "podCliqueScalingGroups", index, "minAvailable"), message)
 
 
-def _redundant(at: _Advised, _context: Context) -> Iterator[Problem]:
+def _redundant_constraints(at: _Advised, _context: Context) -> Iterator[Problem]:
     pcs = at.pcs
     groups = [(index, group) for index, group in enumerate(pcs.groups) if group.topology is not None]
     cliques = [(index, clique) for index, clique in enumerate(pcs.cliques) if clique.topology is not None]
@@ -252,7 +252,7 @@ ADVICE: tuple[Check[_Advised], ...] = (
                "spec/kueue.md#10.4", Severity.WARNING), _kueue_groups),
     Check(Rule("constraint-redundant", "A constraint repeats the constraint of its parent.",
                "spec/grove.md#r45", Severity.INFO),
-          _redundant),
+          _redundant_constraints),
     Check(Rule("quantity-unquoted", "A resource quantity is not a string.", "spec/gitops.md#3.6", Severity.WARNING),
           _quantities),
     Check(Rule("scalar-tool-dependent", "Tools read an unquoted word differently.",

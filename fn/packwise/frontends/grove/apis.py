@@ -25,21 +25,21 @@ _DOMAIN = Field(Text(
 ))  # fmt: skip
 
 
-def _has(value: Value, key: str) -> bool:
+def _has_field(value: Value, key: str) -> bool:
     """Return True if the field is set. The API server prunes null."""
     return isinstance(value, dict) and value.get(key) is not None
 
 
 def _names_no_domain(pack: Mapping[str, Value]) -> Sequence[FieldPath]:
-    return () if _has(pack, "required") or _has(pack, "preferred") else ((),)
+    return () if _has_field(pack, "required") or _has_field(pack, "preferred") else ((),)
 
 
 def _packs_nothing(constraint: Mapping[str, Value]) -> Sequence[FieldPath]:
-    return () if _has(constraint, "pack") or _has(constraint, "packDomain") else ((),)
+    return () if _has_field(constraint, "pack") or _has_field(constraint, "packDomain") else ((),)
 
 
 def _packs_twice(constraint: Mapping[str, Value]) -> Sequence[FieldPath]:
-    if not _has(constraint, "packDomain") or not _has(constraint.get("pack"), "required"):
+    if not _has_field(constraint, "packDomain") or not _has_field(constraint.get("pack"), "required"):
         return ()
     return (("packDomain",),)
 
@@ -120,12 +120,14 @@ def _no_pack_domain(*owners: str) -> ObjectRule:
         if not isinstance(template, dict):
             return ()
         if not owners:
-            return [("spec", "template", *_FIELD)] if _has(template.get("topologyConstraint"), "packDomain") else ()
+            return (
+                [("spec", "template", *_FIELD)] if _has_field(template.get("topologyConstraint"), "packDomain") else ()
+            )
         entries = template.get(owners[0])
         return [
             ("spec", "template", *owners, index, *_FIELD)
             for index, entry in enumerate(entries if isinstance(entries, list) else ())
-            if isinstance(entry, dict) and _has(entry.get("topologyConstraint"), "packDomain")
+            if isinstance(entry, dict) and _has_field(entry.get("topologyConstraint"), "packDomain")
         ]
 
     return ObjectRule(

@@ -444,7 +444,7 @@ class GangPlan(Record):
 
 def plans_of_template(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], int]) -> Iterator[GangPlan]:
     """Yield the base PodGangs by replica, then the scaled ones by replica, group and group replica."""
-    cliques = _standalone(pcs)
+    cliques = _standalone_minimums(pcs)
     least = tuple((position, tuple(range(group.min_available))) for position, group in enumerate(pcs.groups))
     for replica in range(pcs.replicas):
         yield GangPlan(base_podgang(pcs.name, replica), replica, True, cliques, least)
@@ -470,7 +470,7 @@ def plans_of_entries(pcs: PodCliqueSet, replica: int, entries: Sequence[MapEntry
             is_first = first[entry.generation] == entry.epoch
             cliques = {
                 name: None if is_first else entry.cliques[name]
-                for name in _standalone(pcs)
+                for name in _standalone_minimums(pcs)
                 if entry.cliques.get(name, 0) > 0
             }
             name = anchor_podgang(pcs.name, replica, entry.epoch)
@@ -498,7 +498,7 @@ def plans_of_entries(pcs: PodCliqueSet, replica: int, entries: Sequence[MapEntry
                 )
 
 
-def _standalone(pcs: PodCliqueSet) -> Mapping[str, int | None]:
+def _standalone_minimums(pcs: PodCliqueSet) -> Mapping[str, int | None]:
     grouped = pcs.grouped_cliques()
     return {clique.name: None for clique in pcs.cliques if clique.name not in grouped}
 

@@ -49,18 +49,18 @@ def field_at(path: FieldPath, root: Object) -> Field | None:
 
 def is_alike(path: FieldPath, revisions: Iterable[Revision]) -> bool:
     """Return True if the APIs of `revisions` have the same field at `path`, or none of them has it."""
-    first, *others = [_itself(field_at(path, podcliqueset(revision))) for revision in revisions]
+    first, *others = [_without_parts(field_at(path, podcliqueset(revision))) for revision in revisions]
     return all(other == first for other in others)
 
 
-def _itself(field: Field | None) -> object:
-    return field if field is None else field.replace(kind=_shallow(field.kind))
+def _without_parts(field: Field | None) -> object:
+    return field if field is None else field.replace(kind=_shallow_kind(field.kind))
 
 
-def _shallow(kind: Kind) -> Kind:
+def _shallow_kind(kind: Kind) -> Kind:
     if isinstance(kind, Object):
         return kind.replace(fields={})
-    return kind.replace(item=_shallow(kind.item)) if isinstance(kind, Array) else kind
+    return kind.replace(item=_shallow_kind(kind.item)) if isinstance(kind, Array) else kind
 
 
 def judge_workload(
@@ -78,8 +78,8 @@ def judge_workload(
         return (), judge(value, definition, lambda: shape)
     decode = [problem for problem in shape if problem.stage is Stage.DECODE]
     decoded = [problem.path for problem in decode]
-    old = None if before is None else _heal(before, revision)
-    verdict = judge(_heal(value, revision), definition, lambda: shape, before=old, written=value)
+    old = None if before is None else _fill_in(before, revision)
+    verdict = judge(_fill_in(value, revision), definition, lambda: shape, before=old, written=value)
     beyond = [
         problem
         for problem in verdict.problems
@@ -88,7 +88,7 @@ def judge_workload(
     return decode, verdict.replace(problems=tuple(beyond))
 
 
-def _heal(value: Mapping[str, Value], revision: Revision) -> Mapping[str, Value]:
+def _fill_in(value: Mapping[str, Value], revision: Revision) -> Mapping[str, Value]:
     """Return `value` with the fields that the webhook fills in."""
     healed = _merge(value, default(value, revision, create=False))
     return healed if isinstance(healed, dict) else value

@@ -79,7 +79,8 @@ def _template(value: Mapping[str, Value], fields: KnownFields, revision: Revisio
     groups = out.get("podCliqueScalingGroups")
     if isinstance(groups, list):
         out["podCliqueScalingGroups"] = [
-            _group(_zero(entry), fields) if entry is None or isinstance(entry, dict) else entry for entry in groups
+            _group(_zero_entry(entry), fields) if entry is None or isinstance(entry, dict) else entry
+            for entry in groups
         ]
     delay = out.get("terminationDelay")
     if delay is None:
@@ -212,7 +213,8 @@ def _pod_spec(value: Mapping[str, Value]) -> Mapping[str, Value]:
     for key in _CONTAINER_LISTS:
         if key in out and isinstance(containers := out[key], list):
             out[key] = [
-                _container(_zero(entry)) if entry is None or isinstance(entry, dict) else entry for entry in containers
+                _container(_zero_entry(entry)) if entry is None or isinstance(entry, dict) else entry
+                for entry in containers
             ]
     return out
 
@@ -260,7 +262,7 @@ def _has_gpu(container: Value) -> bool:
     return any(amount is not None and not re.fullmatch(_ZERO_QUANTITY, str(amount)) for amount in amounts)
 
 
-def _zero(entry: Mapping[str, Value] | None) -> Mapping[str, Value]:
+def _zero_entry(entry: Mapping[str, Value] | None) -> Mapping[str, Value]:
     """Return an entry of a list as Go reads it, with an object without fields for null."""
     return {} if entry is None else entry
 

@@ -42,7 +42,7 @@ from packwise.frontends.pod_rules import pod_problems
 from packwise.objects.identity import identity
 from packwise.objects.index import repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, kind_of
-from packwise.placement import LIMIT, Placement, WorkloadPlan, excess, length, weight_of_copies
+from packwise.placement import LIMIT, Placement, WorkloadPlan, excess_text, length, weight_of_copies
 from packwise.revisions.grove import REVISIONS
 from packwise.topology.known import DOMAINS, Condition, ListedTopology, Use, read_levels
 from packwise.wording import list_known
@@ -191,7 +191,7 @@ def without_optional(workload: KubeObject, problems: list[Problem], revision: Re
 
 
 def _with_reason(finding: Finding) -> Iterator[Finding]:
-    if not finding.at_key or _instead(finding.path) is None:
+    if not finding.at_key or _replacement(finding.path) is None:
         yield finding
         return
     yield _removed_finding(finding, finding.path)
@@ -203,11 +203,11 @@ def _with_reason(finding: Finding) -> Iterator[Finding]:
 
 
 def _removed_finding(finding: Finding, path: FieldPath) -> Finding:
-    message = f"the API no longer has this field; {_instead(path)}"
+    message = f"the API no longer has this field; {_replacement(path)}"
     return finding.replace(rule=REMOVED.name, severity=Severity.ERROR, path=path, message=message)
 
 
-def _instead(path: FieldPath) -> str | None:
+def _replacement(path: FieldPath) -> str | None:
     return None if not path or _PODS in path else _INSTEAD.get(str(path[-1]))
 
 
@@ -384,7 +384,7 @@ class _Planner:
             entries = 0 if admitted is None else self._entries(admitted.pcs, judgement.record, most)
             counted.append(entries)
             if total + entries > most:
-                message = excess(f"{entries} PodGangs and entries of their podgroups", total, most)
+                message = excess_text(f"{entries} PodGangs and entries of their podgroups", total, most)
                 refused[place] = Finding.of(LIMIT, judgement.workload, ("spec", "replicas"), message)
             else:
                 total += entries

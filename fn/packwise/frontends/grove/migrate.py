@@ -62,7 +62,7 @@ def _write_pack(workload: KubeObject, preferred: str | None) -> KubeObject:
     """Return `workload` with pack instead of packDomain."""
     named = [path for path in _constraints(workload) if workload.get((*path, "packDomain")) is not None]
     workload = workload.edit_all([(path, _nest_domain) for path in named])
-    preferring = _preferring(workload) if preferred is not None else ()
+    preferring = _constraints_to_prefer(workload) if preferred is not None else ()
     return workload.edit_all([((*path, "pack", "preferred"), partial(_set, value=preferred)) for path in preferring])
 
 
@@ -78,13 +78,15 @@ def _write_topology_name(workload: KubeObject, step: Step) -> KubeObject:
     if field is not None:
         chosen = workload.get((*TEMPLATE, field))
         name = chosen if isinstance(chosen, str) else name
-    workload = workload.edit_all([((*path, "topologyName"), partial(_set, value=name)) for path in _naming(workload)])
+    workload = workload.edit_all(
+        [((*path, "topologyName"), partial(_set, value=name)) for path in _constraints_to_name(workload)]
+    )
     if field is not None:
         workload = workload.remove((*TEMPLATE, field), keep_comments=True)
     return workload
 
 
-def _preferring(workload: KubeObject) -> list[FieldPath]:
+def _constraints_to_prefer(workload: KubeObject) -> list[FieldPath]:
     """Return the constraints that must prefer a domain, so that every rendered object does.
 
     Scaling groups without a constraint are skipped.
@@ -94,7 +96,7 @@ def _preferring(workload: KubeObject) -> list[FieldPath]:
     return paths + [path for path in _constraints(workload) if path[2] == "podCliqueScalingGroups"]
 
 
-def _naming(workload: KubeObject) -> list[FieldPath]:
+def _constraints_to_name(workload: KubeObject) -> list[FieldPath]:
     """Return the constraints that must name their topology, because they inherit no name."""
     of_set = (*TEMPLATE, _CONSTRAINT)
     constrained = list(_constraints(workload))

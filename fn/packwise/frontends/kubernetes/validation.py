@@ -256,18 +256,18 @@ def _set_once_problem(at: FieldPath, *, is_set: bool) -> Problem:
 
 def is_same(left: Value, right: Value, of: Leaf | Struct | Listing) -> bool:
     """Return True if Go considers both values equal. An absent value is zero unless the type is a pointer."""
-    return _normal(left, of) == _normal(right, of)
+    return _normalize(left, of) == _normalize(right, of)
 
 
-def _normal(value: Value, of: Leaf | Struct | Listing) -> Value:
+def _normalize(value: Value, of: Leaf | Struct | Listing) -> Value:
     if _is_zero(value, of):
         return None
     if isinstance(of, Leaf):
         return int(value) if isinstance(value, float) else value
     if isinstance(of, Listing):
-        return [_normal(entry, of.item()) for entry in mappings_in_place(value)]
+        return [_normalize(entry, of.item()) for entry in mappings_in_place(value)]
     fields = mapping(value)
-    normal = {name: _normal(fields.get(name), member.of) for name, member in of.members.items()}
+    normal = {name: _normalize(fields.get(name), member.of) for name, member in of.members.items()}
     return {name: entry for name, entry in normal.items() if entry is not None}
 
 

@@ -120,7 +120,7 @@ def _workflow_text(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | None
     try:
         read = _read_once(filled)
     except YamlError as error:
-        return None, [*_sections_of_text(place, text), _unreadable(place, filled, error)]
+        return None, [*_sections_of_text(place, text), _unreadable_finding(place, filled, error)]
     if not isinstance(read.value, dict) or "workflow" not in read.value:
         line = next((section.line for section in sections(text) if section.key == "workflow"), 1)
         absent = Unfilled(f"the filled-in template must be a mapping with `workflow`; got {describe(read.value)}", line)
@@ -171,7 +171,7 @@ def _unfilled_finding(place: Place, unfilled: Unfilled) -> Finding:
     return finding.replace(location=place.location_of(unfilled.line, unfilled.column))
 
 
-def _unreadable(place: Place, filled: Filled, error: YamlError) -> Finding:
+def _unreadable_finding(place: Place, filled: Filled, error: YamlError) -> Finding:
     message = f"once it is filled in: {error.message}" if filled.lines else error.message
     line = _line(filled, error.line)
     if place.embedded:
@@ -207,7 +207,7 @@ def _embedded_pools(place: Place, text: str) -> tuple[Raw | None, list[Finding]]
     try:
         value = read(text)
     except YamlError as error:
-        return None, [_unreadable(place, Filled(text), error)]
+        return None, [_unreadable_finding(place, Filled(text), error)]
     raw = Raw(place, text, value) if isinstance(value, dict) else None
     if raw is None or not raw.holds_pools:
         message = "must be a pool config, with `pools`, or `backend` and `name`, at the top"

@@ -60,7 +60,7 @@ class OsmoPool(Record):
     templates: tuple[str, ...] = ()
 
     @property
-    def partial(self) -> bool:
+    def is_partial(self) -> bool:
         """Return True if Helm values elsewhere hold a part of it: it is layered and names no backend."""
         return self.layered and not self.backend_name
 
@@ -140,7 +140,7 @@ def one_of_each(pools: Iterable[OsmoPool]) -> tuple[OsmoPool, ...]:
     taken: dict[str, OsmoPool] = {}
     for pool in pools:
         before = taken.setdefault(pool.name, pool)
-        if before.partial and not pool.partial:
+        if before.is_partial and not pool.is_partial:
             taken[pool.name] = pool
     return tuple(taken.values())
 

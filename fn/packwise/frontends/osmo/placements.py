@@ -293,8 +293,8 @@ def _messages(submission: Submission, group: TaskGroup, tree: TaskTree) -> Itera
     if renamed:
         names = ", ".join([f'"{node.wanted}" is "{node.name}"' for node in renamed[:_SHOWN]])
         yield (
-            f"has subgroups with other names than in OSMO ({names}{_more(renamed)}), because KAI refuses OSMO's names, "
-            "or would treat two groups as one"
+            f"has subgroups with other names than in OSMO ({names}{_more_text(renamed)}), because KAI refuses OSMO's "
+            "names, or would treat two groups as one"
         )
     shared = [join_groups(tree.shared[:depth]) for depth in range(1, len(tree.shared) + 1)]
     if len(set(shared)) < len(shared) or not {node.wanted for node in nodes}.isdisjoint(shared):
@@ -334,8 +334,8 @@ def _passed_through(nodes: Sequence[TaskNode]) -> list[TaskNode]:
 
 def _subgroups(nodes: Sequence[TaskNode]) -> str:
     names = ", ".join([f'"{node.name}"' for node in nodes[:_SHOWN]])
-    return f"inner subgroup{'' if len(nodes) == 1 else 's'} {names}{_more(nodes)}"
+    return f"inner subgroup{'' if len(nodes) == 1 else 's'} {names}{_more_text(nodes)}"
 
 
-def _more(nodes: Sequence[TaskNode]) -> str:
+def _more_text(nodes: Sequence[TaskNode]) -> str:
     return f" and {len(nodes) - _SHOWN} more" if len(nodes) > _SHOWN else ""

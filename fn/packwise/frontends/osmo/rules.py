@@ -255,7 +255,7 @@ def _values(pools: tuple[OsmoPool, ...]) -> Iterator[ProblemAt]:
 
 def _default_platform(at: PoolAt) -> Iterator[ProblemAt]:
     pool = at.pool
-    if pool.default_platform is not None and pool.platform is None and not pool.partial:
+    if pool.default_platform is not None and pool.platform is None and not pool.is_partial:
         message = f'must be one of the pool\'s platforms; got "{pool.default_platform}"'
         yield problem_at(
             pool.place.below("default_platform"),
@@ -424,7 +424,7 @@ def _quantities(at: Submission) -> Iterator[ProblemAt]:
 
 def _platforms(at: Submission) -> Iterator[ProblemAt]:
     for name, resource in at.workflow.resources.items():
-        if resource.platform is None and at.pool.platform is None and not at.pool.partial:
+        if resource.platform is None and at.pool.platform is None and not at.pool.is_partial:
             message = f'must name a `platform`: pool "{at.pool.name}" has no default platform; it has '
             yield problem_at(
                 at.workflow.at(resource.path),
@@ -520,7 +520,7 @@ def _platforms_known(at: Submission) -> Iterator[ProblemAt]:
     for task in at.workflow.tasks():
         resource = at.workflow.resources.get(task.resource)
         platform = None if resource is None else resource.platform
-        if resource is None or platform is None or at.pool.partial or platform in at.pool.platforms:
+        if resource is None or platform is None or at.pool.is_partial or platform in at.pool.platforms:
             continue
         if resource.name in reported:
             continue

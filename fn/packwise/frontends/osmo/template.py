@@ -245,7 +245,7 @@ def _render(workflow: TextSection, values: Mapping[str, Value], account: Account
 
 
 def _fill_failure(failure: Failure, workflow: TextSection) -> Unfilled:
-    message = _unset(failure.missing) if failure.missing else f"cannot fill in the template: {failure.message}"
+    message = _unset_text(failure.missing) if failure.missing else f"cannot fill in the template: {failure.message}"
     own = None if failure.error is None else f"Jinja substitution failure: {failure.error}"
     column = _column(workflow.text, failure.line, failure.missing)
     return Unfilled(message, workflow.line - 1 + failure.line, own, column)
@@ -284,7 +284,7 @@ def _variables_for_tokens(text: str) -> tuple[str, dict[str, Value]]:
     return replace_tokens(text, variable), kept
 
 
-def _unset(names: tuple[str, ...]) -> str:
+def _unset_text(names: tuple[str, ...]) -> str:
     options = " ".join([f"--set {name}=VALUE" for name in names])
     listed = ", ".join([f"`{name}`" for name in names])
     noun, them = ("variable", "it") if len(names) == 1 else ("variables", "them")

@@ -22,7 +22,7 @@ from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.place import Place
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Grouping
 from packwise.objects.wrapped import unwrap
-from packwise.placement import LIMIT, Placement, WorkloadPlan, excess
+from packwise.placement import LIMIT, Placement, WorkloadPlan, excess_text
 from packwise.revisions.kai import NEWEST, release_of
 from packwise.topology.known import ListedTopology, Use
 
@@ -212,7 +212,7 @@ def _plan(workload: Workload, most: int) -> WorkloadPlan | None:
     try:
         number = weight(workload)
         if number > most:
-            message = excess(f"{number} gangs and sets of pods", 0, most)
+            message = excess_text(f"{number} gangs and sets of pods", 0, most)
             return WorkloadPlan(item, (Finding.of(LIMIT, item, ("spec",), message),))
         has_pods = bool(pods_in_order(workload))
         groups = shapes(workload) if has_pods else []

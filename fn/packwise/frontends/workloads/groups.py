@@ -60,7 +60,7 @@ MIN_SCALE = "autoscaling.knative.dev/min-scale"
 _JOB_RULE = "spec/podgrouper.md#4"
 
 
-def single(workload: Workload) -> list[GroupShape]:
+def single_groups(workload: Workload) -> list[GroupShape]:
     """Return the one group of the workload, or one for each of its pods."""
     number = pods_of(workload)
     if number < 1:
@@ -320,7 +320,7 @@ _INTERNAL = ("config.kubernetes.io/", "internal.config.kubernetes.io/", "packwis
 def shapes(workload: Workload) -> list[GroupShape]:
     """Return the shapes of its groups. Raise RefusedError if KAI makes none."""
     _check_owners(workload)
-    return _SHAPES.get(workload.grouping, single)(workload)
+    return _SHAPES.get(workload.grouping, single_groups)(workload)
 
 
 def _check_owners(workload: Workload) -> None:

@@ -327,7 +327,7 @@ def _moves(item: KubeObject) -> Iterator[tuple[FieldPath, FieldPath, Value]]:
     for part in table.parts:
         for place in _places(item, part) if part.kind == kind.key else ():
             for name, value in place.keys.items():
-                key = table.keys.get(name) or table.keys.get(table.nearest(name))
+                key = table.keys.get(name) or table.keys.get(table.nearest_key(name))
                 if key is None or key.is_written or key.successor or (key.values and value not in key.values):
                     continue
                 target = _target(key, name, place) or _worker_target(key, place, item)

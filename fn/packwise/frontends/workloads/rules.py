@@ -178,7 +178,7 @@ def advice(workload: Workload) -> Iterator[Finding]:
             yield from check(workload)
 
 
-def _never(rule: Rule, workload: Workload, path: FieldPath, message: str, text: str | None = None) -> Finding:
+def _never_starts(rule: Rule, workload: Workload, path: FieldPath, message: str, text: str | None = None) -> Finding:
     """Return an error of a workload. Its group is still shown because KAI makes it."""
     stage = None if text is None else Stage.SCHEDULER
     return Finding.of(
@@ -345,7 +345,7 @@ def _job_set(workload: Workload) -> Iterator[Finding]:
             f"deadlock: KAI's gang needs {needed} replicated Jobs to start, but the pods of {others} are created only "
             f'after others run. Add the annotation {BATCH_MIN_MEMBER}: "{len(first)}" to the JobSet'
         )
-        yield _never(_DEADLOCK, workload, (*waiting.path, "dependsOn"), message)
+        yield _never_starts(_DEADLOCK, workload, (*waiting.path, "dependsOn"), message)
     for job in jobs:
         yield from _dropped_constraints(workload, job.annotations, job.metadata)
         members, path = leaf_members(job)
@@ -358,7 +358,7 @@ def _short_job(workload: Workload, path: FieldPath, members: int, pods: int, com
     """Return the error about a gang of more members than the Job has pods at once."""
     limit = "completions" if pods == completions else "parallelism"
     message = f"must be at most {pods}, the {limit}; got {members}. The gang never has enough pods"
-    return _never(_SHORT, workload, path, message)
+    return _never_starts(_SHORT, workload, path, message)
 
 
 def _last_pods(workload: Workload, spec: FieldPath, members: int, completions: int | None) -> Iterator[Finding]:
@@ -404,7 +404,7 @@ def _leader_worker_set(workload: Workload) -> Iterator[Finding]:
             "deadlock: KAI counts 1 pod until the leader runs, and refuses to split it into segments. Use "
             "LeaderCreated, or remove the segments"
         )
-        yield _never(_DEADLOCK, workload, ("spec", "startupPolicy"), message, text)
+        yield _never_starts(_DEADLOCK, workload, ("spec", "startupPolicy"), message, text)
     elif leader_waits(workload) and size_of(workload) > 1:
         message = "KAI starts the leader as a group of 1 pod, and counts the workers after the leader is bound"
         yield Finding.of(_ALONE, workload.item, ("spec", "startupPolicy"), message, severity=Severity.INFO)
@@ -446,7 +446,7 @@ def _replica_types(workload: Workload) -> Iterator[Finding]:
     stated, pods = stated_members(workload), created_pods(workload)
     if stated is not None and pods is not None and stated[0] > pods:
         message = f"must be at most {pods}, the pods of all types; got {stated[0]}. The gang never has enough pods"
-        yield _never(_SHORT, workload, stated[1], message)
+        yield _never_starts(_SHORT, workload, stated[1], message)
     worker, master = template_of(workload, WORKER), template_of(workload, MASTER)
     if workload.kind is None or workload.kind.name != "PyTorchJob":
         return
@@ -467,7 +467,7 @@ def _ray(workload: Workload) -> Iterator[Finding]:
                 "the gang never starts: KubeRay creates no pods of this group, but KAI counts its "
                 f"{group.needed_pods}. Set its replicas and minReplicas to 0 instead"
             )
-            yield _never(_SHORT, workload, (*group.path, "suspend"), message)
+            yield _never_starts(_SHORT, workload, (*group.path, "suspend"), message)
         if group.is_left_out:
             yield _ignored_finding(
                 workload, (*group.path, "suspended"), 'KubeRay does not know this field; did you mean "suspend"?'

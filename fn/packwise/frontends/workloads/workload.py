@@ -114,7 +114,7 @@ class Classes(Record):
     names: frozenset[str] | None = None
     defaults: Mapping[str, TypeDefault] = {}
 
-    def has(self, name: str) -> bool:
+    def has_class(self, name: str) -> bool:
         """True if there is such a class."""
         return bool(name) and (self.names is None or name in self.names)
 
@@ -390,10 +390,10 @@ def priority_class(workload: Workload, owner: Owner, pod: Template) -> FieldRead
     if ray is not None:
         return FieldRead(ray, (*owner.path, "labels", RAY_CLASS))
     named = _named_class(owner, pod)
-    if workload.classes.has(named.value):
+    if workload.classes.has_class(named.value):
         return named
     default = workload.classes.default_of(owner.api_version, owner.kind)
-    if default is not None and workload.classes.has(default.priority_class):
+    if default is not None and workload.classes.has_class(default.priority_class):
         return FieldRead(default.priority_class, place=default.place)
     return FieldRead(workload.fallback_class)
 

@@ -9,7 +9,7 @@ import re
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
-from packwise.kubernetes.validation import amounts, container_requests, natural
+from packwise.kubernetes.validation import amounts, container_requests, parse_natural
 from packwise.lenient import entries, mapping_at, mappings, text_at
 from packwise.placement import MNNVL_CLAIM
 from packwise.schedulers.kai.allocate.scene import (
@@ -163,14 +163,14 @@ def _with_class(spec: Mapping[str, Value], runtime: Mapping[str, Value]) -> Mapp
 
 
 def _share(annotations: Mapping[str, str]) -> GpuPortion | None:
-    mebibytes = natural(annotations.get(_MEMORY, "")) or 0
+    mebibytes = parse_natural(annotations.get(_MEMORY, "")) or 0
     written = annotations.get(_FRACTION, "")
     portion = float(written) if _NUMBER.fullmatch(written) else 0.0
     if not 0 < portion <= 1:
         portion = 0.0
     if not portion and not mebibytes:
         return None
-    devices = natural(annotations.get(_DEVICES, ""))
+    devices = parse_natural(annotations.get(_DEVICES, ""))
     if devices is not None:
         return GpuPortion(devices, portion, mebibytes)
     return GpuPortion(1, portion, 0 if portion else mebibytes)

@@ -46,7 +46,7 @@ def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: S
         yield "the gang needs more pods than exist, and KAI does not try to place it"
     yield from _queue_reasons(job, around)
     for name, constraint in job.constraints:
-        yield from _mistakes(name, constraint, scene)
+        yield from _logged_mistakes(name, constraint, scene)
     if shortage is None:
         return
     topology = scene.topology(shortage.topology)
@@ -136,7 +136,7 @@ def _have_free(nodes: Sequence[Node], missing: Sequence[tuple[str, float]]) -> b
     return all(sum(max(0, _free_amount(node, name)) for node in nodes) >= amount for name, amount in missing)
 
 
-def _mistakes(name: str, constraint: LevelConstraint, scene: Scene) -> Iterator[str]:
+def _logged_mistakes(name: str, constraint: LevelConstraint, scene: Scene) -> Iterator[str]:
     """Yield KAI's refusals of a constraint of the part `name` that are no error in the status."""
     part = f"{name}: " if name else ""
     topology = scene.topology(constraint.topology)

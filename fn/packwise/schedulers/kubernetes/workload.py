@@ -64,7 +64,7 @@ def workload_value(gang: Gang, version: str) -> Mapping[str, Value]:
     for pods in gang.leaves:
         if pods.parent is None:
             leaves.append(_leaf(pods, gang))
-    for group in gang.inner:
+    for group in gang.inner_sets:
         members = [pods for pods in gang.leaves if pods.parent == group.name]
         # The operator skips a group without members.
         if members:
@@ -115,7 +115,7 @@ def workload_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
         ("metadata", "labels"): gang.owner.of("labels"),
     }
     alone = [pods for pods in gang.leaves if pods.parent is None]
-    groups = [group for group in gang.inner if any(pods.parent == group.name for pods in gang.leaves)]
+    groups = [group for group in gang.inner_sets if any(pods.parent == group.name for pods in gang.leaves)]
     origins |= {(*_ROOT, _LEAVES, place): pods.origin for place, pods in enumerate(alone)}
     for place, group in enumerate(groups):
         path = (*_ROOT, _COMPOSITES, place)
@@ -127,7 +127,7 @@ def workload_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
 
 def gang_findings(gang: Gang) -> Iterator[Finding]:
     """Yield the backend's refusals of a gang, and the levels that it drops."""
-    groups = [group for group in gang.inner if any(pods.parent == group.name for pods in gang.leaves)]
+    groups = [group for group in gang.inner_sets if any(pods.parent == group.name for pods in gang.leaves)]
     lists: list[tuple[FieldPath, Sequence[PodSet], str, Origin]] = [
         (
             (*_ROOT, _LEAVES),

@@ -85,7 +85,7 @@ def _is_beside_grace(component: Component, selector: Mapping[str, str]) -> bool:
     return by_claim or by_selector or by_library
 
 
-def _partial(at: Subject) -> Iterator[Problem]:
+def _pack_per_replica(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         if component.nodes > 2 and not at.release.multinode_min_available:
             message = (
@@ -113,7 +113,7 @@ def _has_gpu(component: Component) -> bool:
     return any("gpu" in name for side in ("limits", "requests") for name in mapping(resources.get(side)))
 
 
-def _narrow(at: Subject) -> Iterator[Problem]:
+def _narrow_packs(at: Subject) -> Iterator[Problem]:
     topology = at.topology
     lowest = (
         topology.narrowest_level.domain if topology is not None and topology.narrowest_level is not None else "host"
@@ -146,7 +146,7 @@ def _lost_annotations(at: Subject) -> Iterator[Problem]:
             yield Problem(("metadata", "annotations", key), message, at_key=True)
 
 
-def _zero(at: Subject) -> Iterator[Problem]:
+def _zero_replicas(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         if component.replicas_written and component.replicas == 0 and at.revision.name in STUCK_AT_ZERO:
             message = f'pods stay gated after scaling up from 0 with Grove "{at.revision.name}" (grove#809)'
@@ -174,15 +174,17 @@ def _check_unsure_fields(at: Subject) -> Iterator[Problem]:
         )
         for known, is_there, steps in fields:
             if is_there and known is not Known.YES:
-                yield Problem(component.path(*steps), _drops(release.name, known), at_key=True)
+                yield Problem(component.path(*steps), _dropped_field_text(release.name, known), at_key=True)
     if at.graph.override is not None and release.provider_override is not Known.YES:
-        yield Problem(("spec", "providerOverride"), _drops(release.name, release.provider_override), at_key=True)
+        yield Problem(
+            ("spec", "providerOverride"), _dropped_field_text(release.name, release.provider_override), at_key=True
+        )
     if release.coherent is Known.UNSURE and at.graph.annotations.get(STRATEGY) == "Coherent":
         message = f"Dynamo {release.name} may refuse this; 1.6 accepts it"
         yield Problem(("metadata", "annotations", STRATEGY), message)
 
 
-def _drops(release: str, known: Known) -> str:
+def _dropped_field_text(release: str, known: Known) -> str:
     if known is Known.NO:
         return f"Dynamo {release} does not have this field, and the API server drops it"
     return f"only later patch releases of Dynamo {release} have this field; for earlier ones, the API server drops it"
@@ -200,7 +202,7 @@ def _queue(at: Subject) -> Iterator[Problem]:
         yield Problem(("metadata", "annotations", QUEUE), message)
 
 
-def _waits(at: Subject) -> Iterator[Problem]:
+def _checkpoint_waits(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         if component.waits_for_checkpoint:
             path = component.path("experimental", "checkpoint", "startupPolicy")
@@ -209,7 +211,7 @@ def _waits(at: Subject) -> Iterator[Problem]:
             )
 
 
-def _rigid(at: Subject) -> Iterator[Problem]:
+def _rigid_scaling(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         moves = component.scaling_adapter and component.type in WORKERS
         if moves and at.graph.pack_domain:
@@ -222,23 +224,23 @@ def _rigid(at: Subject) -> Iterator[Problem]:
 
 ADVICE = (
     GraphCheck(Rule("dynamo-gang-partial", "The gang holds only some nodes of a replica.", "spec/dynamo.md#4.7",
-               Severity.WARNING), _partial),
+               Severity.WARNING), _pack_per_replica),
     GraphCheck(Rule("dynamo-cpu-pinned", "A component without GPUs is bound to the domain of the GPUs.",
                     "spec/dynamo.md#4.15",
                Severity.WARNING), _pinned_components),
     GraphCheck(Rule("dynamo-nodes-apart", "Pods of one replica can share a node.", "spec/dynamo.md#4.14",
                Severity.WARNING), _check_spread),
     GraphCheck(Rule("dynamo-domain-narrow", "Several nodes must fit into a domain that holds one.",
-               "spec/dynamo.md#4.12", Severity.WARNING), _narrow),
+               "spec/dynamo.md#4.12", Severity.WARNING), _narrow_packs),
     GraphCheck(Rule("dynamo-domain-scaled", "An autoscaler adds pods that must fit into the domain of the graph.",
-               "spec/dynamo.md#4.13", Severity.WARNING), _rigid),
+               "spec/dynamo.md#4.13", Severity.WARNING), _rigid_scaling),
     GraphCheck(Rule("dynamo-name-shortened", "The operator shortens the name of the PodCliqueSet.",
                     "spec/dynamo.md#3.2.2",
                Severity.WARNING), _shortened_name),
     GraphCheck(Rule("dynamo-annotation-lost", "The operator does not copy an annotation to the PodCliqueSet.",
                "spec/dynamo.md#4.19", Severity.WARNING), _lost_annotations),
     GraphCheck(Rule("dynamo-scale-to-zero", "Pods stay gated after a workload was scaled to zero.",
-               "spec/dynamo.md#4.16", Severity.WARNING), _zero),
+               "spec/dynamo.md#4.16", Severity.WARNING), _zero_replicas),
     GraphCheck(Rule("dynamo-failover", "Failover is set without the GPU memory service that it needs.",
                     "spec/dynamo.md#3.4.6",
                Severity.WARNING), _failover),
@@ -246,7 +248,7 @@ ADVICE = (
         Rule("dynamo-queue", "The queue of a graph does not exist.", "spec/dynamo.md#2.6.33", Severity.WARNING), _queue,
     ),
     GraphCheck(Rule("dynamo-checkpoint", "A component waits for a checkpoint and has no replicas yet.",
-               "spec/dynamo.md#3.11.4", Severity.INFO), _waits),
+               "spec/dynamo.md#3.11.4", Severity.INFO), _checkpoint_waits),
     GraphCheck(Rule("dynamo-unsure", "A field may be missing in the release of Dynamo.", "spec/dynamo.md#1.2",
                Severity.WARNING), _check_unsure_fields),
 )  # fmt: skip
@@ -265,7 +267,7 @@ _UNVERSIONED = "is required when the specified main container image has no parse
 _LPX = "lpx"
 
 
-def _lacks(at: Subject) -> Iterator[Problem]:
+def _missing_versions(at: Subject) -> Iterator[Problem]:
     """Report missing versions as the webhook does: for new components and for changed images or versions."""
     if not at.is_new and at.before is None:
         # The webhook ignores components that existed before.
@@ -331,13 +333,13 @@ def _is_demanded(at: Subject) -> bool:
 
 
 def _runtime_refusals(at: Subject) -> Iterable[Problem]:
-    return _lacks(at) if _is_demanded(at) else ()
+    return _missing_versions(at) if _is_demanded(at) else ()
 
 
 def _runtime_warnings(at: Subject) -> Iterator[Problem]:
     if at.release.runtime_version is Known.NO or _is_demanded(at):
         return
-    lacks = _lacks(at)
+    lacks = _missing_versions(at)
     refusing = "Dynamo 1.5 and newer refuse it"
     if at.release.runtime_version is Known.UNSURE:
         lacks = (problem for problem in lacks if _UNVERSIONED in (problem.operator_message or ""))
@@ -437,7 +439,7 @@ def _keys(value: Value) -> set[str]:
     return keys
 
 
-def _coherent(at: Subject) -> Iterator[Problem]:
+def _coherent_updates(at: Subject) -> Iterator[Problem]:
     if at.graph.annotations.get(STRATEGY) == "Coherent" and not at.revision.rolling_updates:
         message = f'Grove "{at.revision.name}" does not know "Coherent"; use another strategy, or v0.1.0-alpha.14'
         yield Problem(("metadata", "annotations", STRATEGY), message)
@@ -470,7 +472,7 @@ PAIRING = (
     GraphCheck(Rule("dynamo-grove-constraint", "Grove does not accept the constraint that Dynamo writes.",
                "spec/dynamo.md#4.8"), _constraint),
     GraphCheck(Rule("dynamo-grove-coherent", "Grove does not know the update strategy that Dynamo writes.",
-               "spec/dynamo.md#1.1"), _coherent),
+               "spec/dynamo.md#1.1"), _coherent_updates),
     GraphCheck(Rule("dynamo-floors", "The releases of Dynamo, Grove and KAI do not go together.", "spec/dynamo.md#1.1",
                Severity.WARNING), _floors),
 )  # fmt: skip

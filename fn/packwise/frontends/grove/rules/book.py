@@ -144,7 +144,7 @@ def nodes_of(nodes: Iterable[Node], release: str) -> tuple[Node, ...]:
     return (*below,)
 
 
-def itself(pcs: PodCliqueSet, _context: Context) -> Iterable[PodCliqueSet]:
+def whole_set(pcs: PodCliqueSet, _context: Context) -> Iterable[PodCliqueSet]:
     """Return the set as its only part."""
     return (pcs,)
 

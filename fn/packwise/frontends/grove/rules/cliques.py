@@ -412,7 +412,7 @@ def _unknown_dependencies(pcs: PodCliqueSet, _context: Context) -> Iterator[Prob
         yield problem.replace(path=(*TEMPLATE, "cliques", i, "spec", "startsAfter", j), message=message)
 
 
-def _acyclic(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
+def _dependency_cycles(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     if pcs.startup_type != EXPLICIT:
         return
     graph: dict[str, list[str]] = {}
@@ -489,7 +489,9 @@ DEPENDENCY_GRAPH = (
         Rule("starts-after-known", "startsAfter names a clique that does not exist.", "spec/grove.md#r30"),
         _unknown_dependencies,
     ),
-    Check(Rule("starts-after-acyclic", "Cliques wait for each other in a cycle.", "spec/grove.md#r31"), _acyclic),
+    Check(
+        Rule("starts-after-acyclic", "Cliques wait for each other in a cycle.", "spec/grove.md#r31"), _dependency_cycles
+    ),
 )
 """Rules of all startsAfter together; only for the explicit startup type."""
 

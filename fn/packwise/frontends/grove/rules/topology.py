@@ -185,7 +185,7 @@ class _Constrained(Record):
         known = self.known or ()
         return [constraint for constraint in self.constraints if constraint.domain not in known]
 
-    def missing(self, context: Context) -> list[ConstraintAt]:
+    def missing_domains(self, context: Context) -> list[ConstraintAt]:
         """Return the constraints without a domain if the revision has a separate error for them."""
         if not context.revision.names_missing_domain:
             return []
@@ -242,7 +242,7 @@ def _name_needs_constraint(at: _Constrained, context: Context) -> Iterator[Probl
 def _pack_domain_required(at: _Constrained, context: Context) -> Iterator[Problem]:
     if at.known is None:
         return
-    for constraint in at.missing(context):
+    for constraint in at.missing_domains(context):
         text = "packDomain is required when topologyConstraint is set"
         field = f"{constraint.operator_field(context.revision)}.packDomain"
         yield required_value((*constraint.path, "packDomain"), text, "must name the domain to pack into", field=field)
@@ -263,7 +263,7 @@ def _known_domains(pcs: PodCliqueSet, context: Context) -> tuple[str, ...] | Non
 
 def _pack_domain_known(at: _Constrained, context: Context) -> Iterator[Problem]:
     known = at.known
-    if known is None or at.missing(context):
+    if known is None or at.missing_domains(context):
         return
     name = resolve_topology(at.pcs, context.revision)
     for constraint in at.unknown_domains:
@@ -478,7 +478,7 @@ def _not_narrower(parent: ConstraintAt, child: ConstraintAt, levels: tuple[str, 
             yield invalid((*parent.path, *steps), TypedText(broad), text, message, field=field)
 
 
-def _redundant(packed: _Packed, _context: Context) -> Iterator[Problem]:
+def _redundant_levels(packed: _Packed, _context: Context) -> Iterator[Problem]:
     for place in packed.places if packed.are_known else ():
         constraint, levels = place.constraint, packed.known or ()
         if constraint is None or not constraint.required or not constraint.preferred:
@@ -507,7 +507,7 @@ PACK = (
         Check(UNKNOWN, _domain_known),
         Check(HIERARCHY, _hierarchy),
         Check(Rule("pack-preferred-broader", "The preferred domain is not narrower than the required one.",
-                   "spec/grove.md#4.3.1", Severity.WARNING), _redundant),
+                   "spec/grove.md#4.3.1", Severity.WARNING), _redundant_levels),
     ), since=ALPHA_9),
 )  # fmt: skip
 """Rules of constraints that name their topologies."""

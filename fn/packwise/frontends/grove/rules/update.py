@@ -106,7 +106,7 @@ def _clique_order(change: CliqueChange, _context: Context) -> Iterator[Problem]:
 def _clique_role(change: CliqueChange, _context: Context) -> Iterator[Problem]:
     if change.old and change.old.role != change.at.clique.role:
         path = change.at.path("spec", "roleName")
-        yield immutable(path, f"{_CLIQUES}.spec.roleName", change.old.role, change.at.clique.role)
+        yield immutable_problem(path, f"{_CLIQUES}.spec.roleName", change.old.role, change.at.clique.role)
 
 
 def _clique_min(change: CliqueChange, context: Context) -> Iterator[Problem]:
@@ -116,7 +116,7 @@ def _clique_min(change: CliqueChange, context: Context) -> Iterator[Problem]:
         hint = " (its default follows replicas; set it to change only replicas)"
         if context.revision.min_available_default == "One":
             hint = f' (its default is 1, but earlier releases stored replicas; set "{old.min_available}")'
-        yield immutable(path, f"{_CLIQUES}.spec.minAvailable", old.min_available, new.min_available, hint)
+        yield immutable_problem(path, f"{_CLIQUES}.spec.minAvailable", old.min_available, new.min_available, hint)
 
 
 def _clique_starts_after(change: CliqueChange, _context: Context) -> Iterator[Problem]:
@@ -124,14 +124,14 @@ def _clique_starts_after(change: CliqueChange, _context: Context) -> Iterator[Pr
     if old and (old.starts_after or ()) != (new.starts_after or ()):
         path = change.at.path("spec", "startsAfter")
         value = None if new.starts_after is None else list(new.starts_after)
-        yield immutable(path, f"{_CLIQUES}.spec.startsAfter", list(old.starts_after or ()), value)
+        yield immutable_problem(path, f"{_CLIQUES}.spec.startsAfter", list(old.starts_after or ()), value)
 
 
 def _startup_type(update: Update, _context: Context) -> Iterator[Problem]:
     old, new = update.old.startup_type, update.new.startup_type
     if old != new:
         path = (*TEMPLATE, "cliqueStartupType")
-        yield immutable(path, "spec.template.cliqueStartupType", old, TypedText(new))
+        yield immutable_problem(path, "spec.template.cliqueStartupType", old, TypedText(new))
 
 
 def _group_count(update: Update, _context: Context) -> Iterator[Problem]:
@@ -170,14 +170,14 @@ def _group_members(change: GroupChange, _context: Context) -> Iterator[Problem]:
     if old and old.clique_names != new.clique_names:
         path = change.at.path("cliqueNames")
         value = list(new.clique_names) if new.lists_cliques else None
-        yield immutable(path, f"{_GROUPS}.cliqueNames", list(old.clique_names), value)
+        yield immutable_problem(path, f"{_GROUPS}.cliqueNames", list(old.clique_names), value)
 
 
 def _group_min(change: GroupChange, _context: Context) -> Iterator[Problem]:
     old, new = change.old, change.at.group
     if old and old.min_available != new.min_available:
         path = change.at.path("minAvailable")
-        yield immutable(path, f"{_GROUPS}.minAvailable", old.min_available, new.min_available)
+        yield immutable_problem(path, f"{_GROUPS}.minAvailable", old.min_available, new.min_available)
 
 
 def _constraints(update: Update, context: Context) -> Iterator[Problem]:
@@ -228,7 +228,7 @@ def _show(value: Value) -> str:
     return f'"{value}"' if isinstance(value, str | int) else go_json(value)
 
 
-def immutable(path: FieldPath, field: str, old: Value, new: Value, hint: str = "") -> Problem:
+def immutable_problem(path: FieldPath, field: str, old: Value, new: Value, hint: str = "") -> Problem:
     """Return the problem of a changed immutable field, with `field` as its name in the operator's text."""
     message = f"must stay {_show(old)} once the PodCliqueSet exists; got {_show(new)}{hint}"
     return invalid(path, new, "field is immutable", message, field=field)
@@ -277,7 +277,7 @@ _DOMAINLESS = "topology constraints require packDomain"
 _SEVERAL = "multiple topology names within a single PodCliqueSet are not supported"
 
 
-def _trouble(old: PodCliqueSet, revision: Revision) -> str | None:
+def _ambiguous_topology_text(old: PodCliqueSet, revision: Revision) -> str | None:
     """Return why the operator finds no single topology for an old object with a packDomain without a name, or None."""
     if not any(constraint.pack_domain and constraint.topology_name is None for constraint in old.constraints()):
         return None
@@ -296,7 +296,7 @@ def _trouble(old: PodCliqueSet, revision: Revision) -> str | None:
 
 def _trouble_of(update: Update, context: Context) -> str | None:
     # The webhook runs only for changes. If no change is known, an old workload stays as it is.
-    return None if update.old is update.new else _trouble(update.old, context.revision)
+    return None if update.old is update.new else _ambiguous_topology_text(update.old, context.revision)
 
 
 def _contradiction(update: Update, context: Context) -> Iterator[Problem]:
@@ -430,7 +430,7 @@ def _clique_scheduler(change: CliqueChange, _context: Context) -> Iterator[Probl
     old, new = change.old, change.at.clique
     if old and old.scheduler != new.scheduler:
         path = change.at.path("spec", "podSpec", "schedulerName")
-        yield immutable(path, f"{_CLIQUES}.spec.podSpec.schedulerName", old.scheduler, new.scheduler)
+        yield immutable_problem(path, f"{_CLIQUES}.spec.podSpec.schedulerName", old.scheduler, new.scheduler)
 
 
 def _clique_sharing(change: CliqueChange, _context: Context) -> Iterator[Problem]:

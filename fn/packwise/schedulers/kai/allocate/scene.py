@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.kubernetes.validation import natural
+from packwise.kubernetes.validation import parse_natural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -65,7 +65,7 @@ class Node(Record):
 
     @property
     def _labelled_memory(self) -> int | None:
-        memory = natural(self.labels.get(_GPU_MEMORY, ""))
+        memory = parse_natural(self.labels.get(_GPU_MEMORY, ""))
         if memory is None:
             return None
         # GPU feature discovery wrote bytes for a while.

@@ -14,7 +14,7 @@ from math import ceil
 
 from krmfn.hints import TYPE_CHECKING, TypeVar
 from krmfn.record import Record
-from packwise.kubernetes.validation import natural
+from packwise.kubernetes.validation import parse_natural
 from packwise.schedulers.kai.allocate.scene import GPU, PODS
 from packwise.schedulers.node_selection import selects_labels
 
@@ -379,7 +379,7 @@ def joins_shared_gpu(pod: Pod, node: Node, shared: Mapping[str, int]) -> bool:
 
 def _slices(name: str) -> int:
     """The number of slices in the profile that a resource names, as in `nvidia.com/mig-3g.20gb`."""
-    return natural(name.removeprefix(MIG).partition("g.")[0]) or 0
+    return parse_natural(name.removeprefix(MIG).partition("g.")[0]) or 0
 
 
 def is_gpu_pod(pod: Pod) -> bool:
