@@ -164,7 +164,7 @@ def measure(contenders: list[Contender], source: Path, runs: int) -> dict[str, S
 
 
 def rows_of(label: str, kind: Kind, medians: dict[str, Sample], stick: str | None) -> list[str]:
-    """A row of the table for each contender, with ratios to `stick` where there is one."""
+    """Return a row of the table for each contender, with ratios to `stick` if there is one."""
     rows: list[str] = []
     for name, sample in medians.items():
         ratios = (

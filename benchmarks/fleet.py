@@ -137,7 +137,7 @@ def _peak(process: int) -> float:
 
 
 def kustomize() -> Path:
-    """The kustomize of `make tools`, else the one on PATH. Raises SystemExit where there is none."""
+    """Return the kustomize of `make tools`, else the one on PATH. Raise SystemExit if there is none."""
     built = sorted((ROOT / ".cache" / "tools").glob("kustomize-v*/kustomize"))
     found = str(built[-1]) if built else shutil.which("kustomize")
     if found is None:

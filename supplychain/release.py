@@ -109,7 +109,7 @@ def bills_absent(wheel: Path, bill: Path) -> list[str]:
 
 
 def absent_from_context(dockerfile: str, ignore: str, files: Collection[str]) -> list[str]:
-    """Return the paths that the Dockerfile copies and the context lacks, by `.dockerignore` and git's `files`."""
+    """Return the paths that the Dockerfile copies although `.dockerignore` or git's `files` exclude them."""
     kept = [line[1:] for line in ignore.splitlines() if line.startswith("!")]
     sources: list[str] = []
     for line in dockerfile.replace("\\\n", " ").splitlines():

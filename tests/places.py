@@ -46,7 +46,7 @@ def in_ci() -> bool:
 
 
 def needs_command(name: str, package: str) -> None:
-    """Skip the test where a command of the system is not on PATH; in CI that is a failure."""
+    """Skip the test if a command of the system is not on PATH. In CI this is a failure."""
     if shutil.which(name) is None:
         missing(f'"{name}" is not on PATH (Debian: apt-get install {package})')
 

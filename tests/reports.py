@@ -42,7 +42,7 @@ CRDS = re.compile(r"\bcrds: Path\b")
 
 
 class Site(NamedTuple):
-    """A call that reports something: where it is, and its beginning."""
+    """A call that reports something: its place and its beginning."""
 
     file: str
     line: int

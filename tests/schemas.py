@@ -12,7 +12,7 @@ __all__ = ["schema_errors"]
 
 
 def schema_errors(value: Any, schema: Any) -> list[str]:
-    """The errors of `value` by a schema of draft 2020-12. Raises SchemaError where the schema is none."""
+    """Return the errors of `value` by a schema of draft 2020-12. Raise SchemaError if the schema is invalid."""
     return [str(error.message) for error in _validator(json.dumps(schema)).iter_errors(value)]
 
 

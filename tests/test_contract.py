@@ -1,4 +1,4 @@
-"""docs/contract.md promises nothing that no test holds, and nothing that it promises goes unnoticed."""
+"""A test checks each promise of docs/contract.md, and no promised name changes unnoticed."""
 
 from __future__ import annotations
 

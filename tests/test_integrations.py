@@ -671,7 +671,7 @@ def test_wrong_usage_is_shown_and_posts_nothing(commenter: Commenter, remote: Fo
 
 
 def break_packwise(runner: Path) -> None:
-    """A packwise that ends with an internal error, where the steps of both forges look for it."""
+    """Install a packwise that ends with an internal error at the place where both forges look for it."""
     for path in (runner / "temp/packwise/bin/packwise", runner / "bin/packwise"):
         path.unlink(missing_ok=True)
         path.parent.mkdir(exist_ok=True)

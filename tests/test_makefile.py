@@ -1,4 +1,4 @@
-"""The first things a newcomer meets: clear words where something is missing, nothing done twice, locks that match."""
+"""First impressions of the repository: clear words about missing programs, no repeated work, locks that match."""
 
 from __future__ import annotations
 

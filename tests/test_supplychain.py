@@ -142,7 +142,7 @@ def test_an_audit_that_reaches_no_database_fails() -> None:
 
 
 def test_the_bill_of_the_native_core_names_every_locked_crate() -> None:
-    """`make sbom` rewrites it, where there is cargo."""
+    """`make sbom` rewrites it if cargo is on PATH."""
     components = json.loads(BILL.read_text(encoding="utf-8"))["components"]
     digests = {(each["name"], each["version"]): each["hashes"][0]["content"] for each in components}
 

@@ -79,7 +79,7 @@ def fill(disk: Path) -> Path:
 
 @pytest.mark.parametrize("full", ["output", "cache"])
 def test_a_fleet_on_a_full_disk(full: str, call: Call, small_disk: Path, tmp_path: Path) -> None:
-    """A package is written whole or not at all; without room in the cache, the run goes on and says so."""
+    """A package is written completely or not at all. Without room in the cache, the run continues with a warning."""
     sources(tmp_path, WORKLOAD)
     (tmp_path / ".git").mkdir()
     filler = fill(small_disk)

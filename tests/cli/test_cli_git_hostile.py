@@ -190,7 +190,7 @@ def test_asking_what_changed_runs_nothing(settings: str, call: Call, repository:
 def test_a_folder_that_looks_like_a_repository_is_none(
     settings: str, extra: str, call: Call, repository: Path, marker: Path
 ) -> None:
-    """Git takes a folder with HEAD, objects and refs for a repository, and such files can be committed."""
+    """Git treats a folder with HEAD, objects and refs as a repository, and a commit can contain such files."""
     shutil.copytree(repository / ".git", repository / "in", dirs_exist_ok=True)
     arm(repository / "in", extra + SETTINGS[settings], marker)
 
@@ -216,7 +216,7 @@ def test_without_a_repository_around_it_it_is_none_either(call: Call, repository
 @pytest.mark.usefixtures("age")
 @pytest.mark.parametrize("inner", ["", "in"], ids=["around the folder", "the folder itself"])
 def test_an_empty_folder_called_git_hides_nothing(inner: str, call: Call, repository: Path, marker: Path) -> None:
-    """Git looks at the folder itself where its `.git` is no repository."""
+    """If `.git` is no repository, Git looks at the folder itself."""
     shutil.copytree(repository / ".git", repository / "in", dirs_exist_ok=True)
     arm(repository / "in", "[core]\n\tbare = false\n\tworktree = .\n" + SETTINGS["ssh"], marker)
     shutil.rmtree(repository / ".git")

@@ -292,7 +292,7 @@ def test_what_is_for_review_only_goes_to_no_cluster(call: Call, package: Path) -
 
 
 def test_folders_that_tools_follow_are_there_though_empty(call: Call, package: Path) -> None:
-    """Flux fails on a path that is not there; Git keeps no empty folder."""
+    """Flux fails on a missing path, and Git keeps no empty folder."""
     write(package, {"topology.yaml": GITOPS.replace("enabled: true", "enabled: false")})
     write(package, {"web/workload.yaml": WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "")})
 

@@ -97,7 +97,7 @@ DUMPS = {
 
 
 class Origin(NamedTuple):
-    """A distribution, as far as `init` asks it where it came from."""
+    """A distribution with the record of its source, which `init` reads."""
 
     direct_url: str | None = None
 
@@ -398,7 +398,7 @@ def test_domains_within_the_domains_of_accelerators_are_levels(prefix: str, call
 
 
 def test_the_levels_are_the_ones_that_an_import_proposes(call: Call, tmp_path: Path) -> None:
-    """Also where labels of few nodes contradict the others, or two labels tell the same domains apart."""
+    """Also if labels of few nodes contradict the others, or two labels have the same domains."""
     several = [
         node(
             f"n{number}",

@@ -100,7 +100,7 @@ CASES: dict[str, tuple[Callable[[Path], None], list[str], Callable[[Path], None]
 
 @pytest.fixture(params=CASES)
 def case(request: pytest.FixtureRequest, tmp_path: Path, call: Call) -> tuple[Path, Path, list[str], str, Call]:
-    """A folder before the command, a place to keep it, the command, and where it is run."""
+    """A folder before the command, a copy of it, the command, and its working directory."""
     prepare, first, change, words, where = CASES[request.param]
     root = tmp_path / "root"
     prepare(root)

@@ -413,7 +413,7 @@ def plant(tree: str, folder: Path) -> None:
 
 
 def judged_by(package: Package) -> str:
-    """The files of the configuration that counts; `!absent` where there is none, `!sources` where several are."""
+    """Return the files of the configuration that applies, `!absent` without one, and `!sources` if several do."""
     rendered = render(package, is_listed=False)
     files = () if rendered.selection is None else rendered.selection.files
     rules = {result.tags.get("rule", "") for result in rendered.results}

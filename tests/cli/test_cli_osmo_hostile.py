@@ -127,7 +127,7 @@ def test_a_template_is_filled_in_once_by_a_command(
 def test_what_a_template_becomes_is_read_once_by_a_command(
     command: str, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where it cannot be read: both take longer than to fill it in."""
+    """Also if it cannot be read. Reading takes longer than filling in."""
     many, texts = "many" in command, list[str]()
 
     def noted(text: str) -> TextRead:

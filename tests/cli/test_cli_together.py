@@ -1,4 +1,4 @@
-"""An object stands twice where one client applies both; variants of one object are judged each."""
+"""An object is duplicate if one client applies both copies. Variants of one object are judged separately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fields that are no strings, where commands look for names and kinds: each says so in an error."""
+"""Fields of names and kinds that are not strings: each is an error."""
 
 from __future__ import annotations
 

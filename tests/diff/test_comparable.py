@@ -66,7 +66,7 @@ spec: {markUnschedulable: true, schedulingBackoff: 1, queue: a, subGroups: [{mar
 
 
 def value(text: str) -> Any:
-    """The value; a gang is of the API that the first of its name has, where it names none."""
+    """Return the value. A gang without an API has the API of the first gang of its name."""
     parsed = cast("dict[str, Any]", read(text))
     kind = next((kind for kind in GANGS if kind.name == parsed.get("kind")), None)
     return parsed if kind is None else {"apiVersion": kind.api_version, **parsed}

@@ -51,7 +51,7 @@ class ApiServer:
         return found["items"] if found["kind"] == "List" else [found]
 
     def get(self, kind: str, name: str, namespace: str = "default") -> dict[str, Any] | None:
-        """One object, None where there is none."""
+        """Return one object, or None."""
         text = self.kubectl("get", kind, name, "-n", namespace, "--ignore-not-found", "-o", "json")
         return json.loads(text) if text else None
 

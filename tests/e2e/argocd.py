@@ -176,7 +176,7 @@ def start(servers: Servers, cluster: ApiServer, folder: Path, plugin: Path, path
 
 
 def _start_garbage_collector(servers: Servers, cluster: ApiServer) -> None:
-    """Argo CD prunes in the foreground: an object goes when the collector finds nothing that it owns."""
+    """Start the collector. Argo CD prunes in the foreground, so an object is deleted once it owns nothing."""
     servers.start(
         "kube-controller-manager",
         [

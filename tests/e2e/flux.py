@@ -65,7 +65,7 @@ class Flux:
 
 
 def condition(value: dict[str, Any], kind: str) -> dict[str, Any]:
-    """The condition of that type; one of status Unknown where there is none."""
+    """Return the condition of this type, or one of status Unknown."""
     found = value.get("status", {}).get("conditions", [])
     return next((one for one in found if one["type"] == kind), {"status": "Unknown", "message": json.dumps(value)})
 

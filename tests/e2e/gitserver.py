@@ -30,7 +30,7 @@ class Clone:
         return self.run("git", *words).stdout.strip()
 
     def run(self, *command: str | Path, check: bool = True) -> subprocess.CompletedProcess[str]:
-        """A finished command. With `check`, raises AssertionError with its stderr where it failed."""
+        """Run a command. With `check`, raise AssertionError with its stderr if it fails."""
         done = subprocess.run(
             list(map(str, command)),
             cwd=self.folder,

@@ -85,7 +85,7 @@ class Source:
         return self.clone.push("Blocks are spines")
 
     def remove_second(self) -> str:
-        """The second workload goes."""
+        """Remove the second workload."""
         (self.folder / "batch.yaml").unlink()
         return self.clone.push("No more batch")
 

@@ -410,7 +410,7 @@ def test_an_object_that_cannot_be_written_fails_its_package(call: Call, tmp_path
 
 @pytest.mark.slow
 def test_the_summary_of_two_thousand_packages_fits_one_screen(call: Call, tmp_path: Path) -> None:
-    """Even where no two of them say the same."""
+    """Even if all of them have different findings."""
     for at in range(200):
         workload = WORKLOAD.replace("packDomain: rack", f"packDomain: {'rack' if at % 2 else 'block'}")
         names = "".join([f"---\n{workload.replace('name: web', f'name: web-{each}')}" for each in range(at % 40 + 1)])

@@ -76,7 +76,7 @@ def test_a_worktree_and_a_submodule_are_repositories(
 def test_packages_of_a_submodule_are_looked_at_in_each_run(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
-    """The commit of the repository around it has none of their files: no change in them goes by unseen."""
+    """The commit of the outer repository lacks their files, so each run must look for changes."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     write(tmp_path, {"repo/a/topology.yaml": CONFIG, "repo/a/w.yaml": WORKLOAD})
     write(tmp_path, {"outer/b/topology.yaml": CONFIG, "outer/b/w.yaml": WORKLOAD})

@@ -1,4 +1,4 @@
-"""The whole of a fleet on every kind of worker: the same bytes, also where one is killed in the middle."""
+"""A whole fleet on every kind of worker: the same bytes, also if a worker is killed in the middle."""
 
 from __future__ import annotations
 

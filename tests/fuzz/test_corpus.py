@@ -15,7 +15,7 @@ CORPUS = TESTDATA / "fuzz"
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_each_case_of_the_corpus_is_answered(target: str, pytestconfig: pytest.Config) -> None:
-    """A target raises where a promise is not kept."""
+    """A target raises if a promise is broken."""
 
     def answer(case: Path) -> None:
         assert TARGETS[target](case.read_bytes()) is None

@@ -18,7 +18,7 @@ BESIDE = SHARED / "golden"
 
 
 def unpacked() -> Path:
-    """The folder of all cases that are there; it has another name where others are."""
+    """Return the folder of all existing cases. Its name depends on the cases."""
     content = hashlib.sha256()
     for path in sorted(PACKED.rglob("*.gz")):
         content.update(path.name.encode() + path.read_bytes())

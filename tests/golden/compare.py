@@ -95,7 +95,7 @@ class Record:
 
     @functools.cached_property
     def expected(self) -> dict:
-        """Read where it is asked for: a test run collects thousands of cases, and leaves most of them out."""
+        """Read it only on request, because a test run collects thousands of cases and skips most of them."""
         read = self.answered
         if isinstance(read, str):
             read = k.load_all(read) if "pool.yaml" in self.files else k.load(read) or {}

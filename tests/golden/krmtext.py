@@ -74,9 +74,9 @@ def _content(line: str) -> bool:
 
 
 def annotate(doc: str, annotations: dict[str, str]) -> str:
-    """`doc` with annotations spliced into its text, as a kpt client would add them.
+    """Return `doc` with annotations spliced into its text, as a kpt client would add them.
 
-    It is untouched where it is no plain mapping.
+    A document that is no plain mapping is unchanged.
     """
     try:
         root = yaml.compose(doc, Loader=Marks)
@@ -261,7 +261,7 @@ def normal_finding(f: dict) -> dict:
 
 
 def findings(text: str) -> list[dict]:
-    """The findings of `packwise check -o json`; raises ValueError where stdout is not such a list."""
+    """Return the findings of `packwise check -o json`. Raise ValueError if stdout is not such a list."""
     data = json.loads(text)
     if not isinstance(data, list):
         raise ValueError("`check -o json` did not print a list")

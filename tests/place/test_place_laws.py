@@ -92,7 +92,7 @@ def test_the_ranking_of_nodes_is_that_of_kais_scores(scenario: dict[str, Any]) -
 @settings(max_examples=300)
 @given(repeated(), st.booleans())
 def test_what_is_remembered_of_domains_is_what_is_there(scenario: dict[str, Any], crossed: bool) -> None:
-    """Orders of domains are kept from one turn to the next, also where values with dots let domains cross."""
+    """Cached orders of domains stay right from turn to turn, also if values with dots let domains cross."""
     if crossed:
         for place, node in enumerate(scenario["nodes"]):
             node["labels"] |= {ZONE: f"z{'.r' * (place % 2)}", RACK: f"{'r.' * (1 - place % 2)}{place // 3}"}

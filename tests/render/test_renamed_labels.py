@@ -1,4 +1,4 @@
-"""Labels that topograph has renamed are warned of wherever levels name them, and mended where that is wanted."""
+"""Labels that topograph renamed: a warning at each level that names one, and a fix on request."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ CONFIG_MAP = "- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n  a: "
 
 
 def limited(packwise: Path, words: list[str], text: str, *, seconds: int, mib: int = 2048) -> tuple[int, str]:
-    """Exit code and stderr of packwise, killed where it takes more processor time or address space."""
+    """Return exit code and stderr of packwise. It is killed if it uses more processor time or address space."""
     command = f'ulimit -t {seconds}; ulimit -v {mib << 10}; exec "$@"'
     done = subprocess.run(
         ["sh", "-c", command, "sh", str(packwise), *words],

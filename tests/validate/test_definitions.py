@@ -1,4 +1,4 @@
-"""CRDs among the input, where the library that evaluates their rules is not installed."""
+"""CRDs in the input without the library that evaluates their rules."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The same CRDs, the same objects, evaluated by the API server's own code: the same verdict, and the same texts.
+"""The API server's own code gives the same verdict and the same texts for the same CRDs and objects.
 
 kubectl-validate links apiextensions-apiserver v0.30. It knows neither the operator's webhooks nor rules with an
-optional old value; both are said where they matter.
+optional old value. Tests name both if they matter.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Substitution(Record):
 
 
 def is_variable(name: str) -> bool:
-    """Return True if Flux takes a variable of that name. One other name fails the whole substitution."""
+    """Return True if Flux accepts a variable of that name. One other name fails the whole substitution."""
     return re.fullmatch("[_A-Za-z][_A-Za-z0-9]*", name) is not None
 
 

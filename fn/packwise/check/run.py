@@ -298,7 +298,7 @@ def _attempt(item: KubeObject, change: Callable[[KubeObject], KubeObject]) -> Ku
 
 
 def _fix_safely(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
-    """Return the item rewritten where the author's meaning is unambiguous."""
+    """Return the item with fixes that are unambiguous."""
     for front_end in workload_front_ends():
         item = front_end.fix(item, cluster.revision, settings)
     return item

@@ -66,7 +66,7 @@ class PackageClient(StrEnum):
 
 
 class FunctionConfiguration(Record):
-    """The configuration in a client's call of packwise, or None, and True if packwise only validates."""
+    """The configuration in a client's call of packwise, or None. `validates` is True if packwise only validates."""
 
     item: KubeObject | None
     validates: bool = False

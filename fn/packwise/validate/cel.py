@@ -1,6 +1,6 @@
 """The rules of a CRD in CEL (x-kubernetes-validations), evaluated at every place that has some.
 
-Source: apiextensions-apiserver, schema/cel. Rules about a change hold where there is an old value to compare with.
+Source: apiextensions-apiserver, schema/cel. Rules about a change apply only if there is an old value.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ spec:
 
 
 def document(case: Mapping[str, Any]) -> str:
-    """The graph of a case: its `spec` as text, `metadata` and `version` where it says them."""
+    """Return the graph of a case: its `spec` as text, and its `metadata` and `version` if it has them."""
     version, metadata = case.get("version", "v1beta1"), case.get("metadata", "{name: llm, namespace: serving}")
     spec = textwrap.indent(case["spec"], "  ")
     head = f"apiVersion: nvidia.com/{version}\nkind: DynamoGraphDeployment\nmetadata: {metadata}\n"

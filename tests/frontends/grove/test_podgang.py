@@ -1,4 +1,4 @@
-"""PodGangs and conditions where no golden speaks: the multi revision, live replicas, missing topologies."""
+"""PodGangs and conditions that no golden covers: the multi revision, live replicas, missing topologies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The native core and libyaml's events tell the same of any text: values, errors, and where each node stands."""
+"""The native core and libyaml's events agree about any text: values, errors, and places of nodes."""
 
 from __future__ import annotations
 

@@ -256,7 +256,7 @@ def _gangs(placements: Sequence[Placement]) -> list[tuple[Placement, Gang]]:
 
 
 def _parents(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[Finding]:
-    """Queues below one that is not there: KAI drops them, with all that is below them."""
+    """Report queues in a cycle, and queues below a missing one. KAI drops these with all queues below them."""
     names = [*(share.name for share in shares), *_OF_CHART]
     by_name = {share.name: share for share in shares}
     for item in source.inventory.items.of_kind(*QUEUE_KIND.key):
