@@ -149,7 +149,7 @@ SAMPLE ?= 240
 mutants: setup ## change the code that decides in SAMPLE places, one at a time, and list changes that no test notices: docs/mutants.md
 	$(BIN)/python tests/mutants.py --sample $(SAMPLE) --jobs $(JOBS)
 
-# The native core reads texts, with the places of their nodes, and writes values. These are therefore the tests of krmfn, tests of
+# The native core reads texts, with the places of their nodes, writes values and checks them. These are therefore the tests of krmfn, tests of
 # edited and written texts, and tests of the places of findings. The reader does not affect arguments, processes, git, templates,
 # the nearest configuration, placements and drawings.
 READING := tests/krmfn tests/fuzz tests/render tests/migrate tests/frontends tests/cli \

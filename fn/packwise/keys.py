@@ -21,7 +21,7 @@ from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGROUP, QUEUE
 from packwise.wording import closest, letters_apart, list_known, near_miss
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -276,20 +276,21 @@ def key_places(value: Value, part: Part) -> Iterator[KeyPlace]:
                 yield KeyPlace(part, (*path, form), form, holder)
 
 
-def holders(value: Value, steps: tuple[str, ...], path: FieldPath = ()) -> Iterator[tuple[FieldPath, dict[str, Value]]]:
-    """Yield the mappings at the end of `steps` with their paths. Other rules report values of another shape."""
-    if not steps:
-        if isinstance(value, dict):
-            yield path, value
-        return
-    step, rest = steps[0], steps[1:]
-    if step != "*":
-        if isinstance(value, dict) and step in value:
-            yield from holders(value[step], rest, (*path, step))
-        return
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for name, entry in entries:
-        yield from holders(entry, rest, (*path, name))
+def holders(value: Value, steps: tuple[str, ...]) -> list[tuple[FieldPath, dict[str, Value]]]:
+    """Return the mappings at the end of `steps` with their paths. Other rules report values of another shape."""
+    parts: list[tuple[FieldPath, Value]] = [((), value)]
+    for step in steps:
+        if step == "*":
+            parts = [((*path, name), entry) for path, part in parts for name, entry in _entries(part)]
+        else:
+            parts = [((*path, step), part[step]) for path, part in parts if isinstance(part, dict) and step in part]
+    return [(path, part) for path, part in parts if isinstance(part, dict)]
+
+
+def _entries(value: Value) -> Iterable[tuple[str | int, Value]]:
+    if isinstance(value, dict):
+        return value.items()
+    return enumerate(value) if isinstance(value, list) else ()
 
 
 def findings_at(

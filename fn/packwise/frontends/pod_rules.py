@@ -130,6 +130,8 @@ RULES = (_CONTAINER, _RESOURCE, _TOLERATION, _NAME, _HUGE, SCHEDULER_NAME)
 """The rules of pods, whatever component creates them."""
 
 _CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+_USUAL_UNITS = {"cpu": 1, "memory": 1, "ephemeral-storage": 1, "nvidia.com/gpu": NANOS}
+"""Names without a problem, with the unit in which any amount from 0 has no problem: most containers have only these."""
 _HUGE_PAGES = "hugepages-"
 _OF_QUOTAS = frozenset({
     "configmaps", "limits.cpu", "limits.ephemeral-storage", "limits.memory", "persistentvolumeclaims", "pods",
@@ -207,6 +209,8 @@ def _resources(resources: Mapping[str, Value], path: FieldPath) -> Iterator[tupl
     limits, requests = _quantities(resources.get("limits")), _quantities(resources.get("requests"))
     for side, amounts in (("limits", limits), ("requests", requests)):
         for name, (text, amount) in amounts.items():
+            if name in _USUAL_UNITS and amount >= 0 and not amount % _USUAL_UNITS[name]:
+                continue
             at = (*path, side, name)
             wrong = next(_resource_name(name, at), None) or _amount(name, text, amount, at)
             if wrong is not None:

@@ -37,6 +37,7 @@ from packwise.frontends.grove.rules.book import (
     cliques_of,
     groups_of,
     nodes_of,
+    prepare,
     rules_of,
     run,
     whole_set,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.frontends.grove.podcliqueset import Clique, ScalingGroup
-    from packwise.frontends.grove.rules.book import Node
+    from packwise.frontends.grove.rules.book import Node, Steps
     from packwise.objects.index import Index, Inventory
     from packwise.objects.place import Origin
     from packwise.placement import Gang, PodSet
@@ -92,8 +93,8 @@ def differing_rules(revisions: Iterable[Revision]) -> frozenset[str]:
 
 def validate_create(pcs: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
     """The webhook's refusals of a new PodCliqueSet, in its order. `pcs` is read from the defaulted value."""
-    book = rulebook(context.revision)
-    return run(book.create, pcs, context if context.create else context.replace(create=True))
+    steps = _create_steps(context.revision.webhook)
+    return run(steps, pcs, context if context.create else context.replace(create=True))
 
 
 def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
@@ -102,14 +103,14 @@ def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> l
     Both objects have their defaults. If the revision permits changed constraints, their rules run as for a new
     workload.
     """
-    context, book = context.replace(create=False), rulebook(context.revision)
-    change = Update(old, new)
-    problems = run(book.whole, new, context) + run(book.mnnvl_update, change, context) + run(book.backend, new, context)
+    context, change = context.replace(create=False), Update(old, new)
+    whole, mnnvl, backend, constraints = _update_steps(context.revision.webhook)
+    problems = run(whole, new, context) + run(mnnvl, change, context) + run(backend, new, context)
     if problems:
         return problems
-    problems = run(_updates(context.revision.webhook), change, context)
+    problems = run(_change_steps(context.revision.webhook), change, context)
     if context.revision.mutable_constraints and _domains(old) != _domains(new):
-        problems += run(book.constraints, new, context)
+        problems += run(constraints, new, context)
     return problems
 
 
@@ -189,6 +190,23 @@ def _updates(webhook: str) -> tuple[Node, ...]:
     from packwise.frontends.grove.rules.update import UPDATE
 
     return nodes_of(UPDATE, webhook)
+
+
+@cache
+def _create_steps(webhook: str) -> Steps:
+    return prepare(_rulebook(webhook).create)
+
+
+@cache
+def _update_steps(webhook: str) -> tuple[Steps, Steps, Steps, Steps]:
+    """Steps of an update: the rules of the whole object, of MNNVL, of the backend, and of constraints."""
+    book = _rulebook(webhook)
+    return prepare(book.whole), prepare(book.mnnvl_update), prepare(book.backend), prepare(book.constraints)
+
+
+@cache
+def _change_steps(webhook: str) -> Steps:
+    return prepare(_updates(webhook))
 
 
 # Rules about stored fields that the files do not have and an apply keeps: replicas, preferences, updates, pods. The
@@ -302,7 +320,7 @@ class EarlierRender(Record):
         """Return the warnings about a workload: its `value`, its `stored` value before the change, and the defaulted
         `pcs`.
         """
-        return run(STORED, _Change(value, stored, pcs, self), context)
+        return run(_STORED_STEPS, _Change(value, stored, pcs, self), context)
 
 
 class _Change(Record):
@@ -319,7 +337,7 @@ def _kept_updates(change: _Change, context: Context) -> Iterator[Problem]:
     merged = _merge(change.value, default(change.stored, change.before.release or context.revision, create=False))
     if merged is None:
         return
-    checks = (Scope(cliques_of, rolling_update.CLIQUE), Scope(groups_of, rolling_update.GROUP))
+    checks = prepare((Scope(cliques_of, rolling_update.CLIQUE), Scope(groups_of, rolling_update.GROUP)))
     known = {problem.path for _, problem in run(checks, change.pcs, context)}
     whole = PodCliqueSet.read(default(merged, context.revision, create=False))
     for _, problem in run(checks, whole, context):
@@ -409,6 +427,8 @@ STORED: tuple[Check[_Change], ...] = (
     ),
 )
 """Warnings about stored fields that the files do not show."""
+
+_STORED_STEPS = prepare(STORED)
 
 
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

@@ -13,7 +13,7 @@ from krmfn.result import Severity
 from krmfn.yamltext import native
 from packwise.findings.finding import Problem, Rule
 from packwise.frontends.grove.podcliqueset import KUEUE, TEMPLATE
-from packwise.frontends.grove.rules.book import Check, Context, run
+from packwise.frontends.grove.rules.book import Check, Context, prepare, run
 from packwise.frontends.grove.rules.schedulers import UNRELEASED, scheduler_of
 from packwise.keys import KAI_QUEUE
 from packwise.lenient import entries, mapping, value_at
@@ -122,7 +122,7 @@ class _Advised(Record):
 
 def advise(workload: KubeObject, pcs: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
     """Return the warnings about a decodable `workload`. `pcs` is its defaulted view."""
-    return run(ADVICE, _Advised(workload, tuple(pod_specs(workload)), pcs), context)
+    return run(_STEPS, _Advised(workload, tuple(pod_specs(workload)), pcs), context)
 
 
 def _restart_policy(at: _Advised, _context: Context) -> Iterator[Problem]:
@@ -259,6 +259,8 @@ ADVICE: tuple[Check[_Advised], ...] = (
                "spec/packwise.md#4.1", Severity.WARNING), _words),
 )  # fmt: skip
 """The advice about a workload, in the order of the report."""
+
+_STEPS = prepare(ADVICE)
 
 OF_WHAT_IS_APPLIED = frozenset({"autoscaler-moves-gangs", "namespace-missing"})
 """Rules that report only an info if no generated object is applied. The operator then creates the objects from the live

@@ -79,6 +79,11 @@ class Scope(Record, Generic[S]):
 
 Node: TypeAlias = "Check[Any] | Scope[Any]"
 
+Steps: TypeAlias = "tuple[tuple[Callable[[Any, Context], Iterable[Any]], Rule | None, Steps, bool], ...]"
+"""Nodes prepared for many subjects: the function of each, its rule or None for a scope, the steps in the scope, and
+True if it applies only to new workloads.
+"""
+
 
 class CliqueAt(Record):
     """A clique and its position in the list. `grouped` is true if it is a member of a scaling group."""
@@ -161,10 +166,20 @@ def groups_of(pcs: PodCliqueSet, _context: Context) -> Iterable[GroupAt]:
     return [GroupAt(pcs, index, group, names) for index, group in enumerate(pcs.groups)]
 
 
-def run(nodes: Iterable[Node], subject: object, context: Context) -> list[tuple[Rule, Problem]]:
+def prepare(nodes: Iterable[Node]) -> Steps:
+    """Return the steps of these nodes."""
+    return tuple([
+        (node.parts, None, prepare(node.nodes), False)
+        if isinstance(node, Scope)
+        else (node.problems, node.rule, (), node.create_only)
+        for node in nodes
+    ])  # fmt: skip
+
+
+def run(steps: Steps, subject: object, context: Context) -> list[tuple[Rule, Problem]]:
     """Return every problem in the operator's order. The operator prints each of its texts only once."""
     every: list[tuple[Rule, Problem]] = []
-    _walk(nodes, subject, context, every)
+    _walk(steps, subject, context, every)
     if not every:
         return []
     paths_by_text: dict[str, set[FieldPath]] = {}
@@ -197,14 +212,14 @@ def rules_of(nodes: Iterable[Node]) -> Iterator[Rule]:
     return (check.rule for check in checks_of(nodes))
 
 
-def _walk(nodes: Iterable[Node], subject: object, context: Context, problems: list[tuple[Rule, Problem]]) -> None:
-    for node in nodes:
-        if isinstance(node, Scope):
-            for part in node.parts(subject, context):
-                _walk(node.nodes, part, context, problems)
-        elif context.create or not node.create_only:
-            for problem in node.problems(subject, context):
-                problems.append((node.rule, problem.brief))
+def _walk(steps: Steps, subject: object, context: Context, problems: list[tuple[Rule, Problem]]) -> None:
+    for parts, rule, inner, create_only in steps:
+        if rule is None:
+            for part in parts(subject, context):
+                _walk(inner, part, context, problems)
+        elif context.create or not create_only:
+            for problem in parts(subject, context):
+                problems.append((rule, problem.brief))
 
 
 def invalid(path: FieldPath, value: Value, detail: str, message: str, *, field: str | None = None) -> Problem:
