@@ -1,8 +1,8 @@
-"""The groups of a check judged one by one. Each is divided into the layers that one client applies together.
+"""The groups of a check judged one by one. Each is divided into the batches that one client applies together.
 
-A layer is one file, the files of a kustomization, a kpt package, or stdin. Below a configuration of packwise it is also
-a folder without a kustomization, as in Argo CD and `kubectl apply -f`. Otherwise, two files of one folder are variants
-of a recipe, and users apply one of them. Source: spec/gitops.md; spec/clients.md#2a and #3.
+A batch is one file, the files of a kustomization, a kpt package, or stdin. Below a configuration of packwise it is also
+a folder without a kustomization, as in Argo CD and `kubectl apply -f`. Otherwise, two files of one folder may define
+variants of an object, and users apply one of them. Source: spec/gitops.md; spec/clients.md#2a and #3.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from krmfn.result import Severity, sort_results
 from packwise.discovery import count_unjudged
 from packwise.findings.known import compare, fingerprints, without_echoes
 from packwise.inputs.coverage import Coverage, groups_covered, judge_of, objects_judged
-from packwise.inputs.variants import has_repeated, layers_of, packages_of
+from packwise.inputs.variants import batches_of, has_repeated, packages_of
 from packwise.objects.identity import group_and_kind
 from packwise.objects.kinds import WORKLOADS
 from packwise.pipeline import render
@@ -57,8 +57,8 @@ class Judgement(Record):
     renders: tuple[tuple[Group, Rendered], ...] = ()
 
 
-class Layer(Record):
-    """The `group` with the items of one layer, the render of it, and the layer's own `files`."""
+class Batch(Record):
+    """The `group` with the items of one batch, the render of it, and the batch's own `files`."""
 
     files: frozenset[str | None]
     group: Group
@@ -109,9 +109,9 @@ def judge(checkup: Checkup, *, is_listed: bool = False, renderer: Renderer = ren
 def _verdict_of(group: Group, renderer: Renderer, *, is_listed: bool) -> _Verdict:
     """Return the verdict on a group. Objects that no client applies together are judged separately."""
     rendered = renderer(group.package, is_listed=is_listed)
-    layers = layers_rendered(group, rendered)
-    judged = [layer.rendered for layer in layers]
-    results = _select_reported(results_of(layers), rendered.obstacles, group)
+    batches = render_batches(group, rendered)
+    judged = [batch.rendered for batch in batches]
+    results = _select_reported(results_of(batches), rendered.obstacles, group)
     workloads = [item for item in group.package.items if group_and_kind(item.value)[1] in _NAMES]
     is_new = any(not item.get("status") for item in workloads)
     number, planned = sum(each.workloads for each in judged), [plan.workload for each in judged for plan in each.plans]
@@ -124,55 +124,55 @@ def _verdict_of(group: Group, renderer: Renderer, *, is_listed: bool) -> _Verdic
     return _Verdict(results, number, judge_of(rendered), is_new, objects, bool(planned), kept)
 
 
-def layers_rendered(group: Group, rendered: Rendered, *, is_listed: bool = False) -> list[Layer]:
-    """Return the group with its render, or each layer with its render if its objects have variants."""
-    layers = layers_of(group) if has_repeated(rendered.results) else []
-    if len(layers) < 2:
-        return [Layer(frozenset(), group, rendered)]
-    packages = packages_of(group.package, layers)
+def render_batches(group: Group, rendered: Rendered, *, is_listed: bool = False) -> list[Batch]:
+    """Return the group with its render, or each batch with its render if its objects have variants."""
+    batches = batches_of(group) if has_repeated(rendered.results) else []
+    if len(batches) < 2:
+        return [Batch(frozenset(), group, rendered)]
+    packages = packages_of(group.package, batches)
     return [
-        Layer(
+        Batch(
             frozenset(item.file for item in items),
             group.replace(package=package),
             render(package, is_listed=is_listed),
         )
-        for items, package in zip(layers, packages, strict=True)
+        for items, package in zip(batches, packages, strict=True)
     ]
 
 
-def render_groups(checkup: Checkup, *, is_listed: bool = False) -> list[tuple[Group, list[Layer]]]:
-    """Return each group with the layers that it is rendered in."""
+def render_groups(checkup: Checkup, *, is_listed: bool = False) -> list[tuple[Group, list[Batch]]]:
+    """Return each group with the batches that it is rendered in."""
     return [
-        (group, layers_rendered(group, render(group.package, is_listed=is_listed), is_listed=is_listed))
+        (group, render_batches(group, render(group.package, is_listed=is_listed), is_listed=is_listed))
         for group in checkup.groups
     ]
 
 
-def coverage_of_groups(checkup: Checkup, rendered: Iterable[tuple[Group, list[Layer]]]) -> Coverage:
+def coverage_of_groups(checkup: Checkup, rendered: Iterable[tuple[Group, list[Batch]]]) -> Coverage:
     """Return the coverage of groups that are rendered: every command that judges by groups counts alike."""
     counted = [
         (
             group,
-            sum([layer.rendered.workloads for layer in layers]),
-            judge_of(layers[0].rendered),
-            sum([objects_judged(layer.rendered) for layer in layers]),
+            sum([batch.rendered.workloads for batch in batches]),
+            judge_of(batches[0].rendered),
+            sum([objects_judged(batch.rendered) for batch in batches]),
         )
-        for group, layers in rendered
+        for group, batches in rendered
     ]
     return groups_covered(checkup, counted)
 
 
-def results_of(layers: Sequence[Layer]) -> list[Result]:
-    """Return the results of all layers. Later layers add results about their own files, and rules of packages appear
+def results_of(batches: Sequence[Batch]) -> list[Result]:
+    """Return the results of all batches. Later batches add results about their own files, and rules of packages appear
     once.
     """
-    results = list(layers[0].rendered.results)
-    for layer in layers[1:]:
+    results = list(batches[0].rendered.results)
+    for batch in batches[1:]:
         known = {result.tags.get("rule") for result in results} & rules_of_packages()
         results += [
             result
-            for result in layer.rendered.results
-            if (result.file is None or result.file.path in layer.files) and result.tags.get("rule") not in known
+            for result in batch.rendered.results
+            if (result.file is None or result.file.path in batch.files) and result.tags.get("rule") not in known
         ]
     return results
 
@@ -209,7 +209,7 @@ def _without_earlier(results: Iterable[Result], group: Group) -> list[Result]:
     about = [result for result in results if result.file is not None and result.file.path in group.unchanged]
     new: set[int] = set()
     for package in group.before if about else ():
-        earlier = layers_rendered(group.replace(package=package), render(package, is_listed=False))
+        earlier = render_batches(group.replace(package=package), render(package, is_listed=False))
         known = fingerprints(results_of(earlier))
         new.update([id(result) for result in compare(results, frozenset(known)).new])
     passed = {id(result) for result in about if not prevents(result)} - new

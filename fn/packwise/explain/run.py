@@ -79,10 +79,10 @@ def explain(command: Explain, terminal: Terminal = PLAIN) -> Answer:
     checkup = read_groups(command.named.replace(paths=paths))
     judged = render_groups(checkup, is_listed=True)
     coverage = coverage_of_groups(checkup, judged)
-    rendered = [(layer.group, layer.rendered) for _, layers in judged for layer in layers]
+    rendered = [(batch.group, batch.rendered) for _, batches in judged for batch in batches]
     # Files without a cluster have nothing to explain if other files have one.
     rendered = [pair for pair in rendered if len(rendered) == 1 or pair[0].configurations or pair[1].workloads]
-    results = [*checkup.results, *(result for _, layers in judged for result in results_of(layers))]
+    results = [*checkup.results, *(result for _, batches in judged for result in results_of(batches))]
     # Report a definition that several groups read only once.
     if checkup.sources is not None:
         from packwise.build.files import locate_results

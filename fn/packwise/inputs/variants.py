@@ -1,4 +1,7 @@
-"""Variants of one object: several objects of one identity that no client applies together."""
+"""Variants of one object: several objects of one identity that no client applies together.
+
+A batch is what one client applies together. It has at most one variant of each object.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +53,10 @@ def has_repeated(results: Iterable[Result]) -> bool:
 def variants_as_one(results: Iterable[Result], group: Group) -> tuple[Result, ...]:
     """Return the results. If all variants are requested at once, they become one error that names one to select."""
     results = tuple(results)
-    layers = layers_of(group) if has_repeated(results) else []
-    if len(layers) < 2:
+    batches = batches_of(group) if has_repeated(results) else []
+    if len(batches) < 2:
         return results
-    twice = {finding.subject for layer in layers for finding in repetitions(layer)}
+    twice = {finding.subject for batch in batches for finding in repetitions(batch)}
     of_variants = [finding for finding in repetitions(group.package.items) if finding.subject not in twice]
     texts = {str(finding.to_result()) for finding in of_variants}
     if not texts.intersection(map(str, results)):
@@ -81,14 +84,14 @@ def _places_of(variant: KubeObject | None, items: Iterable[KubeObject]) -> list[
     return places
 
 
-def layers_of(group: Group) -> list[tuple[KubeObject, ...]]:
-    """Return the items of the group in layers. Each layer has one variant of an object.
+def batches_of(group: Group) -> list[tuple[KubeObject, ...]]:
+    """Return the items of the group in batches. Each batch has one variant of an object.
 
-    The first layer has all other items too. Later ones have only variants.
+    The first batch has all other items too. Later ones have only variants.
     """
     items = group.package.items
     clients = _Clients(group)
-    layers: list[list[KubeObject]] = [[]]
+    batches: list[list[KubeObject]] = [[]]
     # For each identity, the keys of the items in each variant.
     taken: dict[Identity, list[set[tuple[str, str]]]] = {}
     repeated = _repeated_identities(items)
@@ -97,7 +100,7 @@ def layers_of(group: Group) -> list[tuple[KubeObject, ...]]:
     for item in items:
         key = identity(item.value)
         if key not in repeated or key[:2] not in varying:
-            layers[0].append(item)
+            batches[0].append(item)
             continue
         keys = clients.keys_of(item)
         variants = taken.setdefault(key, [])
@@ -106,24 +109,24 @@ def layers_of(group: Group) -> list[tuple[KubeObject, ...]]:
         if place == len(variants):
             variants.append(set())
         variants[place] |= keys
-        if place == len(layers):
-            layers.append([])
-        layers[place].append(item)
-    return [tuple(layer) for layer in layers]
+        if place == len(batches):
+            batches.append([])
+        batches[place].append(item)
+    return [tuple(batch) for batch in batches]
 
 
-def packages_of(package: Package, layers: Sequence[tuple[KubeObject, ...]]) -> list[Package]:
-    """Return a package for each layer of items. A later layer also reads the first one's definitions.
+def packages_of(package: Package, batches: Sequence[tuple[KubeObject, ...]]) -> list[Package]:
+    """Return a package for each batch of items. A later batch also reads the first one's definitions.
 
     A variant is compared with its own file in the baseline.
     """
-    variants = {identity(item.value) for layer in layers[1:] for item in layer}
-    first = layers[0]
+    variants = {identity(item.value) for batch in batches[1:] for item in batch}
+    first = batches[0]
     own = [
         first,
         *[
-            (*[item for item in first if _is_read(item) and identity(item.value) not in variants], *layer)
-            for layer in layers[1:]
+            (*[item for item in first if _is_read(item) and identity(item.value) not in variants], *batch)
+            for batch in batches[1:]
         ],
     ]
     return [package.replace(items=items, baseline=_baseline(package.baseline, items, variants)) for items in own]
