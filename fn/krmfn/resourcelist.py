@@ -15,7 +15,7 @@ from krmfn.kubeobject import KubeObject, Location, is_client_key
 from krmfn.result import Result
 from krmfn.yamltext import YamlError, read, write
 from krmfn.yamltext.edit import remove_value, set_value
-from krmfn.yamltext.reader import BREAKS, check_nodes, unify_breaks, with_last_break
+from krmfn.yamltext.reader import BREAKS, TextError, check_nodes, unify_breaks, with_last_break
 from krmfn.yamltext.writer import flow, write_entry
 
 if TYPE_CHECKING:
@@ -286,20 +286,11 @@ _HEAD = 65536
 _ADVICE = "run it through kustomize, kpt or `kpt fn source`"
 
 
-class ResourceListError(ValueError):
-    """Raised for an invalid ResourceList, with the requirement and the 1-based `line` and `column`."""
-
-    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
-        super().__init__(message)
-        self.message = message
-        self.line = line
-        self.column = column
+class ResourceListError(TextError):
+    """Raised for an invalid ResourceList, with the requirement and the place in the text."""
 
     def __str__(self) -> str:
-        return f"<stdin>:{self.line}:{self.column}: {self.message}"
-
-    def __reduce__(self) -> tuple[type[ResourceListError], tuple[str, int, int]]:
-        return type(self), (self.message, self.line, self.column)
+        return f"<stdin>:{super().__str__()}"
 
 
 @final

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
 
-class YamlError(ValueError):
-    """Raised if a text is not YAML or does not permit an edit.
+class TextError(ValueError):
+    """An error at a place of a text.
 
     `line` and `column` are 1-based and count in the given text. Only LF ends a line, as in editors.
     """
@@ -33,8 +33,12 @@ class YamlError(ValueError):
     def __str__(self) -> str:
         return f"{self.line}:{self.column}: {self.message}"
 
-    def __reduce__(self) -> tuple[type[YamlError], tuple[str, int, int]]:
+    def __reduce__(self) -> tuple[type[TextError], tuple[str, int, int]]:
         return type(self), (self.message, self.line, self.column)
+
+
+class YamlError(TextError):
+    """Raised if a text is not YAML or does not permit an edit."""
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
