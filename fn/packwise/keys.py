@@ -298,7 +298,7 @@ def findings_at(
 ) -> Iterator[Finding]:
     """Yield findings about the keys at a place of an object. `releases` names the other releases that read a key."""
     for rule, problem in key_problems(place, table, releases):
-        yield Finding.about(problem, item, rule)
+        yield Finding.of(rule, item, problem)
 
 
 def key_problems(

@@ -156,8 +156,8 @@ class Finding(Record):
         cls,
         rule: Rule,
         subject: KubeObject | None,
-        path: FieldPath,
-        message: str,
+        path: FieldPath | Problem,
+        message: str = "",
         *,
         severity: Severity | None = None,
         operator_message: str | None = None,
@@ -168,7 +168,15 @@ class Finding(Record):
         location: Location | None = None,
         when_written: Severity | None = None,
     ) -> Finding:
-        """A finding by `rule`, of the rule's severity unless `severity` is set."""
+        """A finding by `rule`, of the rule's severity unless `severity` is set.
+
+        A problem in place of `path` has the message, the operator's text and its stage, too.
+        """
+        if isinstance(path, Problem):
+            problem = path
+            path, message, stage, proposed = problem.path, problem.full_message, problem.stage, problem.proposed
+            operator_message = None if stage is None else problem.operator_message
+            at_key = problem.at_key or problem.effect is Effect.UNKNOWN
         return cls(
             rule=rule.name,
             severity=severity or rule.severity,
@@ -182,32 +190,6 @@ class Finding(Record):
             at_key=at_key,
             location=location,
             when_written=when_written,
-        )
-
-    @classmethod
-    def about(
-        cls,
-        problem: Problem,
-        subject: KubeObject | None,
-        rule: Rule,
-        *,
-        order: int = 0,
-        severity: Severity | None = None,
-        location: Location | None = None,
-    ) -> Finding:
-        """Return `problem` as a finding of `rule`. `order` is its place in its stage."""
-        return cls(
-            rule=rule.name,
-            severity=severity or rule.severity,
-            message=problem.full_message,
-            subject=subject,
-            path=problem.path,
-            operator_message=None if problem.stage is None else problem.operator_message,
-            stage=problem.stage,
-            order=order,
-            proposed=problem.proposed,
-            at_key=problem.at_key or problem.effect is Effect.UNKNOWN,
-            location=location,
         )
 
     def to_result(self) -> Result:
@@ -251,10 +233,10 @@ def findings_of(
     `unknown` is the severity of unknown fields, or None for their rule's.
     """
     return tuple(
-        Finding.about(
-            problem,
-            subject,
+        Finding.of(
             rule,
+            subject,
+            problem,
             order=order,
             severity=unknown if problem.effect is Effect.UNKNOWN else None,
         )

@@ -84,7 +84,7 @@ class Place(Record):
     def finding(
         self,
         rule: Rule,
-        message: str,
+        message: str | Problem,
         *,
         severity: Severity | None = None,
         operator_message: str | None = None,
@@ -92,19 +92,21 @@ class Place(Record):
         order: int = 0,
         at_key: bool = False,
     ) -> Finding:
-        """A finding of `rule` about this place."""
-        problem = Problem((), message, operator_message, stage, at_key=at_key)
-        return self.about(problem, rule, severity=severity, order=order)
+        """A finding of `rule` about this place, or about the path of a problem below it.
 
-    def about(self, problem: Problem, rule: Rule, *, severity: Severity | None = None, order: int = 0) -> Finding:
-        """Return `problem`, with a path below this place, as a finding of `rule`."""
-        place, message = self.below(*problem.path) if problem.path else self, problem.message
+        A problem in place of `message` has the operator's text and its stage, too.
+        """
+        if isinstance(message, Problem):
+            problem = message
+        else:
+            problem = Problem((), message, operator_message, stage, at_key=at_key)
+        place, text = self.below(*problem.path) if problem.path else self, problem.message
         if place.embedded and place.inner:
-            message = f"{format_path(place.inner)} {message}"
-        return Finding.about(
-            problem.replace(path=place.path, message=message),
-            place.item,
+            text = f"{format_path(place.inner)} {text}"
+        return Finding.of(
             rule,
+            place.item,
+            problem.replace(path=place.path, message=text),
             severity=severity,
             order=order,
             location=place.location(key=problem.at_key) if place.embedded or place.derived is not None else None,

@@ -208,7 +208,7 @@ def _type_findings(
         at = at.field(step) if isinstance(step, str) else at.entry(step)
     for order, problem in enumerate(type_problems(value, at)):
         if problem.path not in paths:
-            yield Finding.about(problem, item, STRINGS, order=order)
+            yield Finding.of(STRINGS, item, problem, order=order)
 
 
 def _split_absence(

@@ -277,7 +277,7 @@ _KAI_CONFIG = _part(createTopologyResources=_FLAG)
 def _shape_findings(place: Place, value: Value, kind: Object) -> list[Finding]:
     """Return errors in the types of the value at `place`, or none if it is absent."""
     problems = () if value is None else field_problems(value, kind)
-    return [place.about(problem.replace(stage=Stage.DECODE), SHAPE) for problem in problems]
+    return [place.finding(SHAPE, problem.replace(stage=Stage.DECODE)) for problem in problems]
 
 
 def _scheduler_findings(place: Place, scheduler: Value) -> list[Finding]:
@@ -287,7 +287,7 @@ def _scheduler_findings(place: Place, scheduler: Value) -> list[Finding]:
         at = place.below("profiles", index)
         # An empty entry is invalid too.
         problems = field_problems(profile, _PROFILE)
-        findings += [at.about(problem.replace(stage=Stage.DECODE), SHAPE) for problem in problems]
+        findings += [at.finding(SHAPE, problem.replace(stage=Stage.DECODE)) for problem in problems]
         if isinstance(profile, dict) and profile.get("name") == KAI_PROFILE:
             findings += _shape_findings(at.below("config"), profile.get("config"), _KAI_CONFIG)
     return findings

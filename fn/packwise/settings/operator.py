@@ -186,13 +186,13 @@ def _findings(place: Place, value: Mapping[str, Value], api: API) -> Iterator[Fi
     refused, unknown = decode_problems(value, api)
     checked = [(_decode_rule(problem), problem) for problem in refused] if refused else [*_checks(value, api)]
     for order, (rule, problem) in enumerate(checked):
-        yield place.about(problem, rule, order=order)
+        yield place.finding(rule, problem, order=order)
     for problem in unknown:
         # The selection reports other sections, and levels that the release does not have.
         if problem.path[0] not in DIALECTS or problem.path[1:] not in {(), ("levels",)}:
             # The author relies on a name that is nearly right.
             misspelt = problem.effect is Effect.UNKNOWN
-            yield place.about(problem, FIELD, severity=None if misspelt else Severity.WARNING)
+            yield place.finding(FIELD, problem, severity=None if misspelt else Severity.WARNING)
 
 
 def _decode_rule(problem: Problem) -> Rule:

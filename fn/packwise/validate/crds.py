@@ -69,7 +69,7 @@ def judge(
     unchecked: list[Finding] = []
     for problem in definition.problems(value, before, written):
         if problem.effect is Effect.UNCHECKED:
-            unchecked.append(Finding.about(problem, definition.item, UNCHECKED))
+            unchecked.append(Finding.of(UNCHECKED, definition.item, problem))
         else:
             problems.append(problem)
     return Verdict(tuple(problems), tuple(unchecked), by_definition=True)
@@ -234,4 +234,4 @@ def _crd_finding(rendered: Generated, problem: Problem, order: int, unknown: Sev
     severity = unknown if problem.effect is Effect.UNKNOWN else None
     # The field belongs to the rendered object, and the finding is about its source.
     refusal = problem.replace(path=(), message=message, effect=Effect.REFUSED)
-    return Finding.about(refusal, rendered.subject, OBJECT, order=order, severity=severity)
+    return Finding.of(OBJECT, rendered.subject, refusal, order=order, severity=severity)

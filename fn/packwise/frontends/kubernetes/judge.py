@@ -112,7 +112,7 @@ def judge_pods(pods: Pods, before: Mapping[str, Value] | None, server: Server) -
     if POD_GATE not in server.gates:
         dropped = Finding.of(rules.GATE_DROPPED, item, path, _drop_text(POD_GATE), at_key=True)
         return Judged(item, (*decoded, dropped))
-    findings = [Finding.about(problem, item, rules.OBJECT) for problem in pod_problems(group, path)]
+    findings = [Finding.of(rules.OBJECT, item, problem) for problem in pod_problems(group, path)]
     if not findings and before is not None and identity(item.value)[:2] == _POD:
         findings += _pod_change(pods, before)
     return Judged(item, (*decoded, *findings))
@@ -143,7 +143,7 @@ def _decode(item: KubeObject, version: str, path: FieldPath, table: Struct, serv
     about = [(rules.DECODE, problem, None) for problem in decoded.decode]
     about += [(rules.UNKNOWN, problem, server.unknown) for problem in decoded.unknown]
     return tuple(
-        Finding.about(problem, item, rule, order=order, severity=severity)
+        Finding.of(rule, item, problem, order=order, severity=severity)
         for order, (rule, problem, severity) in enumerate(about)
     )
 
@@ -161,7 +161,7 @@ def _verdict(
     fresh = refused if as_new is None else [problem for problem in refused if problem in as_new]
     for order, problem in enumerate(refused):
         rule = rules.OBJECT if problem in fresh else rules.UPDATE
-        yield Finding.about(problem, item, rule, order=order)
+        yield Finding.of(rule, item, problem, order=order)
     if refused and as_new is not None and not as_new:
         yield _replacement(item)
 

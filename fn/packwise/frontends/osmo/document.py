@@ -160,7 +160,7 @@ def _sections_of_text(place: Place, text: str) -> Iterator[Finding]:
     """Yield findings about the sections of a text that is not valid YAML. It has lines, but no fields."""
     lines = {section.key: section.line for section in sections(text)}
     for order, (below, problem) in enumerate(SECTIONS.problems((place, text))):
-        finding = below.about(problem.replace(stage=SECTIONS.stage), SECTIONS.rule, order=order)
+        finding = below.finding(SECTIONS.rule, problem.replace(stage=SECTIONS.stage), order=order)
         line = lines.get(str((below.inner or below.path)[-1]), 1)
         yield finding.replace(path=place.path, location=place.location_of(line), at_key=False)
 
@@ -281,4 +281,4 @@ def _workflow(raw: Raw) -> tuple[Workflow | None, list[Finding]]:
 def _schema_findings(error: ValidationError, place: Place, value: Value, stage: Stage, order: int = 0) -> list[Finding]:
     """Return pydantic's errors as findings. `order` is the place of the first."""
     problems = schema_problems(error, value, stage)
-    return [place.about(problem, SCHEMA, order=order + number) for number, problem in enumerate(problems)]
+    return [place.finding(SCHEMA, problem, order=order + number) for number, problem in enumerate(problems)]

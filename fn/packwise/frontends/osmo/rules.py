@@ -56,7 +56,7 @@ def run(checks: Iterable[OsmoCheck[S]], subject: S, order: int = 0) -> Iterator[
     for check in checks:
         for place, problem in check.problems(subject):
             stage = None if problem.operator_message is None else check.stage
-            yield place.about(problem.replace(stage=stage), check.rule, order=order)
+            yield place.finding(check.rule, problem.replace(stage=stage), order=order)
             order += 1
 
 
@@ -354,9 +354,9 @@ def pod_template_findings(place: Place, template: Mapping[str, Value]) -> Iterat
     """Yield findings about a template that OSMO merges into the pods of its pools."""
     spec = template.get("spec")
     for rule, problem in layer_problems(spec) if isinstance(spec, dict) else ():
-        yield place.about(problem.replace(path=("spec", *problem.path)).brief, rule)
+        yield place.finding(rule, problem.replace(path=("spec", *problem.path)).brief)
     for rule, problem in pod_key_problems(template):
-        yield place.about(problem.brief, rule)
+        yield place.finding(rule, problem.brief)
 
 
 _MAX_NAME = 64

@@ -150,7 +150,7 @@ def check_priority_classes(source: SchedulerInput) -> Iterator[Finding]:
     for item in source.inventory.items.of_kind(*PRIORITY_CLASS.key):
         for problem in (*violations(item.value, _CLASS, ValuePath()), *unknown_fields(item.value, _CLASS, ValuePath())):
             # For its own kinds, the API server has other decoding texts than for custom resources.
-            yield Finding.about(problem.replace(stage=None), item, CLASS)
+            yield Finding.of(CLASS, item, problem.replace(stage=None))
         value = item.value.get("value")
         if isinstance(value, int) and value > _HIGHEST and not item.name.startswith(_SYSTEM):
             text = f"maximum allowed value of a user defined priority is {_HIGHEST}"

@@ -226,7 +226,7 @@ def check_jobs(jobs: Iterable[KueueJob], inventory: Inventory, release: KueueRel
     for job in jobs:
         problems = _admission_problems(_Review(job, inventory.before(job.item.value), release))
         for order, problem in enumerate(problems):
-            yield Finding.about(problem, job.item, REFUSED, order=order)
+            yield Finding.of(REFUSED, job.item, problem, order=order)
 
 
 def checks_groups(kind: WorkloadKind) -> bool:

@@ -144,7 +144,7 @@ def _keys_of(
             for rule, problem in key_problems(place, _TABLE, lambda key, _place: _other_releases(key, release)):
                 # A copy of the effective label does no harm.
                 if not (is_queued and part.path != owner and problem.path[-1] == QUEUE_NAME):
-                    yield Finding.about(problem, item, rule)
+                    yield Finding.of(rule, item, problem)
 
 
 # Requests that no component checks, or that another scheduler would read.

@@ -114,7 +114,7 @@ def _item_findings(kind: Kind, item: KubeObject, source: SchedulerInput, release
     yield from verdict.findings(item, OBJECT)
     if kind is RESOURCE_FLAVOR and not verdict.problems:
         problems = merge_texts(webhook_problems(item.value))
-        yield from (Finding.about(problem, item, OBJECT, order=order) for order, problem in enumerate(problems))
+        yield from (Finding.of(OBJECT, item, problem, order=order) for order, problem in enumerate(problems))
     if kind is KUEUE_TOPOLOGY:
         yield from _dropped_fields(item)
 

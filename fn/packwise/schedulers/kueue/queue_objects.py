@@ -80,13 +80,13 @@ def check_queue_objects(source: SchedulerInput, release: KueueRelease) -> Iterat
             if not problems:
                 problems = merge_texts(_webhook_problems(item, before, release))
             for order, problem in enumerate(problems):
-                yield Finding.about(problem, item, REFUSED, order=order)
+                yield Finding.of(REFUSED, item, problem, order=order)
             for problem in dropped:
                 renamed = _with_new_name(problem, item)
                 # An unknown release may have a new field that is not similar to any other.
                 is_sure = renamed is not problem or "did you mean" in problem.message or item.api_version == _OLD
                 severity = unknown if is_sure or definition is not None else Severity.WARNING
-                yield Finding.about(renamed, item, DROPPED, severity=severity)
+                yield Finding.of(DROPPED, item, renamed, severity=severity)
             yield from verdict.unchecked
     for item in source.inventory.items.of_kind(*LOCAL_QUEUE.key):
         spec = mapping(item.get("spec"))
