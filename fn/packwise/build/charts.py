@@ -232,14 +232,11 @@ def chart_words(source: ChartSource) -> list[str]:
     if source.namespace:
         words.append(f"--namespace={source.namespace}")
     words += [f"{option}={value}" for option, value in source.lists]
-    words += [f"--set-file={_escaped_name(name)}=files/{at:03}" for at, (name, _) in enumerate(source.files)]
+    names = [name.replace(",", r"\,") for name, _ in source.files]
+    words += [f"--set-file={name}=files/{at:03}" for at, name in enumerate(names)]
     words += [f"--values=values/{at:03}.yaml" for at, _ in enumerate(source.values)]
     words += ["--include-crds"] if source.includes_crds else []
     return [*words, *source.options]
-
-
-def _escaped_name(name: str) -> str:
-    return name.replace(",", r"\,")
 
 
 _INCOMPATIBLE = re.compile(r"requires kubeVersion: .* which is incompatible with Kubernetes v")

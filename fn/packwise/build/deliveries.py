@@ -437,11 +437,8 @@ def _settings_sources(value: Mapping[str, Value], owner: Owner, repository: Repo
 def _assignment(key: str, value: Value) -> tuple[str, str]:
     """Return the option of Helm that sets a value: text stays text."""
     if isinstance(value, str):
-        return "--set-string", f"{key}={_comma(value)}"
+        escaped = re.sub(r"([,\\{}])", r"\\\1", value)
+        return "--set-string", f"{key}={escaped}"
     from json import dumps
 
     return ("--set-json" if isinstance(value, (dict, list)) else "--set"), f"{key}={dumps(value)}"
-
-
-def _comma(value: str) -> str:
-    return re.sub(r"([,\\{}])", r"\\\1", value)

@@ -499,8 +499,9 @@ class CommitTree:
 
     def _list_files(self, root: str, exclude: Sequence[str]) -> list[str]:
         """Return the files in the root, listed like a folder on disk."""
-        paths = [path for path in paths_below(sorted(self._commit.blobs), root) if not _is_hidden(path, root)]
-        folders = {posixpath.dirname(path): path for path in self._commit.blobs if _is_gitignore(path)}
+        blobs = self._commit.blobs
+        paths = [path for path in paths_below(sorted(blobs), root) if not _is_hidden(path, root)]
+        folders = {posixpath.dirname(path): path for path in blobs if posixpath.basename(path) == GITIGNORE}
         texts = {folder: self.read(path).decode("utf-8", "replace") for folder, path in folders.items()}
         ignored = ignored_files(paths, texts, root) if texts else {}
         excluded = Globs.read(exclude)
@@ -516,10 +517,6 @@ def folders_above(paths: Iterable[str]) -> set[str]:
             folders.add(folder)
             folder = posixpath.dirname(folder)
     return folders
-
-
-def _is_gitignore(path: str) -> bool:
-    return posixpath.basename(path) == GITIGNORE
 
 
 def _is_hidden(path: str, root: str) -> bool:

@@ -250,13 +250,9 @@ def _form(before: Rooted) -> str:
     return tree.form if isinstance(tree, CommitTree) else ""
 
 
-def _cache_place(command: Fleet) -> str | None:
-    return (command.cache or default_place()) if command.is_cached else None
-
-
 def _cache_of(command: Fleet, warn: Callable[[str], None]) -> AbstractContextManager[Cache | None]:
     """Return the cache of answers, or None without caching. Raise UsageError if the place is unusable."""
-    place = _cache_place(command)
+    place = (command.cache or default_place()) if command.is_cached else None
     if place is None:
         return nullcontext()
     try:

@@ -546,13 +546,13 @@ class _Plan:
             else:
                 groups.setdefault(path, []).append(item)
         for path, items in groups.items():
-            items.sort(key=_index_of)
+            items.sort(key=lambda item: _LAST if item.index is None else item.index)
             self.texts[path] = join_streams([without_bookkeeping(item).text for item in items])
             self._owners[path] = items[0]
             self.loose.add(path)
 
     def add_new(self, item: KubeObject) -> None:
-        path = self._place(item, new_path(item))
+        path = self._place(item, item.path or file_of(item.value))
         if path is None:
             return
         owner = self._owners.get(path)
@@ -625,11 +625,6 @@ class _Plan:
         self.results.append(Finding.of(OUTPUT, item, field, message).to_result())
 
 
-def new_path(item: KubeObject) -> str:
-    """The path that a generated object asks for."""
-    return item.path or file_of(item.value)
-
-
 def _target_of(item: KubeObject) -> str:
     """Return the path in a client's annotation, else packwise's path for generated objects and kpt's for others."""
     if item.path is not None:
@@ -637,7 +632,3 @@ def _target_of(item: KubeObject) -> str:
     if is_generated(item.value):
         return file_of(item.value)
     return f"{item.kind.lower()}_{item.name}.yaml"
-
-
-def _index_of(item: KubeObject) -> int:
-    return _LAST if item.index is None else item.index

@@ -184,7 +184,8 @@ def operator_findings(operators: Iterable[Operator], revision: Revision) -> list
 
 def _findings(place: Place, value: Mapping[str, Value], api: API) -> Iterator[Finding]:
     refused, unknown = decode_problems(value, api)
-    checked = [(_decode_rule(problem), problem) for problem in refused] if refused else [*_checks(value, api)]
+    decoded = [(SHAPE if problem.path[0] in _READ else DECODE, problem) for problem in refused]
+    checked = decoded or [*_checks(value, api)]
     for order, (rule, problem) in enumerate(checked):
         yield place.finding(rule, problem, order=order)
     for problem in unknown:
@@ -193,10 +194,6 @@ def _findings(place: Place, value: Mapping[str, Value], api: API) -> Iterator[Fi
             # The author relies on a name that is nearly right.
             misspelt = problem.effect is Effect.UNKNOWN
             yield place.finding(FIELD, problem, severity=None if misspelt else Severity.WARNING)
-
-
-def _decode_rule(problem: Problem) -> Rule:
-    return SHAPE if problem.path[0] in _READ else DECODE
 
 
 def _checks(value: Mapping[str, Value], api: API) -> Iterator[tuple[Rule, Problem]]:
