@@ -14,6 +14,29 @@ from packwise.build.tree import MemoryTree
 URL = "https://git.example.com/acme/gitops.git"
 CHART = {"charts/llm/Chart.yaml": "apiVersion: v2\nname: llm\nversion: 0.1.0\n", "charts/llm/values.yaml": "a: 1\n"}
 HERE = "https://kubernetes.default.svc"
+QUEUE = """\
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: research}
+spec:
+  resources:
+    cpu: {quota: -1, limit: -1}
+    gpu: {quota: -1, limit: -1}
+    memory: {quota: -1, limit: -1}
+"""
+HELM_RELEASE = f"""\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {{name: gitops, namespace: flux-system}}
+spec: {{url: "{URL}"}}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: release, namespace: flux-system}}
+spec:
+  chart: {{spec: {{chart: charts/llm, sourceRef: {{kind: GitRepository, name: gitops}}}}}}
+"""
+"""A chart of a repository, released by Flux."""
 
 
 def application(source: Mapping[str, Any], name: str = "llm", **spec: Any) -> str:

@@ -19,34 +19,26 @@ from packwise.build.builder import Builder, Built
 from packwise.build.confinement import Bounds, run
 from packwise.build.deliveries import deliver, repository_of
 from packwise.build.tree import DiskTree
-from tests.builds.planning import URL, application
+from tests.builds.planning import QUEUE, URL, application
 from tests.cli.calling import Call, write
 
 pytestmark = pytest.mark.client
 
 EACH_HELM = pytest.mark.parametrize("helm", ["v3.22.0", "v4.3.1"], indirect=True)
 
-TOPOLOGY = """\
+TOPOLOGY = f"""\
 apiVersion: packwise.dev/v1alpha1
 kind: TopologyRender
-metadata: {name: prod}
+metadata: {{name: prod}}
 spec:
   revision: v0.1.0-alpha.8
   topologyAwareScheduling:
     enabled: true
     levels:
-      - {domain: zone, key: topology.kubernetes.io/zone}
-      - {domain: rack, key: example.com/rack}
+      - {{domain: zone, key: topology.kubernetes.io/zone}}
+      - {{domain: rack, key: example.com/rack}}
 ---
-apiVersion: scheduling.run.ai/v2
-kind: Queue
-metadata: {name: research}
-spec:
-  resources:
-    cpu: {quota: -1, limit: -1}
-    gpu: {quota: -1, limit: -1}
-    memory: {quota: -1, limit: -1}
-"""
+{QUEUE}"""
 TEMPLATE = """\
 apiVersion: grove.io/v1alpha1
 kind: PodCliqueSet

@@ -10,7 +10,7 @@ import pytest
 from packwise.build.links import LinkedTree
 from packwise.build.tree import CommitTree, DiskTree
 from packwise.inputs.git import Commit
-from tests.builds.planning import CHART, URL, application
+from tests.builds.planning import CHART, HELM_RELEASE, URL, application
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 
 LINKS = {
@@ -63,20 +63,6 @@ def test_files_behind_links_are_files(repository: Path, kind: str) -> None:
     assert tree.with_targets(["a/file.yaml", "a/own.yaml"]) == {"a/file.yaml", "shared/values.yaml", "a/own.yaml"}
 
 
-FLUX = f"""\
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {{name: gitops, namespace: flux-system}}
-spec: {{url: "{URL}"}}
----
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {{name: release, namespace: flux-system}}
-spec:
-  chart: {{spec: {{chart: charts/llm, sourceRef: {{kind: GitRepository, name: gitops}}}}}}
-"""
-
-
 @pytest.mark.parametrize("target", ["../shared/web.yaml", "../../elsewhere.yaml"])
 def test_a_linked_manifest_is_delivered_and_one_outside_is_refused(call: Call, tmp_path: Path, target: str) -> None:
     workload = WORKLOAD.replace("  namespace: shop\n", "").replace("packDomain: rack", "packDomain: rak")
@@ -127,7 +113,7 @@ def test_values_behind_a_link_count_except_under_flux(
         "charts/llm/Chart.yaml": "apiVersion: v2\nname: llm\nversion: 0.1.0\n",
         "charts/llm/templates/pcs.yaml": template.replace("rack", '{{ .Values.domain | default "rick" }}'),
         "apps/llm.yaml": application({}),
-        "flux/release.yaml": FLUX,
+        "flux/release.yaml": HELM_RELEASE,
     }
     write(tmp_path, files)
     (tmp_path / "charts/llm/values.yaml").symlink_to("../../shared/values.yaml")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from packwise.build import charts, kustomizations
-from tests.builds.planning import URL, application
+from tests.builds.planning import HELM_RELEASE, QUEUE, URL, application
 from tests.builds.test_builds import CHART, KUSTOMIZATION, TOPOLOGY
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 from tests.fleet.trees import KPTFILE
@@ -40,16 +40,6 @@ APPS = {
     "apps/west.yaml": application({"helm": {"valueFiles": ["/values/west.yaml"]}}, "west"),
 }
 SHOP = {"topology.yaml": CONFIG} | LLM | APPS
-QUEUE = """\
-apiVersion: scheduling.run.ai/v2
-kind: Queue
-metadata: {name: research}
-spec:
-  resources:
-    cpu: {quota: -1, limit: -1}
-    gpu: {quota: -1, limit: -1}
-    memory: {quota: -1, limit: -1}
-"""
 
 
 def node(name: str, cpu: str, labels: dict[str, str]) -> dict[str, object]:
@@ -269,17 +259,7 @@ def test_a_render_builds_no_sources(call: Call) -> None:
 
 
 SOURCES = f"""\
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {{name: gitops, namespace: flux-system}}
-spec: {{url: "{URL}"}}
----
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {{name: release, namespace: flux-system}}
-spec:
-  chart: {{spec: {{chart: charts/llm, sourceRef: {{kind: GitRepository, name: gitops}}}}}}
-  values: {{domain: release}}
+{HELM_RELEASE}  values: {{domain: release}}
 ---
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
