@@ -338,6 +338,72 @@ def test_a_private_function_is_no_preposition() -> None:
     assert named == []
 
 
+_LONE = re.compile(
+    r"_*(?:about|above|after|around|at|before|below|beside|by|from|in|instead|never|through|towards|what|where|why"
+    r"|with|within|without"
+    r"|absent|ambiguous|available|brief|coherent|composite|deep(?:er|est)?|earlier|effective|existing|experimental"
+    r"|few|fitting|foreign|further|gone|greater|homeless|immutable|independent|inert|inner|insufficient|invalid|largest"
+    r"|later|logical|lower|missing|most|naming|narrow|natural|near(?:est)?|negative|new|newest|nominal|odd|partial"
+    r"|physical|preferring|redundant|rigid|running|same|shallow|short|silent|single|strictest|trailing|unique|unlike"
+    r"|unready|unset|unsure|visible|waiting|whole|wrong|zero|closest)"
+)
+"""`where`, `nearest`, `visible`: a preposition, an adverb or an adjective without its noun."""
+
+LONE_NAMES = frozenset(
+    {
+        "krmfn.edit.same",
+        "krmfn.kubeobject.new",
+        "krmfn.kubeobject.short",
+        "krmfn.terminal.inert",
+        "krmfn.terminal.visible",
+        "krmfn.yamltext.places.nearest",
+        "krmfn.yamltext.writer.below",
+        "krmfn.yamltext.writer.deeper",
+        "packwise.check.changed._narrow",
+        "packwise.discovery.by",
+        "packwise.discovery.within",
+        "packwise.findings.finding.brief",
+        "packwise.frontends.dynamo.convert._experimental",
+        "packwise.frontends.dynamo.convert.after",
+        "packwise.frontends.dynamo.graph.experimental",
+        "packwise.frontends.dynamo.graph.lower",
+        "packwise.frontends.dynamo.rules.admission.where",
+        "packwise.frontends.grove.rules.book.invalid",
+        "packwise.frontends.osmo.model.at",
+        "packwise.frontends.workloads.workload.at",
+        "packwise.frontends.workloads.workload.below",
+        "packwise.inputs.groups.after",
+        "packwise.inputs.reader.foreign",
+        "packwise.keys.closest",
+        "packwise.keys.where",
+        "packwise.objects.index.before",
+        "packwise.objects.place.below",
+        "packwise.objects.scheduling_groups.below",
+        "packwise.schedulers.kueue.allocate.quota._available",
+        "packwise.schedulers.kueue.allocate.quota.available",
+        "packwise.select.selection.before",
+        "packwise.settings.topologyrender.wrong",
+        "packwise.validate.cost._largest",
+        "packwise.validate.decode._zero",
+        "packwise.validate.decode.unsure",
+        "packwise.validate.structure._composite",
+        "packwise.wording.closest",
+    }
+)
+"""The functions that still have such a name. Remove a name here when you rename the function; add none."""
+
+
+def test_a_name_is_no_lone_preposition_or_adjective() -> None:
+    """A reader of the call must see what it does or returns: `nearest_node(...)`, not `nearest(...)`."""
+    named = {
+        f"{name_of(module)}.{name}" for module in MODULES for name in code(module).functions if _LONE.fullmatch(name)
+    }
+
+    new = sorted(named - LONE_NAMES)
+    assert new == [], "name these functions by a verb and an object, or by the noun that they return"
+    assert sorted(LONE_NAMES - named) == [], "these functions are gone: remove their names from LONE_NAMES"
+
+
 def test_a_docstring_says_what_the_value_is() -> None:
     """A noun phrase, or `True if` for a predicate: the field's words come first, not a question."""
     asking = [
