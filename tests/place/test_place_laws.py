@@ -53,10 +53,10 @@ class Naive:
         self.nodes = nodes if scores is None else [node for node in nodes if scores.score(node) is not None]
         self.scores = scores
 
-    def serves(self, _: Pod) -> bool:
+    def applies_to(self, _: Pod) -> bool:
         return False
 
-    def best(self) -> NodeState | None:
+    def best_node(self) -> NodeState | None:
         main = "nvidia.com/gpu" if dict(self.pod.request).get("nvidia.com/gpu") else "cpu"
         idle = [node.idle.get(main, 0) for node in self.nodes if node.node.allocatable.get(main, 0)]
         least, most = min(idle, default=0), max(idle, default=0)
