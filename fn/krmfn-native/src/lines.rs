@@ -123,9 +123,25 @@ fn is_clean(text: &str) -> bool {
     if text.bytes().fold(false, |odd, byte| odd | is_odd(byte)) {
         return false;
     }
-    let is_odd =
-        |char| matches!(char, '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
-    text.is_ascii() || !text.contains(is_odd)
+    text.is_ascii() || !has_odd_character(text.as_bytes())
+}
+
+/// Whether one of U+0080 to U+009F, U+2028, U+2029, U+FEFF, U+FFFE and U+FFFF stands in a text, by its bytes.
+fn has_odd_character(bytes: &[u8]) -> bool {
+    const CHUNK: usize = 32;
+    let is_odd = |at: usize| {
+        matches!(
+            bytes[at..],
+            [0xc2, 0x80..=0x9f, ..]
+                | [0xe2, 0x80, 0xa8 | 0xa9, ..]
+                | [0xef, 0xbb, 0xbf, ..]
+                | [0xef, 0xbf, 0xbe | 0xbf, ..]
+        )
+    };
+    let chunks = bytes.chunks(CHUNK).enumerate().filter(|(_, chunk)| !chunk.is_ascii());
+    chunks
+        .map(|(number, chunk)| (number * CHUNK, chunk.len()))
+        .any(|(start, length)| (start..start + length).any(is_odd))
 }
 
 impl Reader<'_> {

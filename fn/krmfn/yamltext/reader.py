@@ -376,7 +376,8 @@ def read_tree(text: str) -> tuple[Value, Tree]:
 
 def _refuse_disputed(text: str) -> None:
     """Raise YamlError for characters that libyaml and kyaml read differently."""
-    if "\r\r\n" in text:
+    # The search for one character takes a tenth of the time of the other one.
+    if "\r" in text and "\r\r\n" in text:
         raise error_at(text, text.index("\r\r\n"), "must not contain two carriage returns before a line feed")
     at = text.find("\ufeff", 1)
     while at > 0:
