@@ -1,6 +1,7 @@
 //! The lack of memory, which is an answer and not the end of the process.
 
 use std::collections::TryReserveError;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
@@ -20,12 +21,28 @@ impl From<OutOfMemory> for PyErr {
     }
 }
 
+/// What may be taken before the system is asked again: the last question was about more than that.
+static GRANTED: AtomicUsize = AtomicUsize::new(0);
+
 /// Whether `bytes` more can be had: asked before what does not answer where it gets none. The port of libyaml ends the
 /// process, and so does Rust; PyO3 panics where it makes a tuple or a string.
+///
+/// A question costs two calls of the system, and a file may have a million small documents: so one question is about
+/// 32 MiB, and some of these answer the next ones. The rest is for what Python takes between two of them.
 pub fn ensure(bytes: usize) -> Result<(), OutOfMemory> {
     // More than malloc ever keeps for itself: it comes from the system and goes back, so that Python's allocator can have it.
     const LEAST: usize = (32 << 20) + 1;
-    probe(bytes.max(LEAST))
+    const GRANT: usize = 256 << 10;
+    const CHARGE: usize = 4 << 10;
+    let charge = bytes.max(CHARGE);
+    let granted = GRANTED.swap(0, Relaxed);
+    if charge <= granted {
+        GRANTED.store(granted - charge, Relaxed);
+        return Ok(());
+    }
+    probe(bytes.max(LEAST))?;
+    GRANTED.store(if charge < GRANT { GRANT } else { 0 }, Relaxed);
+    Ok(())
 }
 
 /// Whether the system has so many bytes. Nothing touches them: a page that malloc writes its own figures to is a fault, and

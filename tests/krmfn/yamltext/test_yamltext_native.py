@@ -149,5 +149,6 @@ def test_the_core_raises_memory_error_wherever_memory_ends() -> None:
     codes: dict[str, set[str]] = {}
     for call, _, code in map(str.split, done.stdout.splitlines()):
         codes.setdefault(call, set()).add(code)
-    calls = ("Tree", "usual", "value", "find", "entries", "scalars", "anchors", "fits", "different", "has_text")
-    assert (codes, done.stderr) == ({call: {"0", "1"} for call in calls}, "")
+    calls = ("Tree", "usual", "value", "find", "entries", "scalars", "anchors", "different", "has_text")
+    # A value that fits needs less than a core may take before it asks the system again.
+    assert (codes, done.stderr) == ({**{call: {"0", "1"} for call in calls}, "fits": {"0"}}, "")
