@@ -85,7 +85,7 @@ LIMITS: list[tuple[str, int, str]] = [
     ("`optMap` and `optFlatMap` of a rule", cel.MOST_COPIES, "it calls optMap and optFlatMap more than 5 times"),
     ("characters of a template", MAX_TEMPLATE, "the template has more than 1000000 characters"),
     ("characters that a template becomes", MAX_TEMPLATE, "or becomes more than 1000000 characters"),
-    ("seconds of processor time of a template", confined.MAX_SECONDS, "It needs more than 5 seconds of processor time"),
+    ("seconds of processor time of a template", confined.MAX_SECONDS, "it needs more than 5 seconds of processor time"),
     ("MiB that a template may take", confined.MAX_MEMORY >> 20, "or 128 MiB of memory, is nested too deep"),
     (
         "seconds of processor time of a command's templates, and a tenth for each",

@@ -236,7 +236,7 @@ def _render(workflow: TextSection, values: Mapping[str, Value], account: Account
     # The answer does not depend on the machine, or on the limit that is exceeded first.
     if answer is None or len(answer.text) > MAX_TEMPLATE:
         return Unfilled(
-            f"cannot fill in the template. It needs more than {MAX_SECONDS} seconds of processor time or "
+            f"cannot fill in the template: it needs more than {MAX_SECONDS} seconds of processor time or "
             f"{MAX_MEMORY >> 20} MiB of memory, is nested too deep, or becomes more than {MAX_TEMPLATE} characters",
             workflow.line,
         )
