@@ -32,7 +32,7 @@ class Jobs:
         for item in inventory.items.of_kind("batch", "Job"):
             pods = item.get("spec.parallelism")
             if not isinstance(pods, int) or pods < 1:
-                message = f"must be 1 or more; got {pods}"
+                message = f"must be at least 1; got {pods}"
                 yield WorkloadPlan(item, (Finding.of(PARALLELISM, item, ("spec", "parallelism"), message),))
                 continue
             rack = cluster.topologies["grove-topology"].level_of("rack")
@@ -143,6 +143,6 @@ def test_rules_of_a_new_front_end_are_in_the_table_and_in_the_results() -> None:
     rendered = render(Package((KubeObject.parse(CONFIGURATION), refused)))
 
     assert [(result.tags["rule"], result.message) for result in rendered.results] == [
-        ("job-parallelism", "must be 1 or more; got 0")
+        ("job-parallelism", "must be at least 1; got 0")
     ]
     assert PARALLELISM in rule_table()

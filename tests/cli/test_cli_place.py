@@ -408,7 +408,11 @@ UNREADABLE: list[tuple[dict[str, Any], str]] = [
         {"nodes": [{"name": "n", "gpu": 0.5}]},
         "nodes[0].gpu: must be a whole number; got 0.5",
     ),
-    ({"nodes": [{"name": "n", "cpu": -1}]}, "nodes[0].cpu: must be a number of 0 or more; got -1"),
+    ({"nodes": [{"name": "n", "cpu": -1}]}, "nodes[0].cpu: must be at least 0; got -1"),
+    (
+        {"nodes": [{"name": "n", "cpu": 1 << 53}]},
+        "nodes[0].cpu: must be at most 9007199254740991; got 9007199254740992",
+    ),
     ({"nodes": [{"name": "n", "pods": 1.5}]}, "nodes[0].pods: must be a whole number; got 1.5"),
     ({"nodes": [{"name": "n", "labels": []}]}, "nodes[0].labels: must be a mapping; got a list"),
     ({"nodes": [{"name": "n"}, {"name": "n"}]}, 'nodes: "n" is not unique'),

@@ -251,7 +251,7 @@ def _amount(name: str, text: str, amount: int, at: FieldPath) -> Problem | None:
     if amount < 0:
         shown = canonical_quantity(text)
         detail = "must be greater than or equal to 0"
-        return _refusal(at, ErrorType.INVALID, shown, detail, f'must be 0 or more; got "{text}"')
+        return _refusal(at, ErrorType.INVALID, shown, detail, f'must be at least 0; got "{text}"')
     if not _is_native(name) and -(-amount // _MILLI) % 1000:
         message = f'must be a whole number because devices are not shared; got "{text}"'
         if name == "nvidia.com/gpu":

@@ -60,6 +60,9 @@ _ZIP = b"PK\x03\x04"
 
 _IN_ZIP = "snapshot.json"
 
+_LARGEST = (1 << 53) - 1
+"""The largest whole number of a scenario: floats hold all whole numbers up to it."""
+
 
 def read_cluster(paths: Sequence[str], objects: Sequence[Mapping[str, Value]], option: str = "--nodes ") -> Snapshot:
     """Return the cluster of `objects` from the option's `paths`. Raise UsageError if they describe none."""
@@ -396,8 +399,9 @@ def _refuse(path: FieldPath, message: str) -> None:
 
 def _number(fields: Fields, name: str) -> float | None:
     number = fields.number(name)
-    if number is not None and not 0 <= number < 1 << 53:
-        fields.refuse(name, f"must be a number of 0 or more; got {number}")
+    if number is not None and not 0 <= number <= _LARGEST:
+        bound = "at least 0" if number < 0 else f"at most {_LARGEST}"
+        fields.refuse(name, f"must be {bound}; got {number}")
     return number
 
 

@@ -377,7 +377,7 @@ class _EntryReader:
             listed = indices if isinstance(indices, list) else [indices]
             numbers = {index for index in listed if type(index) is int and index >= 0}
             if not all(type(index) is int and index >= 0 for index in listed):
-                self._refuse((*path, key, name), "must be a list of whole numbers of 0 or more")
+                self._refuse((*path, key, name), "must be a list of whole numbers, each at least 0")
             yield name, numbers
 
     def _mapping(self, path: FieldPath, fields: Mapping[str, Value], key: str) -> Mapping[str, Value]:

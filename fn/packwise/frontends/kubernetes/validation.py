@@ -133,7 +133,9 @@ def job_problems(value: Mapping[str, Value], before: Mapping[str, Value] | None)
     most = 1 if parallelism is None else parallelism
     if type(minimum) is int and type(most) is int and minimum > max(most, 0):
         at = (*path, "schedulingPolicy", "gang", "minCount")
-        problems.append(_problem(at, ErrorType.INVALID, minimum, f"must not be greater than parallelism ({most})"))
+        detail = f"must not be greater than parallelism ({most})"
+        message = f"must be at most {most}, the parallelism; got {minimum}"
+        problems.append(_problem(at, ErrorType.INVALID, minimum, detail, message=message))
     # A Job without a policy has the basic one.
     is_fixed = any(problem.path == (*path, "disruptionMode") for problem in problems)
     if mode.get("all") is not None and policy.get("gang") is None and not is_fixed:
@@ -207,9 +209,13 @@ def _leaf_problems(value: Value, leaf: Leaf, at: FieldPath) -> Iterator[Problem]
     elif isinstance(value, int | float):
         number = int(value)
         if leaf.least is not None and number < leaf.least:
-            yield _problem(at, ErrorType.INVALID, number, f"must be greater than or equal to {leaf.least}")
+            detail = f"must be greater than or equal to {leaf.least}"
+            yield _problem(
+                at, ErrorType.INVALID, number, detail, message=f"must be at least {leaf.least}; got {number}"
+            )
         if leaf.most is not None and number > leaf.most:
-            yield _problem(at, ErrorType.INVALID, number, f"must be less than or equal to {leaf.most}")
+            detail = f"must be less than or equal to {leaf.most}"
+            yield _problem(at, ErrorType.INVALID, number, detail, message=f"must be at most {leaf.most}; got {number}")
 
 
 def _list_problems(

@@ -175,7 +175,7 @@ def share_problems(annotations: Mapping[str, str], spec: Mapping[str, Value]) ->
     if fraction is not None and not is_placeholder(fraction):
         yield from _fraction_problems(fraction)
     if devices is not None and not _is_positive(devices) and not is_placeholder(devices):
-        message = f'must be a whole number of devices, 1 or more; got "{devices[:_LONGEST]}"'
+        message = f'must be a whole number of devices, at least 1; got "{devices[:_LONGEST]}"'
         yield Problem((DEVICES,), message, "fraction count annotation value must be a positive integer greater than 0")
 
 

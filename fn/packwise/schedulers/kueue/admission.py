@@ -333,7 +333,7 @@ def _first_creation_problems(review: _Review) -> Iterator[Problem]:
 
 def _max_time(text: str) -> Iterator[Problem]:
     error = atoi_error(text)
-    message = f'must be seconds, 1 or more; got "{text}"'
+    message = f'must be a number of seconds, at least 1; got "{text}"'
     if error:
         yield _label(_MAX_TIME, text, message, error)
     elif int(text) <= 0:
@@ -639,7 +639,7 @@ def _pod_group(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Ite
     if not detail and int(total) < 1:
         detail = f"incorrect annotation value '{_POD_COUNT}={total}': group total count should be greater than zero"
     if detail:
-        yield _annotation(_POD_COUNT, total, f'must be the number of pods, 1 or more; got "{total}"', detail)
+        yield _annotation(_POD_COUNT, total, f'must be the number of pods, at least 1; got "{total}"', detail)
 
 
 def _ray_cluster(review: _Review) -> Iterator[Problem]:

@@ -323,7 +323,7 @@ def _negative_problems(path: FieldPath, field: str, quota: Mapping[str, Value]) 
             ErrorType.INVALID,
             _format_quantity(quota[field]),
             _NEGATIVE,
-            f"must not be negative; got {quota[field]}",
+            f"must be at least 0; got {quota[field]}",
         )
 
 
@@ -396,7 +396,7 @@ def _fair_sharing(spec: Mapping[str, Value]) -> Iterator[Problem]:
         format_path(path), ErrorType.INVALID, _format_quantity(written), detail
     )
     if weight < 0:
-        yield refusal((*path, "weight"), f"must not be negative; got {written}", error(_NEGATIVE))
+        yield refusal((*path, "weight"), f"must be at least 0; got {written}", error(_NEGATIVE))
     elif 0 < weight <= 1:
         detail = "When not 0, weight must be > 10e-9"
         yield refusal((*path, "weight"), f"must be 0, or more than 1e-9; got {written}", error(detail))

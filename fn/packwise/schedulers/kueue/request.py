@@ -365,7 +365,7 @@ def _slice_size(template: PodTemplate, annotations: Mapping[str, str]) -> Iterat
     text, has_level = annotations.get(SLICE_SIZE), SLICE_REQUIRED in annotations
     if text is not None:
         size = parse_int32(text)
-        message = f'must be the number of pods of a slice, 1 or more; got "{text}"'
+        message = f'must be the number of pods of a slice, at least 1; got "{text}"'
         if size is None:
             yield _refuse_annotation(template, SLICE_SIZE, message, "must be a numeric value", value=text)
         elif size < 1:
@@ -429,7 +429,7 @@ def _layer_problems(template: PodTemplate, layers: tuple[SliceLayer, ...]) -> It
             yield of_entry(index, "topology", message, OperatorError("", ErrorType.INVALID, layer.level, wrong))
         if layer.size < 1:
             error = OperatorError("", ErrorType.INVALID, layer.size, "must be greater than or equal to 1")
-            yield of_entry(index, "size", f"size must be 1 or more; got {layer.size}", error)
+            yield of_entry(index, "size", f"size must be at least 1; got {layer.size}", error)
     first: dict[str, int] = {}
     for index, layer in enumerate(layers):
         before = first.setdefault(layer.level, index)
@@ -451,7 +451,7 @@ def bound_problems(template: PodTemplate, count: int) -> Iterator[Problem]:
     if text is not None:
         size = parse_int32(text)
         if size is None:
-            message = f'must be the number of pods of a slice, 1 or more; got "{text}"'
+            message = f'must be the number of pods of a slice, at least 1; got "{text}"'
             yield _refuse_annotation(template, SLICE_SIZE, message, "must be a numeric value", value=text)
             return
         if size > count:

@@ -142,10 +142,10 @@ def _types(at: Subject) -> Iterator[Problem]:
 def _counts(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         if component.replicas < 0:
-            message = f"must be 0 or more; got {component.replicas}"
+            message = f"must be at least 0; got {component.replicas}"
             yield Problem(component.path("replicas"), message, stage=Stage.SCHEMA)
         if component.value.get("multinode") is not None and component.nodes < 2:
-            message = f"must be 2 or more; got {component.nodes}. For one node, remove `multinode`"
+            message = f"must be at least 2; got {component.nodes}. For one node, remove `multinode`"
             yield Problem(component.path("multinode", "nodeCount"), message, stage=Stage.SCHEMA)
         if component.inter_pod and component.nodes > MOST_RANKS:
             message = f"must be at most {MOST_RANKS} if pods share GPU memory; got {component.nodes}"
@@ -158,7 +158,7 @@ def _check_min_available(at: Subject) -> Iterator[Problem]:
         if least is None or at.release.min_available is Known.NO:
             continue
         if least < 1:
-            yield Problem(path, f"must be 1 or more; got {least}", stage=Stage.SCHEMA)
+            yield Problem(path, f"must be at least 1; got {least}", stage=Stage.SCHEMA)
         elif component.replicas and least > component.replicas:
             text = "minAvailable must be less than or equal to replicas unless replicas is 0"
             yield refusal(path, f"must be at most {component.replicas}, the replicas; got {least}", text, Stage.SCHEMA)
