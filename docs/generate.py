@@ -13,7 +13,7 @@ from textwrap import fill
 from typing import Any, cast
 
 from packwise.cli.command_line import parsers
-from packwise.findings.finding import Rule
+from packwise.findings import Rule
 from packwise.frontends.workloads.keys import PLACES, WORKLOAD_KEYS, is_owner
 from packwise.keys import FORMS, KEYS, Key, Part, parts_of, where
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Role, WorkloadKind

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from krmfn.result import Result, Severity
-from packwise.findings.finding import Stage
+from packwise.findings import Stage
 from packwise.rules.run import (
     RULES_BY_NAME,
     RuleExplanation,

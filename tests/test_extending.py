@@ -119,7 +119,7 @@ def add_rule(source: Path, releases: str = "") -> None:
     rule = f'Check(Rule("autoscaling-cap", "maxReplicas is bounded.", "this test"), _cap{releases}),'
     edit(cliques, "\n\nAUTOSCALING = (\n", CAP)
     edit(cliques, row, f"        {rule}\n{row}")
-    edit(cliques, "\nfrom packwise.findings.finding import ", "\nfrom packwise.findings.finding import Problem, ")
+    edit(cliques, "\nfrom packwise.findings import ", "\nfrom packwise.findings import Problem, ")
 
 
 def test_a_rule_is_a_row_of_its_table_and_an_explanation(source: Path) -> None:

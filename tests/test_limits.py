@@ -14,7 +14,7 @@ from krmfn.yamltext import pyyaml
 from krmfn.yamltext.reader import MAX_DEPTH, MAX_NODES
 from packwise.build.substitution import MAX_SUBSTITUTED
 from packwise.diff import difference as state
-from packwise.findings.finding import MAX_TEXT
+from packwise.findings import MAX_TEXT
 from packwise.frontends.dynamo.shape import MOST_RANKS
 from packwise.frontends.osmo import confined
 from packwise.frontends.osmo.account import MAX_CHARACTERS_TOGETHER, MAX_SECONDS_TOGETHER

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from krmfn.kubeobject import KubeObject
-from packwise.findings.finding import Finding, Rule
+from packwise.findings import Finding, Rule
 from packwise.objects.index import Inventory
 from packwise.objects.kinds import QUEUE
 from packwise.objects.place import Generated, Origin, Place

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from krmfn.fieldpath import FieldPath, describe, unknown_field
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.findings.finding import Problem
+from packwise.findings import Problem
 from packwise.wording import count_text
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, Problem, Rule
+from packwise.findings import Finding, Problem, Rule
 from packwise.lenient import mapping
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGROUP, QUEUE

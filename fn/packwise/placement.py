@@ -10,7 +10,7 @@ from enum import Enum, auto
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.findings.finding import Rule
+from packwise.findings import Rule
 from packwise.objects.kinds import GANGS
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.findings.finding import Finding
+    from packwise.findings import Finding
     from packwise.objects.kinds import Kind
     from packwise.objects.place import Generated, Origin, Place
     from packwise.revisions.grove import Revision

@@ -13,8 +13,8 @@ import xmlschema
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
 from packwise.check.formats import as_github, as_gitlab, as_junit, as_sarif
-from packwise.findings.known import fingerprints
 from packwise.output.findings_text import Checked
+from packwise.output.known_findings import fingerprints
 from packwise.rules.run import RULES_BY_NAME
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 from tests.places import ROOT, TESTDATA, TOOLS, missing

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from krmfn.fieldpath import format_path
-from packwise.findings.finding import Effect
+from packwise.findings import Effect
 from packwise.revisions.kai import versions_for
 from packwise.schedulers.kai.allocate.state import depth_of
 from packwise.schedulers.kai.podgroup_rules import read_topology

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from krmfn.kubeobject import KubeObject
-from packwise.findings.finding import Effect, Stage
+from packwise.findings import Effect, Stage
 from packwise.revisions.kai import Versions
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from packwise.schedulers.kai.topology import topology_problems

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn.fieldpath import format_path
-from packwise.findings.finding import Effect, Problem, Stage
+from packwise.findings import Effect, Problem, Stage
 from packwise.revisions.kai import KNOWN, Versions, versions_for
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 

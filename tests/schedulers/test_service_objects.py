@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krmfn.result import Severity
-from packwise.findings.finding import Finding
+from packwise.findings import Finding
 from packwise.placement import Bounds, Gang, Grouper, Placement, PodSet
 from packwise.schedulers.kai.scheduler import KAI
 from tests.schedulers.gangs import ORIGIN, SUBJECT, input_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from krmfn import KubeObject
-from packwise.findings.finding import Finding
+from packwise.findings import Finding
 from packwise.pipeline.steps import read_package
 from packwise.schedulers import SchedulerInput
 from packwise.schedulers.kai.scheduler import KAI

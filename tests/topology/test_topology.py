@@ -8,7 +8,7 @@ import pytest
 
 from krmfn import KubeObject
 from krmfn.fieldpath import format_path
-from packwise.findings.finding import Problem
+from packwise.findings import Problem
 from packwise.pipeline.steps import read_package
 from packwise.revisions.grove import DESIGN_1, DESIGN_2, UPSTREAM
 from packwise.select.selection import Package, topologies_of

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from krmfn.kubeobject import KubeObject
-from packwise.findings.finding import Effect
+from packwise.findings import Effect
 from packwise.validate.cost import MIN_COST
 from packwise.validate.definition import read_definition
 from packwise.validate.schema import SchemaError

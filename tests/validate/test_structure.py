@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from packwise.findings.finding import Effect
+from packwise.findings import Effect
 
 from .objects import definition, problems, thing
 

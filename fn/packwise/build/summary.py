@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Result, ResultFile, Severity
 from packwise.build.sources import Obstacle
-from packwise.findings.finding import Finding, Rule, shorten
+from packwise.findings import Finding, Rule, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,8 +21,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from krmfn.terminal import inert, visible
 from packwise.console import json_text, markup_text
-from packwise.findings.known import fingerprints
 from packwise.output.findings_text import as_lines, count, sentence, speaker_in
+from packwise.output.known_findings import fingerprints
 from packwise.output.markdown import CommentPart, Section, code, comment
 from packwise.rules.run import RULES_BY_NAME, explanation
 from packwise.wording import count_text
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from krmfn.result import Result
     from packwise.check.options import Format
-    from packwise.findings.finding import Rule
+    from packwise.findings import Rule
     from packwise.output.findings_text import Checked
 
 

@@ -11,11 +11,11 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity, sort_results
 from packwise.discovery import count_unjudged
-from packwise.findings.known import compare, fingerprints, without_echoes
 from packwise.inputs.coverage import Coverage, groups_covered, judge_of, objects_judged
 from packwise.inputs.variants import batches_of, has_repeated, packages_of
 from packwise.objects.identity import group_and_kind
 from packwise.objects.kinds import WORKLOADS
+from packwise.output.known_findings import compare, fingerprints, without_echoes
 from packwise.pipeline import render
 from packwise.pipeline.judge import PLACEHOLDER
 from packwise.pipeline.rules import prevents, rules_missed_by, rules_of_packages

@@ -14,12 +14,12 @@ from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.judgement import judge
 from packwise.check.options import CheckOptions, FindingChoice, Fix
 from packwise.console import cannot_write, encode_text, json_text
-from packwise.findings.known import compare, content_of, fingerprints_in
 from packwise.inputs.groups import read_groups, read_inputs
 from packwise.inputs.reader import contents_of, edited_text
 from packwise.inputs.request import STDIN, Named, UsageError, Verbosity
 from packwise.inputs.unread import is_unread
 from packwise.output.findings_text import Checked, as_text, closing_lines, count_by_rule, stderr_lines
+from packwise.output.known_findings import compare, content_of, fingerprints_in
 from packwise.pipeline.registry import schedulers, workload_front_ends
 from packwise.pipeline.rules import prevents
 from packwise.pipeline.steps import read_package

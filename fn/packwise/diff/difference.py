@@ -27,7 +27,7 @@ from packwise.diff.change import (
     word_of,
     workload_of,
 )
-from packwise.findings.finding import Finding
+from packwise.findings import Finding
 from packwise.keys import HOSTNAME
 from packwise.lenient import entries, mapping, mapping_at, mappings, mappings_in_place, text_at
 from packwise.objects.identity import format_identity, has_epoch, identity, is_generated

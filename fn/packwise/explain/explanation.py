@@ -12,7 +12,7 @@ from krmfn.record import Record
 from krmfn.result import exit_code
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest
-from packwise.findings.finding import has_errors
+from packwise.findings import has_errors
 from packwise.generated import CONDITIONS, LAST_ERRORS, LOCAL_CONFIG, PATH
 from packwise.lenient import mapping
 from packwise.objects.identity import (

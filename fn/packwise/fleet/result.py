@@ -9,7 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record, as_dict
 from krmfn.result import Result, Severity, form_of
 from packwise.discovery import count_unjudged
-from packwise.findings.finding import Rule
+from packwise.findings import Rule
 from packwise.wording import count_text
 
 if TYPE_CHECKING:

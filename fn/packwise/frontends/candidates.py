@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.findings.finding import Finding
+    from packwise.findings import Finding
     from packwise.objects.index import Index
 
 

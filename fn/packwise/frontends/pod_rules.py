@@ -14,7 +14,7 @@ import re
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings.finding import Problem, Rule, Stage
+from packwise.findings import Problem, Rule, Stage
 from packwise.keys import key_places, key_problems
 from packwise.kubernetes.validation import (
     NANOS,

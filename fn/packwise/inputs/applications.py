@@ -17,7 +17,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.discovery import KUSTOMIZATIONS
-from packwise.findings.finding import Finding, Rule
+from packwise.findings import Finding, Rule
 from packwise.inputs.git import remote_urls
 from packwise.inputs.paths import contains, folder_of, from_top, top_of
 from packwise.inputs.reader import readable_items

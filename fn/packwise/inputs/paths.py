@@ -20,7 +20,7 @@ from packwise.discovery import (
     ignored_files,
     ignores_above,
 )
-from packwise.findings.finding import Rule
+from packwise.findings import Rule
 from packwise.globs import Globs
 from packwise.inputs.request import STDIN, UsageError
 from packwise.objects.index import READABLE

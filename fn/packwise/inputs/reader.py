@@ -29,7 +29,7 @@ from packwise.discovery import (
     is_values,
     unparsed_reason,
 )
-from packwise.findings.finding import shorten
+from packwise.findings import shorten
 from packwise.globs import Globs
 from packwise.inputs.paths import contains, find_files, real
 from packwise.inputs.request import UsageError

@@ -12,7 +12,7 @@ from functools import lru_cache
 from krmfn.fieldpath import describe, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.findings.finding import Problem, Stage
+from packwise.findings import Problem, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

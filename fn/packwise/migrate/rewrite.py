@@ -22,7 +22,7 @@ from krmfn.result import Severity, exit_code
 from krmfn.yamltext import YamlError, locate, read, write
 from krmfn.yamltext.places import comments, placed_comments
 from packwise.diff.change import FieldChange, field_changes, format_steps
-from packwise.findings.finding import Finding, Rule, Stage
+from packwise.findings import Finding, Rule, Stage
 from packwise.lenient import entries, mapping, value_at
 from packwise.objects.identity import format_identity, identity, is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, TOPOLOGY

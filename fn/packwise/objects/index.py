@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.findings.finding import Finding, Rule, from_field_error
+from packwise.findings import Finding, Rule, from_field_error
 from packwise.objects.identity import Identity, has_epoch, identity, is_generated, is_placeholder, stable_identities
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, GANGS, WORKLOADS
 from packwise.objects.place import place_text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.findings.finding import Finding, Rule
+from packwise.findings import Finding, Rule
 from packwise.wording import letters_apart, list_known
 
 if TYPE_CHECKING:

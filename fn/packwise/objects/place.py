@@ -13,14 +13,14 @@ from krmfn.kubeobject import KubeObject, Location
 from krmfn.record import Record
 from krmfn.result import ResourceRef
 from krmfn.yamltext import YamlError
-from packwise.findings.finding import Finding, Problem, Rule
+from packwise.findings import Finding, Problem, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from krmfn.result import Severity
     from krmfn.value import Value
-    from packwise.findings.finding import Stage
+    from packwise.findings import Stage
 
 
 # Places in objects, the origin of derived values, and the objects that a render makes.

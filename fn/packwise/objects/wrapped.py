@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.finding import Finding
+    from packwise.findings import Finding
     from packwise.objects.index import Index
 
 DISAGGREGATED_SET = ("disaggregatedset.x-k8s.io", "DisaggregatedSet")

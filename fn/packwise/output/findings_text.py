@@ -13,9 +13,9 @@ from krmfn.result import Result, Severity, Shown, form_of, group_results, rest_l
 from krmfn.terminal import visible
 from packwise.answer import Styled
 from packwise.console import width
-from packwise.findings.known import causes
 from packwise.inputs.coverage import Coverage
 from packwise.inputs.request import Verbosity
+from packwise.output.known_findings import causes
 from packwise.pipeline.registry import speaker_of
 from packwise.wording import count_text
 

@@ -9,7 +9,7 @@ import posixpath
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
-from packwise.findings.finding import Finding
+from packwise.findings import Finding
 from packwise.nearest import Traits, nearest_folders
 from packwise.objects.identity import group_and_kind, is_generated
 from packwise.objects.kinds import WORKLOADS

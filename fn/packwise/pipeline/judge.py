@@ -10,7 +10,7 @@ from functools import cache
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record, as_dict
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, Rule
+from packwise.findings import Finding, Rule
 from packwise.frontends.candidates import candidate_key_findings, candidate_metadata, may_be_workload
 from packwise.frontends.grove.admission import differing_rules
 from packwise.frontends.grove.build_gangs import NAME_RULES

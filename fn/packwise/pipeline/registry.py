@@ -12,7 +12,7 @@ from importlib import import_module
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.findings.finding import Stage
+from packwise.findings import Stage
 from packwise.frontends.candidates import has_candidates
 from packwise.frontends.grove import frontend as grove
 from packwise.objects.kinds import DYNAMO_GRAPH, KUBERNETES_WORKLOAD, KUEUE_TOPOLOGY
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.findings.finding import Rule
+    from packwise.findings import Rule
     from packwise.frontends.frontend import FrontEnd, OmissionsOf, Recognition
     from packwise.objects.index import Index, Inventory
     from packwise.placement import NodePool, Placement

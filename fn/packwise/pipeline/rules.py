@@ -18,7 +18,7 @@ from krmfn.record import Record
 from krmfn.remarks import remarks
 from krmfn.result import Severity, exit_code
 from packwise import generated, keys, placement
-from packwise.findings.finding import Finding, Rule
+from packwise.findings import Finding, Rule
 from packwise.objects import index, kinds
 from packwise.pipeline import judge, registry, steps
 from packwise.select import evidence, selection

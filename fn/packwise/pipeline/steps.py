@@ -6,7 +6,7 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING, Protocol
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code
-from packwise.findings.finding import Finding, Rule
+from packwise.findings import Finding, Rule
 from packwise.generated import annotate, annotate_generated, with_notes
 from packwise.generated import render as render_objects
 from packwise.objects.identity import identity, is_generated

@@ -20,7 +20,7 @@ from krmfn.result import Result, ResultFile, sort_results
 from krmfn.terminal import visible
 from packwise.console import encode_text
 from packwise.discovery import KUSTOMIZATIONS
-from packwise.findings.finding import Finding, Rule
+from packwise.findings import Finding, Rule
 from packwise.generated import PATH, file_of, is_local_config
 from packwise.inputs.reader import Document, InputFile
 from packwise.inputs.request import UsageError

@@ -18,7 +18,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Result, ResultFile, Severity
 from packwise.console import name_file
-from packwise.findings.finding import Rule
+from packwise.findings import Rule
 from packwise.inputs.paths import SUFFIXES, InputPath, contains, exists, real
 from packwise.inputs.reader import read_file
 from packwise.inputs.request import UsageError

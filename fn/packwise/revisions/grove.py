@@ -10,7 +10,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.fields import Duration, Field, Number, Object, Open
-from packwise.findings.finding import Problem, Stage
+from packwise.findings import Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, is_prefixed_name, qualified_name
 
 if TYPE_CHECKING:

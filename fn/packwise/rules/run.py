@@ -14,7 +14,7 @@ from krmfn.result import Severity
 from krmfn.yamltext import read, split_documents
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.console import json_text, table
-from packwise.findings.finding import Stage
+from packwise.findings import Stage
 from packwise.inputs.request import UsageError
 from packwise.pipeline import render
 from packwise.pipeline.registry import SCHEDULERS, is_document
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.result import Result
     from krmfn.value import Value
-    from packwise.findings.finding import Rule
+    from packwise.findings import Rule
     from packwise.rules.options import Rules
 
 _ANSWERS = {

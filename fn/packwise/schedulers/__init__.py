@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from krmfn.kubeobject import KubeObject
-    from packwise.findings.finding import Finding
+    from packwise.findings import Finding
     from packwise.objects.index import Index, Inventory
     from packwise.objects.place import Generated
     from packwise.placement import Cluster, NodePool, Placement, QueuedPods

@@ -12,7 +12,7 @@ import re
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, Rule, Stage
+from packwise.findings import Finding, Rule, Stage
 from packwise.lenient import value_at
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGROUP
 from packwise.objects.place import Place, place_text

@@ -11,7 +11,7 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, Rule, has_errors
+from packwise.findings import Finding, Rule, has_errors
 from packwise.objects.identity import identity
 from packwise.objects.index import Index, Inventory
 from packwise.objects.kinds import DYNAMO_GRAPH, GANGS, POD_CLIQUE_SET, kind_of

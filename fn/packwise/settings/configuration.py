@@ -11,7 +11,7 @@ from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
 from packwise.fields import Array, Field, Flag, Object, Open, Text, field_problems
-from packwise.findings.finding import Finding, Rule, Stage
+from packwise.findings import Finding, Rule, Stage, soften_lists
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, dns_subdomain, go_quote
 from packwise.lenient import entries, mapping, mappings, text_at, value_at
 from packwise.objects.identity import group_and_kind
@@ -522,8 +522,6 @@ def read_schedulers(
     backends = revision.scheduler_backends
     if revision.name not in REVISIONS:
         # A release that is newer than all known ones may have more backends.
-        from packwise.findings.newer import soften_lists
-
         findings = list(soften_lists(findings))
         backends = (*backends, *filter(str.strip, names))
     known = [name for name in dict.fromkeys(names) if name in backends]

@@ -15,7 +15,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.fields import Array, Decimal, Duration, Field, Flag, Number, Object, Open, Text
-from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
+from packwise.findings import Effect, Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import (
     ErrorType,
     OperatorError,

@@ -9,7 +9,7 @@ import re
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Problem, Rule, Stage, findings_of, has_errors
+from packwise.findings import Problem, Rule, Stage, findings_of, has_errors
 from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, field_error, refusal
 from packwise.lenient import entries, value_at
 from packwise.objects.index import repetitions
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.findings.finding import Finding
+    from packwise.findings import Finding
     from packwise.objects.index import Inventory
     from packwise.revisions.grove import Limits, Revision
     from packwise.validate.crds import Definitions

@@ -13,7 +13,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage, has_errors
+from packwise.findings import Effect, Finding, Problem, Rule, Stage, has_errors
 from packwise.kubernetes.validation import (
     JSON_NOUNS,
     ErrorType,

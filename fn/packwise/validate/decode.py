@@ -34,7 +34,7 @@ from packwise.fields import (
     TextMap,
     TextOr,
 )
-from packwise.findings.finding import Effect, Problem, Stage
+from packwise.findings import Effect, Problem, Stage
 from packwise.kubernetes.go_types import TYPES
 from packwise.kubernetes.validation import (
     JSON_NOUNS,

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from krmfn.fieldpath import describe
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Cause, Effect, Problem, Stage
+from packwise.findings import Cause, Effect, Problem, Stage
 from packwise.validate.cel import CelRules
 from packwise.validate.schema import SchemaError, read_schema
 from packwise.validate.structure import ValuePath, duplicates, metadata_problems, unknown_fields, violations_of_object

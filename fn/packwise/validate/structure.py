@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 
 from krmfn.fieldpath import FieldPath, describe
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Cause, Effect, Problem, Stage
+from packwise.findings import Cause, Effect, Problem, Stage
 from packwise.kubernetes.go_types import TYPES
 from packwise.kubernetes.validation import (
     JSON_NOUNS,

@@ -19,7 +19,7 @@ from packwise.topology.known import ClusterTopology, Level
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from packwise.findings.finding import Problem, Rule
+    from packwise.findings import Problem, Rule
 
 __all__ = ["TOPOLOGIES", "context_of", "edited", "load_cases", "outcome", "problems_of", "view_of"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from krmfn import KubeObject
 from krmfn.fieldpath import format_path
 from krmfn.yamltext import read, split_documents
-from packwise.findings.finding import Effect, Stage
+from packwise.findings import Effect, Stage
 from packwise.frontends.grove.admission import validate_create, validate_update
 from packwise.frontends.grove.build_gangs import build_gangs, plans_of_template
 from packwise.frontends.grove.default import default

@@ -25,7 +25,7 @@ from packwise.fields import (
     Text,
     TextMap,
 )
-from packwise.findings.finding import Effect, Stage
+from packwise.findings import Effect, Stage
 from packwise.frontends.grove.schema import check_shape
 from packwise.revisions.grove import GREP_244
 from packwise.validate.decode import KEYS, REQUIRED, kubernetes_struct

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from packwise.findings.finding import Problem, Rule, Stage
+from packwise.findings import Problem, Rule, Stage
 from packwise.frontends.grove.admission import all_rules
 from packwise.frontends.grove.rules.book import Check, Context, Scope, nodes_of, whole_set
 from packwise.revisions.grove import ALPHA_12_RC1, ALPHA_14, GREP_244

@@ -10,7 +10,7 @@ import pytest
 from krmfn.fieldpath import format_path
 from krmfn.yamltext import read
 from packwise.fields import Field, Object, Text
-from packwise.findings.finding import Effect, Stage
+from packwise.findings import Effect, Stage
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.schema import check_shape

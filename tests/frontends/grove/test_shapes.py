@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krmfn.yamltext import native
-from packwise.findings.finding import Problem
+from packwise.findings import Problem
 from packwise.frontends.grove.schema import check_shape
 from packwise.revisions.grove import REVISIONS
 from packwise.validate.decode import ObjectTable

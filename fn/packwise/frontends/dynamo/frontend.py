@@ -10,7 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, findings_of, has_errors
+from packwise.findings import Finding, findings_of, has_errors
 from packwise.frontends.dynamo.convert import ALPHA, BETA
 from packwise.frontends.dynamo.graph import paths_of, read_graph, shape_problems
 from packwise.frontends.dynamo.rules import (
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.finding import Problem, Rule
+    from packwise.findings import Problem, Rule
     from packwise.frontends.dynamo.convert import Trace
     from packwise.frontends.dynamo.graph import Graph
     from packwise.objects.identity import Identity

@@ -13,7 +13,7 @@ from functools import partial
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.fields import Array, ByName, Field, Flag, Number, Object, Open, Text, TextMap, field_problems
-from packwise.findings.finding import Effect, Problem, Stage
+from packwise.findings import Effect, Problem, Stage
 from packwise.frontends.dynamo.convert import ALPHA, MAIN, as_v1beta1
 from packwise.lenient import (
     entries,

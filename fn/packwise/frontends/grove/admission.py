@@ -13,7 +13,7 @@ from functools import cache
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Problem, Rule, Stage
+from packwise.findings import Problem, Rule, Stage
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import (
     ON_DELETE,

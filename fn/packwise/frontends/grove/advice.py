@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from krmfn.yamltext import native
-from packwise.findings.finding import Problem, Rule
+from packwise.findings import Problem, Rule
 from packwise.frontends.grove.podcliqueset import KUEUE, TEMPLATE
 from packwise.frontends.grove.rules.book import Check, Context, prepare, run
 from packwise.frontends.grove.rules.schedulers import UNRELEASED, scheduler_of

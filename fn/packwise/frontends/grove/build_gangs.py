@@ -9,7 +9,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject, is_client_key
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, Rule
+from packwise.findings import Finding, Rule
 from packwise.frontends.grove.podcliqueset import (
     TEMPLATE,
     VOLCANO,

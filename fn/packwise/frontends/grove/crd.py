@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.fields import Array, Object, Quantities, Quantity, Reference, TextMap
-from packwise.findings.finding import Cause, Effect, Stage
+from packwise.findings import Cause, Effect, Stage
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.schema import podcliqueset
 from packwise.validate.crds import judge
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.fields import Field, Kind
-    from packwise.findings.finding import Problem
+    from packwise.findings import Problem
     from packwise.revisions.grove import Revision
     from packwise.validate.crds import Verdict
     from packwise.validate.definition import Definition

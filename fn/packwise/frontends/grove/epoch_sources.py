@@ -13,7 +13,7 @@ from krmfn.fieldpath import FieldPath, describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, Rule
+from packwise.findings import Finding, Rule
 from packwise.frontends.grove.admission import live_replicas
 from packwise.frontends.grove.podcliqueset import scaling_group, standalone_clique
 from packwise.lenient import mapping, strings, value_at

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Effect, Finding, Rule, Stage, findings_of, has_errors
+from packwise.findings import Effect, Finding, Rule, Stage, findings_of, has_errors, soften_lists
 from packwise.frontends.grove.admission import (
     RECORD_NOTE,
     STORED,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.findings.finding import Problem
+    from packwise.findings import Problem
     from packwise.frontends.frontend import FrontEnd
     from packwise.frontends.grove.build_gangs import GangPlan
     from packwise.frontends.grove.epoch_sources import EpochSources
@@ -427,8 +427,6 @@ class _Planner:
         """Return the findings. With an unknown release, findings about fields and closed lists become warnings."""
         if self._cluster.revision.name in REVISIONS:
             return findings
-        from packwise.findings.newer import soften_lists
-
         return soften_lists(findings, (UNKNOWN.name,))
 
     def _about_pods(self, workload: KubeObject, *, is_refused: bool) -> tuple[Finding, ...]:

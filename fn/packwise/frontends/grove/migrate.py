@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Effect
+from packwise.findings import Effect
 from packwise.frontends.grove.advice import pod_specs, tool_dependent_words, unquoted_quantities
 from packwise.frontends.grove.podcliqueset import TEMPLATE, PodCliqueSet
 from packwise.frontends.grove.rules.topology import constraint_places

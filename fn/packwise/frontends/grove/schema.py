@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
     from packwise.fields import ObjectRule
-    from packwise.findings.finding import Problem
+    from packwise.findings import Problem
     from packwise.revisions.grove import Revision
 
 _NO_KEYS: Mapping[str, str | None] = MappingProxyType({})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Finding
+from packwise.findings import Finding
 from packwise.frontends.kubernetes import rules
 from packwise.keys import HOSTNAME
 from packwise.lenient import mapping, mapping_at, mappings_by_place, text, value_at

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Finding
+from packwise.findings import Finding
 from packwise.frontends.frontend import FrontEnd
 from packwise.frontends.kubernetes import rules
 from packwise.frontends.kubernetes.advice import WELL_KNOWN_LEVELS, Scene, advise, is_odd_job_name

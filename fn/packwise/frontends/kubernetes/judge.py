@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, has_errors
+from packwise.findings import Finding, has_errors
 from packwise.frontends.kubernetes import rules
 from packwise.frontends.kubernetes.gates import prepare_group, prepare_job, with_defaults
 from packwise.frontends.kubernetes.schema import POD_GATE, SCHEDULING_GROUP, job_scheduling, spec_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.findings.finding import Problem
+    from packwise.findings import Problem
     from packwise.frontends.kubernetes.gates import Dropped
     from packwise.frontends.kubernetes.schema import Struct
     from packwise.objects.scheduling_groups import Pods

@@ -6,7 +6,7 @@ Source: spec/kubernetes-gangs.md#8.
 from __future__ import annotations
 
 from krmfn.result import Severity
-from packwise.findings.finding import Rule
+from packwise.findings import Rule
 
 _WARNING, _INFO = Severity.WARNING, Severity.INFO
 _PAGE = "spec/kubernetes-gangs.md#"

@@ -10,7 +10,7 @@ from krmfn.fieldpath import describe, format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from packwise.fields import Array, Field, Object, Open
-from packwise.findings.finding import Problem, Stage
+from packwise.findings import Problem, Stage
 from packwise.frontends.kubernetes.schema import (
     MOST_DEPTH,
     POD_GROUP_NAME,

@@ -14,7 +14,7 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
-from packwise.findings.finding import Finding, Stage, has_errors
+from packwise.findings import Finding, Stage, has_errors
 from packwise.frontends.osmo import schema
 from packwise.frontends.osmo.account import current_account
 from packwise.frontends.osmo.model import one_of_each, read_backends, read_pool, read_workflow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Stage, has_errors
+from packwise.findings import Stage, has_errors
 from packwise.frontends.frontend import FrontEnd
 from packwise.frontends.osmo.document import read_documents
 from packwise.frontends.osmo.model import OsmoPool, nearest_pools, pool_of
@@ -41,7 +41,7 @@ from packwise.wording import known_names, list_known
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from packwise.findings.finding import Finding, Rule
+    from packwise.findings import Finding, Rule
     from packwise.frontends.osmo.document import Documents
     from packwise.frontends.osmo.model import Workflow
     from packwise.frontends.osmo.placements import Names

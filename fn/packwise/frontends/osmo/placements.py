@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.finding import Finding
+    from packwise.findings import Finding
     from packwise.frontends.osmo.model import OsmoPool, Resource, Task, TaskNode, Workflow
     from packwise.frontends.osmo.rules import Submission
     from packwise.placement import Bounds

@@ -10,7 +10,7 @@ import re
 from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Problem, Rule, Stage
+from packwise.findings import Problem, Rule, Stage
 from packwise.frontends.osmo.model import Levelled, one_of_each, paths_of
 from packwise.frontends.osmo.template import sections
 from packwise.frontends.pod_rules import layer_problems, pod_key_problems
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.finding import Finding
+    from packwise.findings import Finding
     from packwise.frontends.osmo.model import OsmoPool, Path, Requirement, Task, TaskGroup, Workflow
     from packwise.objects.place import Place
     from packwise.settings.topologyrender import Osmo

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from krmfn.fieldpath import FieldPath, describe
-from packwise.findings.finding import Problem
+from packwise.findings import Problem
 from packwise.wording import closest
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from krmfn.value import Value
-    from packwise.findings.finding import Stage
+    from packwise.findings import Stage
 
 _NAME = r"[a-zA-Z]([a-zA-Z0-9_-]*[a-zA-Z0-9])?"
 _Name = Annotated[str, Field(pattern=f"^{_NAME}$")]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, has_errors
+from packwise.findings import Finding, has_errors
 from packwise.frontends.candidates import candidates
 from packwise.frontends.frontend import FrontEnd
 from packwise.frontends.workloads.groups import gangs, idle_reason, pods_in_order, shapes, weight

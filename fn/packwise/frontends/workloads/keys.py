@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Finding
+from packwise.findings import Finding
 from packwise.frontends.candidates import candidates
 from packwise.frontends.workloads.rules import batch_scheduler_findings
 from packwise.frontends.workloads.train_jobs import derived_job_sets, policy_findings

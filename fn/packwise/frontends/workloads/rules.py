@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.fieldpath import describe, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, Rule, Stage
+from packwise.findings import Finding, Rule, Stage
 from packwise.frontends.pod_rules import SCHEDULER_NAME, layer_problems, pod_problems
 from packwise.frontends.workloads.groups import (
     MIN_SCALE,
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.findings.finding import Problem
+    from packwise.findings import Problem
     from packwise.frontends.workloads.workload import RefusedError, Template, Workload
     from packwise.objects.index import Index
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
-from packwise.findings.finding import Finding
+from packwise.findings import Finding
 from packwise.frontends.workloads.rules import RUNTIME_POLICY, UNSCHEDULED
 from packwise.lenient import mapping, mapping_at, mappings, mappings_in_place, value_at
 from packwise.objects.identity import identity

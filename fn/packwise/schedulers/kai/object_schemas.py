@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.fieldpath import describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
+from packwise.findings import Effect, Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import duration_fault, parse_duration
 from packwise.lenient import mapping
 from packwise.objects.identity import is_placeholder

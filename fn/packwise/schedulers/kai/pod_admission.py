@@ -12,7 +12,7 @@ import re
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, Problem, Rule, Stage
+from packwise.findings import Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import quantity_fault
 from packwise.lenient import mapping_at, mappings, mappings_by_place, text_at, texts
 from packwise.objects.identity import is_placeholder

@@ -10,7 +10,7 @@ import re
 from krmfn.fieldpath import FieldPath, describe, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.findings.finding import Effect, Problem, Stage
+from packwise.findings import Effect, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote, json_type, type_error
 from packwise.lenient import entries, integer, mapping_at, mappings, mappings_by_place, text_at
 from packwise.objects.identity import identity, is_placeholder

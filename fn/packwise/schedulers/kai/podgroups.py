@@ -14,7 +14,7 @@ from itertools import groupby
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
+from packwise.findings import Effect, Finding, Problem, Rule, Stage
 from packwise.lenient import entries, value_at
 from packwise.objects.identity import format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP

@@ -10,7 +10,7 @@ from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, Rule
+from packwise.findings import Finding, Rule
 from packwise.lenient import entries, mapping
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.objects.place import Generated

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import TypeGuard
 
     from krmfn.kubeobject import KubeObject
-    from packwise.findings.finding import Finding, Rule
+    from packwise.findings import Finding, Rule
     from packwise.objects.place import Generated
     from packwise.placement import Cluster, Node
     from packwise.settings.topologyrender import TopologyRender

@@ -10,7 +10,7 @@ from functools import partial
 from krmfn.fieldpath import parse_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings.finding import Effect, Finding, Rule
+from packwise.findings import Effect, Finding, Rule
 from packwise.objects.identity import identity
 from packwise.objects.kinds import PODGROUP, QUEUE, TOPOLOGY
 from packwise.objects.place import Generated

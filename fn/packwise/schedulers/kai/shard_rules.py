@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.fieldpath import describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, Rule, Stage
+from packwise.findings import Finding, Rule, Stage
 from packwise.kubernetes.validation import duration_fault, label_value, parse_duration
 from packwise.lenient import mapping, text_at
 from packwise.objects.identity import is_placeholder

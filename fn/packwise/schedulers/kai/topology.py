@@ -8,7 +8,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Cause, Finding, Problem, Rule, Stage
+from packwise.findings import Cause, Finding, Problem, Rule, Stage
 from packwise.keys import HOSTNAME
 from packwise.kubernetes.validation import OMITTED, ErrorType, OperatorError, field_error, refusal, type_error
 from packwise.lenient import value_at

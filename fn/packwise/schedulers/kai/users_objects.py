@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.fieldpath import describe, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings.finding import Effect, Finding, Problem, Stage
+from packwise.findings import Effect, Finding, Problem, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.revisions.kai import KNOWN, LEVEL_ALIASES, NAME, Versions

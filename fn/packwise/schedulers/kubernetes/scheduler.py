@@ -19,7 +19,7 @@ from packwise.schedulers.kubernetes.workload import (
 )
 
 if TYPE_CHECKING:
-    from packwise.findings.finding import Finding
+    from packwise.findings import Finding
     from packwise.schedulers import SchedulerInput
 
 

@@ -10,7 +10,7 @@ import hashlib
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, Rule, Stage
+from packwise.findings import Finding, Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.objects.kinds import KUBERNETES_WORKLOAD
 from packwise.revisions.kubernetes import GROUP, kubernetes_release

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Finding, Problem, Rule, Stage
+from packwise.findings import Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import (
     ErrorType,
     OperatorError,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, Rule
+from packwise.findings import Finding, Rule
 from packwise.keys import Key, KeyTable, Part, key_places, key_problems
 from packwise.lenient import mapping, value_at
 from packwise.objects.identity import identity

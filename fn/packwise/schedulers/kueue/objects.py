@@ -11,7 +11,7 @@ from functools import partial
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, Problem, Rule, Stage
+from packwise.findings import Finding, Problem, Rule, Stage
 from packwise.keys import HOSTNAME
 from packwise.kubernetes.validation import (
     V35,

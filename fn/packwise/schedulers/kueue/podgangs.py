@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings.finding import Rule, Stage
+from packwise.findings import Rule, Stage
 from packwise.kubernetes.validation import ErrorType, OperatorError
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import POD_CLIQUE_SET
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import TypeGuard
 
     from krmfn.kubeobject import KubeObject
-    from packwise.findings.finding import Finding
+    from packwise.findings import Finding
     from packwise.placement import Node
     from packwise.revisions.kueue import KueueRelease
 

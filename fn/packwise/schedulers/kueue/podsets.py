@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, Rule, Stage
+from packwise.findings import Finding, Rule, Stage
 from packwise.lenient import (
     integer,
     mapping,

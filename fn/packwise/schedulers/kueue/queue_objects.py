@@ -11,7 +11,7 @@ import re
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings.finding import Effect, Finding, Problem, Rule, Stage
+from packwise.findings import Effect, Finding, Problem, Rule, Stage
 from packwise.kubernetes.validation import (
     V35,
     ErrorType,

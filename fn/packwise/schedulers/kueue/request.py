@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.findings.finding import Problem, Stage
+from packwise.findings import Problem, Stage
 from packwise.kubernetes.validation import (
     V35,
     ErrorType,

@@ -12,7 +12,7 @@ from itertools import islice
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings.finding import Finding, Rule, Stage
+from packwise.findings import Finding, Rule, Stage
 from packwise.lenient import mapping, mapping_at, mappings_in_place, text
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import RESOURCE_FLAVOR

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.result import Severity
-from packwise.findings.finding import Rule
+from packwise.findings import Rule
 from packwise.frontends.dynamo.rules.admission import ADMISSION, UPDATE, Subject, run
 from packwise.frontends.dynamo.rules.advice import ADVICE, IMAGES, PAIRING, told_once
 from packwise.frontends.dynamo.rules.topology import OVERRIDE, TOPOLOGY

@@ -11,7 +11,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Problem, Rule, Stage
+from packwise.findings import Problem, Rule, Stage
 from packwise.frontends.dynamo.graph import BACKENDS, CPU_TYPES, WORKERS
 from packwise.frontends.dynamo.shape import MOST, MOST_RANKS, STRATEGY, clique_names, combined_length, longest_clique
 from packwise.kubernetes.validation import ErrorType, field_error, refusal

@@ -11,7 +11,7 @@ from itertools import islice
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings.finding import Problem, Rule
+from packwise.findings import Problem, Rule
 from packwise.frontends.dynamo.convert import MAIN
 from packwise.frontends.dynamo.graph import CPU_TYPES, WORKERS
 from packwise.frontends.dynamo.rules.admission import GraphCheck
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.finding import Finding
+    from packwise.findings import Finding
     from packwise.frontends.dynamo.graph import Component
     from packwise.frontends.dynamo.rules.admission import Subject
 

@@ -10,7 +10,7 @@ import re
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Problem, Rule, Stage
+from packwise.findings import Problem, Rule, Stage
 from packwise.frontends.dynamo.rules.admission import GraphCheck, where
 from packwise.kubernetes.validation import ErrorType, field_error, refusal
 from packwise.lenient import mapping, value_at

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.finding import Problem, Rule
+    from packwise.findings import Problem, Rule
     from packwise.frontends.grove.podcliqueset import Clique, PodCliqueSet, ScalingGroup
     from packwise.placement import Schedulers
     from packwise.revisions.grove import Revision

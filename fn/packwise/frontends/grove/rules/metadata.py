@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.findings.finding import Rule
+from packwise.findings import Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE
 from packwise.frontends.grove.rules.book import (
     Check,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings.finding import Problem
+    from packwise.findings import Problem
     from packwise.frontends.grove.podcliqueset import PodCliqueSet
 
 

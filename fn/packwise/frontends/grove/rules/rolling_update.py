@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Problem, Rule
+from packwise.findings import Problem, Rule
 from packwise.frontends.grove.podcliqueset import COHERENT, ON_DELETE
 from packwise.frontends.grove.rules.book import Check, CliqueAt, GroupAt, Scope, forbidden_problem, invalid
 from packwise.kubernetes.validation import format_duration, parse_duration

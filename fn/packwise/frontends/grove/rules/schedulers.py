@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.findings.finding import Problem, Rule
+from packwise.findings import Problem, Rule
 from packwise.frontends.grove.podcliqueset import (
     KUEUE,
     LPX,

@@ -13,7 +13,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Problem, Rule
+from packwise.findings import Problem, Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE, chosen_topology, resolve_topology
 from packwise.frontends.grove.rules.book import Check, Context, Scope, invalid, required_value
 from packwise.kubernetes.validation import TypedText, go_quote, refusal

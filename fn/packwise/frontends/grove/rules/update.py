@@ -9,7 +9,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Problem, Rule
+from packwise.findings import Problem, Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE, chosen_topology
 from packwise.frontends.grove.rules.book import (
     Check,

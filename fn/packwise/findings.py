@@ -10,7 +10,7 @@ from krmfn.record import Record
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from krmfn.fieldpath import FieldError, FieldPath
     from krmfn.kubeobject import KubeObject, Location
@@ -324,3 +324,26 @@ def _id_parts(subject: KubeObject) -> tuple[str, str, str, str]:
         # The API server generates the name.
         name = f"{prefix}*"
     return api_version, kind, namespace, name
+
+
+_UNSUPPORTED = ": Unsupported value: "
+"""Kubernetes' text for a value that is not in a list."""
+
+
+def soften_lists(findings: Iterable[Finding], rules: Container[str] = ()) -> tuple[Finding, ...]:
+    """Return the findings with the ones about closed lists as warnings. `rules` are further rules about such lists.
+
+    A release that is newer than every known one may have longer lists, so a refusal is uncertain.
+    """
+    return tuple(_soften(each) if _is_of_list(each, rules) else each for each in findings)
+
+
+def _is_of_list(finding: Finding, rules: Container[str]) -> bool:
+    return finding.severity is Severity.ERROR and (
+        finding.rule in rules or _UNSUPPORTED in (finding.operator_message or "")
+    )
+
+
+def _soften(finding: Finding) -> Finding:
+    message = f"{finding.message}; it is not known to packwise, and a newer release may have it"
+    return finding.replace(severity=Severity.WARNING, message=message, operator_message=None, stage=None)

@@ -8,7 +8,7 @@ from collections import Counter
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity
-from packwise.findings.finding import Stage
+from packwise.findings import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -1,1 +1,0 @@
-"""Findings: problems at their places, their rules, and their form for users."""
