@@ -384,7 +384,7 @@ docs: setup ## rewrite the pages of docs/reference/ that follow from the code
 go-types: ## rewrite the table of the Kubernetes types that workloads embed, from k8s.io/api (Go)
 	@mkdir -p .cache
 	cd tests/kubernetes_types && $(GO) run . > $(CURDIR)/.cache/go_types.py
-	mv .cache/go_types.py fn/packwise/kubernetes/go_types.py
+	mv .cache/go_types.py fn/packwise/validate/go_types.py
 
 update-goldens: setup ## rewrite expected outputs under testdata/ and print the changes; refuses in CI
 	$(BIN)/pytest --update

@@ -16,19 +16,17 @@ resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
 N = 1_000_000
 """
 VALUES = {
-    "a quantity": "from packwise.kubernetes.validation import quantity_fault as f\n"
+    "a quantity": "from packwise.kubernetes import quantity_fault as f\n"
     "assert f('1' * N + '!') and f('.' + '1' * N + '!')",
     "a label selector": "from krmfn.selector import Selector\n"
     "try: Selector(labels='a in (' + ' ' * N + '!')\n"
     "except ValueError: pass\n"
     "else: raise AssertionError",
-    "a duration": "from packwise.kubernetes.validation import duration_fault as f\n"
-    "assert f('1h' * N + '!') and f('1' * N + '!')",
+    "a duration": "from packwise.kubernetes import duration_fault as f\nassert f('1h' * N + '!') and f('1' * N + '!')",
     "topology.conf": "from packwise.topology import topograph\n"
     "assert topograph._CONF.match(' #a\\r\\n' * N + ' ') is None\n"
     "assert not list(topograph._PAIR.finditer('a' * N))",
-    "a quantity of a pod": "from packwise.kubernetes.validation import amounts as f\n"
-    "assert f({'cpu': '1' * N + '!'}) == {}",
+    "a quantity of a pod": "from packwise.kubernetes import amounts as f\nassert f({'cpu': '1' * N + '!'}) == {}",
 }
 
 

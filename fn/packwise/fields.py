@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
-    from packwise.kubernetes.validation import ErrorType
+    from packwise.kubernetes import ErrorType
 
 _NO_KEYS: Mapping[str, str | None] = MappingProxyType({})
 
@@ -160,7 +160,7 @@ class Object(Record):
 
 
 class Reference(Record):
-    """One of Kubernetes' own objects by its Go type. Its fields are in `kubernetes.go_types`."""
+    """One of Kubernetes' own objects by its Go type. Its fields are in `validate.go_types`."""
 
     go: str
     json: str = "object"

@@ -15,7 +15,7 @@ from krmfn.record import Record
 from krmfn.resourcelist import with_content
 from krmfn.result import Severity
 from packwise.findings import Finding, Rule
-from packwise.kubernetes.validation import json_list, json_object, json_string
+from packwise.kubernetes import json_list, json_object, json_string
 from packwise.lenient import integer
 from packwise.objects.identity import (
     RENDERED_FROM,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from packwise.kubernetes.validation import MAX_QUANTITY, amounts
+from packwise.kubernetes import MAX_QUANTITY, amounts
 from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 
 NODE: dict[str, Any] = {

@@ -1,4 +1,4 @@
-// Prints fn/packwise/kubernetes/go_types.py: the fields of the Kubernetes types in workloads, as Go decodes them.
+// Prints fn/packwise/validate/go_types.py: the fields of the Kubernetes types in workloads, as Go decodes them.
 package main
 
 import (

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from packwise.kubernetes.validation import dns_label, dns_subdomain, env_name, label_value, qualified_name
+from packwise.kubernetes import dns_label, dns_subdomain, env_name, label_value, qualified_name
 
 PATTERN = r"regex used for validation is '(.*)'\)"
 

@@ -80,7 +80,7 @@ def _level(text: str) -> tuple[str, str]:
     if not (domain and equals and key):
         raise argparse.ArgumentTypeError(f'must be DOMAIN=LABEL, as in rack=example.com/rack; got "{text}"')
     # The list of commands imports this module.
-    from packwise.kubernetes.validation import qualified_name
+    from packwise.kubernetes import qualified_name
 
     wrong = qualified_name(key)
     if wrong:

@@ -16,7 +16,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Problem, Rule, Stage
 from packwise.keys import key_places, key_problems
-from packwise.kubernetes.validation import (
+from packwise.kubernetes import (
     NANOS,
     ErrorType,
     canonical_quantity,

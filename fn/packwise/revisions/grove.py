@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.fields import Duration, Field, Number, Object, Open
 from packwise.findings import Problem, Stage
-from packwise.kubernetes.validation import ErrorType, OperatorError, is_prefixed_name, qualified_name
+from packwise.kubernetes import ErrorType, OperatorError, is_prefixed_name, qualified_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

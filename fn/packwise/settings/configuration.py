@@ -12,7 +12,7 @@ from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
 from packwise.fields import Array, Field, Flag, Object, Open, Text, field_problems
 from packwise.findings import Finding, Rule, Stage, soften_lists
-from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, dns_subdomain, go_quote
+from packwise.kubernetes import ErrorType, OperatorError, TypedText, dns_subdomain, go_quote
 from packwise.lenient import entries, mapping, mappings, text_at, value_at
 from packwise.objects.identity import group_and_kind
 from packwise.objects.index import READABLE

@@ -16,7 +16,7 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.fields import Array, Decimal, Duration, Field, Flag, Number, Object, Open, Text
 from packwise.findings import Effect, Finding, Problem, Rule, Stage
-from packwise.kubernetes.validation import (
+from packwise.kubernetes import (
     ErrorType,
     OperatorError,
     TypedText,

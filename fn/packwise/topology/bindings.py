@@ -10,7 +10,7 @@ import re
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Problem, Rule, Stage, findings_of, has_errors
-from packwise.kubernetes.validation import ErrorType, OperatorError, TypedText, field_error, refusal
+from packwise.kubernetes import ErrorType, OperatorError, TypedText, field_error, refusal
 from packwise.lenient import entries, value_at
 from packwise.objects.index import repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING

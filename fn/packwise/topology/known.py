@@ -14,7 +14,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings import Effect, Finding, Problem, Rule, Stage, has_errors
-from packwise.kubernetes.validation import (
+from packwise.kubernetes import (
     JSON_NOUNS,
     ErrorType,
     OperatorError,

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Cause, Effect, Problem
-from packwise.kubernetes.validation import ErrorType
+from packwise.kubernetes import ErrorType
 from packwise.validate.cost import MAX_COST, MAX_COST_OF_OBJECT, MIN_COST, cost_of, read_tree, weight_of
 from packwise.validate.schema import Schema
 from packwise.validate.structure import canonical_text

@@ -35,8 +35,7 @@ from packwise.fields import (
     TextOr,
 )
 from packwise.findings import Effect, Problem, Stage
-from packwise.kubernetes.go_types import TYPES
-from packwise.kubernetes.validation import (
+from packwise.kubernetes import (
     JSON_NOUNS,
     ErrorType,
     OperatorError,
@@ -47,6 +46,7 @@ from packwise.kubernetes.validation import (
     quantity_fault,
     unmarshal_error,
 )
+from packwise.validate.go_types import TYPES
 from packwise.wording import closest, known_names, list_known
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from functools import cache, lru_cache
 from krmfn.fieldpath import FieldPath, describe
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Cause, Effect, Problem, Stage
-from packwise.kubernetes.go_types import TYPES
-from packwise.kubernetes.validation import (
+from packwise.kubernetes import (
     JSON_NOUNS,
     V35,
     ErrorType,
@@ -30,6 +29,7 @@ from packwise.kubernetes.validation import (
     qualified_name,
     unmarshal_error,
 )
+from packwise.validate.go_types import TYPES
 from packwise.validate.schema import Schema
 from packwise.wording import closest, count_text, known_names, list_known
 

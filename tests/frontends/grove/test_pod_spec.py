@@ -225,4 +225,4 @@ def test_the_types_are_those_of_kubernetes() -> None:
     )
 
     assert done.returncode == 0, done.stderr
-    assert (ROOT / "fn" / "packwise" / "kubernetes" / "go_types.py").read_text(encoding="utf-8") == done.stdout
+    assert (ROOT / "fn" / "packwise" / "validate" / "go_types.py").read_text(encoding="utf-8") == done.stdout

@@ -19,7 +19,7 @@ from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.rules.book import Context
 from packwise.frontends.grove.rules.cliques import cycles
 from packwise.frontends.grove.schema import check_shape
-from packwise.kubernetes.validation import format_duration, go_json, go_quote, parse_duration
+from packwise.kubernetes import format_duration, go_json, go_quote, parse_duration
 from packwise.revisions.grove import REVISIONS
 from packwise.schedulers.grove import podgang_value
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from packwise.frontends.osmo.model import label_text, unique_names
-from packwise.kubernetes.validation import dns_label, label_value
+from packwise.kubernetes import dns_label, label_value
 
 
 def named(*wanted: str) -> list[str]:

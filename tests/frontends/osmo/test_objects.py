@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn.kubeobject import KubeObject
-from packwise.kubernetes.validation import dns_label, dns_subdomain, label_value, qualified_name
+from packwise.kubernetes import dns_label, dns_subdomain, label_value, qualified_name
 from packwise.validate.definition import Definition, read_definition
 from tests.frontends.osmo.rendering import HOST, POOL, Rendered, of_kind, rendered, webhook_refusals
 from tests.golden.cases import GOLDEN

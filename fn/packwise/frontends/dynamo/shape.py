@@ -11,7 +11,7 @@ from krmfn.record import Record
 from packwise.frontends.dynamo.convert import MAIN, Trace, Written
 from packwise.frontends.dynamo.graph import WORKERS
 from packwise.keys import KAI_QUEUE
-from packwise.kubernetes.validation import parse_natural
+from packwise.kubernetes import parse_natural
 from packwise.lenient import mapping, mappings_in_place, text, texts, whole_number
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.revisions.dynamo import Known

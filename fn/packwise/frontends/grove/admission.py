@@ -43,7 +43,7 @@ from packwise.frontends.grove.rules.book import (
     whole_set,
 )
 from packwise.frontends.grove.schema import check_shape
-from packwise.kubernetes.validation import json_object, json_string
+from packwise.kubernetes import json_object, json_string
 from packwise.lenient import mapping, mapping_at, mappings, mappings_in_place, value_at
 from packwise.objects.identity import PART_OF, identity
 from packwise.objects.kinds import POD_CLIQUE_SET, PODGANG

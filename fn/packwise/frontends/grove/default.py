@@ -11,7 +11,7 @@ import re
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.frontends.grove.schema import known_fields
-from packwise.kubernetes.validation import format_duration, parse_duration
+from packwise.kubernetes import format_duration, parse_duration
 from packwise.lenient import entries, mapping, mapping_at, value_at
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from packwise.keys import KAI_QUEUE
-from packwise.kubernetes.validation import read_nanos
+from packwise.kubernetes import read_nanos
 from packwise.lenient import entries, integer, mapping_at, mappings_in_place, text, text_at, value_at, whole_number
 from packwise.placement import MNNVL_CLAIM
 from packwise.settings.topologyrender import KAI_PROFILE

@@ -22,7 +22,7 @@ from packwise.frontends.kubernetes.schema import (
     job_scheduling,
     spec_of,
 )
-from packwise.kubernetes.validation import V35, ErrorType, Unquoted, field_error, metadata_errors
+from packwise.kubernetes import V35, ErrorType, Unquoted, field_error, metadata_errors
 from packwise.lenient import mapping, mappings_in_place, text
 from packwise.validate.decode import Decoder, ObjectTable
 from packwise.wording import list_known

@@ -20,7 +20,7 @@ from packwise.frontends.osmo.model import (
     unique_names,
 )
 from packwise.frontends.osmo.rules import DIFFERS, levels_of
-from packwise.kubernetes.validation import label_value
+from packwise.kubernetes import label_value
 from packwise.objects.place import Origin
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Placement, PodSet, Queue
 from packwise.wording import count_text

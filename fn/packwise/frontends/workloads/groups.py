@@ -35,7 +35,7 @@ from packwise.frontends.workloads.workload import (
     priority_class,
     queue,
 )
-from packwise.kubernetes.validation import atoi, parse_int
+from packwise.kubernetes import atoi, parse_int
 from packwise.lenient import integer, mapping_at, mappings_by_place, mappings_in_place, texts, value_at
 from packwise.lenient import text as text_of
 from packwise.objects.place import Origin

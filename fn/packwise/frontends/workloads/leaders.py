@@ -18,7 +18,7 @@ from packwise.frontends.workloads.workload import (
     bounds_of,
     pod_set,
 )
-from packwise.kubernetes.validation import atoi
+from packwise.kubernetes import atoi
 from packwise.lenient import integer, mapping, mapping_at, mappings_in_place, value_at
 from packwise.lenient import text as text_of
 from packwise.objects.identity import identity

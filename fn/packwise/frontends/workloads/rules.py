@@ -51,7 +51,7 @@ from packwise.frontends.workloads.workload import (
     queue,
     wrong_delays,
 )
-from packwise.kubernetes.validation import atoi, unmarshal_error
+from packwise.kubernetes import atoi, unmarshal_error
 from packwise.lenient import integer, mapping
 from packwise.objects.workload_kinds import ANYWHERE, QUEUE_NAME, Grouping
 from packwise.wording import count_text, list_known

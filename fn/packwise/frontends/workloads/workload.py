@@ -11,7 +11,7 @@ import json
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.keys import KAI_QUEUE
-from packwise.kubernetes.validation import format_duration, parse_duration
+from packwise.kubernetes import format_duration, parse_duration
 from packwise.lenient import entries, mapping, mappings_by_place, text, texts, value_at
 from packwise.objects.identity import identity
 from packwise.objects.place import Origin, Place

@@ -9,7 +9,7 @@ from krmfn.fieldpath import describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Effect, Finding, Problem, Rule, Stage
-from packwise.kubernetes.validation import duration_fault, parse_duration
+from packwise.kubernetes import duration_fault, parse_duration
 from packwise.lenient import mapping
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import KAI_CONFIG, PRIORITY_CLASS, QUEUE, SCHEDULING_SHARD

@@ -13,7 +13,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings import Finding, Problem, Rule, Stage
-from packwise.kubernetes.validation import quantity_fault
+from packwise.kubernetes import quantity_fault
 from packwise.lenient import mapping_at, mappings, mappings_by_place, text_at, texts
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import KAI_CONFIG, POD

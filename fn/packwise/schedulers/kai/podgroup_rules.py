@@ -11,7 +11,7 @@ from krmfn.fieldpath import FieldPath, describe, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.findings import Effect, Problem, Stage
-from packwise.kubernetes.validation import ErrorType, OperatorError, go_quote, json_type, type_error
+from packwise.kubernetes import ErrorType, OperatorError, go_quote, json_type, type_error
 from packwise.lenient import entries, integer, mapping_at, mappings, mappings_by_place, text_at
 from packwise.objects.identity import identity, is_placeholder
 from packwise.objects.kinds import PODGROUP, TOPOLOGY

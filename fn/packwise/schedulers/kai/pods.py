@@ -9,7 +9,7 @@ import re
 
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
-from packwise.kubernetes.validation import amounts, container_requests, parse_natural
+from packwise.kubernetes import amounts, container_requests, parse_natural
 from packwise.lenient import entries, mapping_at, mappings, text_at
 from packwise.placement import MNNVL_CLAIM
 from packwise.schedulers.kai.allocate.scene import (

@@ -9,7 +9,7 @@ from krmfn.fieldpath import describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Finding, Rule, Stage
-from packwise.kubernetes.validation import duration_fault, label_value, parse_duration
+from packwise.kubernetes import duration_fault, label_value, parse_duration
 from packwise.lenient import mapping, text_at
 from packwise.objects.identity import is_placeholder
 from packwise.objects.kinds import KAI_CONFIG, SCHEDULING_SHARD

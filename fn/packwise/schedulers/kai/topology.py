@@ -10,7 +10,7 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings import Cause, Finding, Problem, Rule, Stage
 from packwise.keys import HOSTNAME
-from packwise.kubernetes.validation import OMITTED, ErrorType, OperatorError, field_error, refusal, type_error
+from packwise.kubernetes import OMITTED, ErrorType, OperatorError, field_error, refusal, type_error
 from packwise.lenient import value_at
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.objects.place import Generated

@@ -9,7 +9,7 @@ from krmfn.fieldpath import describe, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Effect, Finding, Problem, Stage
-from packwise.kubernetes.validation import ErrorType, OperatorError
+from packwise.kubernetes import ErrorType, OperatorError
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.revisions.kai import KNOWN, LEVEL_ALIASES, NAME, Versions
 from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems, refusal

@@ -9,7 +9,7 @@ from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.kubernetes.validation import amounts, container_requests
+from packwise.kubernetes import amounts, container_requests
 from packwise.lenient import mapping, mapping_at, text, text_at, texts, value_at
 from packwise.objects.identity import identity
 from packwise.objects.scheduling_groups import DEFAULT_SCHEDULER, FIELD, Group, link, pods_of

@@ -11,7 +11,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Finding, Rule, Stage
-from packwise.kubernetes.validation import ErrorType, OperatorError
+from packwise.kubernetes import ErrorType, OperatorError
 from packwise.objects.kinds import KUBERNETES_WORKLOAD
 from packwise.revisions.kubernetes import GROUP, kubernetes_release
 from packwise.settings.topologyrender import settings_place

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Finding, Problem, Rule, Stage
-from packwise.kubernetes.validation import (
+from packwise.kubernetes import (
     ErrorType,
     OperatorError,
     TypedText,

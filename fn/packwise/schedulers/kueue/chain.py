@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.kubernetes.validation import amounts
+from packwise.kubernetes import amounts
 from packwise.lenient import mapping_at, mappings_by_place, mappings_in_place, strings, text, value_at
 from packwise.objects.kinds import (
     CLUSTER_QUEUE,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.keys import HOSTNAME
-from packwise.kubernetes.validation import amounts
+from packwise.kubernetes import amounts
 from packwise.lenient import entries, mapping_at, mappings, strings, text_at, texts, value_at
 from packwise.schedulers.kueue.allocate.scene import (
     ClusterQueue,

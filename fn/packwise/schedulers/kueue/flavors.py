@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.kubernetes.validation import canonical_quantity
+from packwise.kubernetes import canonical_quantity
 from packwise.lenient import mapping_at, texts, value_at
 from packwise.schedulers.kueue.pod_resources import pod_requests
 from packwise.schedulers.node_selection import (

@@ -13,7 +13,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Finding, Problem, Rule, Stage
 from packwise.keys import HOSTNAME
-from packwise.kubernetes.validation import (
+from packwise.kubernetes import (
     V35,
     ErrorType,
     OperatorError,

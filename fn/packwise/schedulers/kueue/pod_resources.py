@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.kubernetes.validation import amounts, container_requests
+from packwise.kubernetes import amounts, container_requests
 from packwise.lenient import mapping, mapping_at, mappings, mappings_by_place, text_at
 from packwise.wording import list_known
 

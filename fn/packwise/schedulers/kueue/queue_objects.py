@@ -12,7 +12,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Effect, Finding, Problem, Rule, Stage
-from packwise.kubernetes.validation import (
+from packwise.kubernetes import (
     V35,
     ErrorType,
     OperatorError,

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.keys import HOSTNAME
-from packwise.kubernetes.validation import MAX_QUANTITY
+from packwise.kubernetes import MAX_QUANTITY
 from packwise.lenient import mapping_at, mappings, text_at
 from packwise.revisions.kueue import ASSUMED
 from packwise.schedulers.kueue.allocate.scene import ResourceGroup, with_pod

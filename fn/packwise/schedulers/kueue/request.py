@@ -13,7 +13,7 @@ from itertools import pairwise
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.findings import Problem, Stage
-from packwise.kubernetes.validation import (
+from packwise.kubernetes import (
     V35,
     ErrorType,
     OperatorError,

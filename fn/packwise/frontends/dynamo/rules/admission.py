@@ -14,7 +14,7 @@ from krmfn.result import Severity
 from packwise.findings import Problem, Rule, Stage
 from packwise.frontends.dynamo.graph import BACKENDS, CPU_TYPES, WORKERS
 from packwise.frontends.dynamo.shape import MOST, MOST_RANKS, STRATEGY, clique_names, combined_length, longest_clique
-from packwise.kubernetes.validation import ErrorType, field_error, refusal
+from packwise.kubernetes import ErrorType, field_error, refusal
 from packwise.lenient import mappings_in_place
 from packwise.lenient import text as text_of
 from packwise.revisions.dynamo import Known, Texts

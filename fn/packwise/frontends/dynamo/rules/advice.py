@@ -16,7 +16,7 @@ from packwise.frontends.dynamo.convert import MAIN
 from packwise.frontends.dynamo.graph import CPU_TYPES, WORKERS
 from packwise.frontends.dynamo.rules.admission import GraphCheck
 from packwise.frontends.dynamo.shape import DEFAULT_QUEUE, QUEUE, STRATEGY
-from packwise.kubernetes.validation import ErrorType, amounts, container_requests, field_error, refusal
+from packwise.kubernetes import ErrorType, amounts, container_requests, field_error, refusal
 from packwise.lenient import mapping, mapping_at, mappings_in_place, text, texts, value_at
 from packwise.objects.identity import is_placeholder
 from packwise.revisions.dynamo import RELEASES, STUCK_AT_ZERO, Known

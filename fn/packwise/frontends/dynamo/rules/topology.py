@@ -12,7 +12,7 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings import Problem, Rule, Stage
 from packwise.frontends.dynamo.rules.admission import GraphCheck, where
-from packwise.kubernetes.validation import ErrorType, field_error, refusal
+from packwise.kubernetes import ErrorType, field_error, refusal
 from packwise.lenient import mapping, value_at
 from packwise.revisions.dynamo import Known, Texts
 from packwise.wording import known_names

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
 from krmfn.record import Record, as_dict
 from packwise.frontends.grove.podcliqueset import TEMPLATE
-from packwise.kubernetes.validation import ErrorType, field_error
+from packwise.kubernetes import ErrorType, field_error
 from packwise.revisions.grove import is_within
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
+from packwise import kubernetes
 from packwise.findings import Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE
 from packwise.frontends.grove.rules.book import (
@@ -19,8 +20,7 @@ from packwise.frontends.grove.rules.book import (
     invalid,
     required_value,
 )
-from packwise.kubernetes import validation as kubernetes
-from packwise.kubernetes.validation import (
+from packwise.kubernetes import (
     ErrorType,
     OperatorError,
     TypedText,

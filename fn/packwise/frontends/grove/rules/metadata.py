@@ -8,6 +8,7 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
+from packwise import kubernetes
 from packwise.findings import Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE
 from packwise.frontends.grove.rules.book import (
@@ -21,8 +22,7 @@ from packwise.frontends.grove.rules.book import (
     invalid,
     required_value,
 )
-from packwise.kubernetes import validation as kubernetes
-from packwise.kubernetes.validation import dns_label, go_quote, refusal
+from packwise.kubernetes import dns_label, go_quote, refusal
 from packwise.lenient import mappings_in_place
 from packwise.revisions.grove import ALPHA_8, ALPHA_9
 

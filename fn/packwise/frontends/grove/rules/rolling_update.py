@@ -11,7 +11,7 @@ from krmfn.result import Severity
 from packwise.findings import Problem, Rule
 from packwise.frontends.grove.podcliqueset import COHERENT, ON_DELETE
 from packwise.frontends.grove.rules.book import Check, CliqueAt, GroupAt, Scope, forbidden_problem, invalid
-from packwise.kubernetes.validation import format_duration, parse_duration
+from packwise.kubernetes import format_duration, parse_duration
 from packwise.revisions.grove import ALPHA_14, ALPHA_14_RC1
 
 if TYPE_CHECKING:

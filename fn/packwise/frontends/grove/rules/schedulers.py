@@ -18,7 +18,7 @@ from packwise.frontends.grove.rules.book import Check, Context, invalid
 from packwise.frontends.grove.rules.cliques import SAME_SCHEDULER
 from packwise.frontends.grove.rules.topology import constraints_at
 from packwise.keys import KAI_QUEUE
-from packwise.kubernetes.validation import ErrorType, OperatorError, Unquoted, dns_subdomain, go_quote, refusal
+from packwise.kubernetes import ErrorType, OperatorError, Unquoted, dns_subdomain, go_quote, refusal
 from packwise.revisions.grove import ALPHA_8, ALPHA_9, ALPHA_10, ALPHA_14, UPSTREAM
 from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.wording import closest, list_known

@@ -16,7 +16,7 @@ from krmfn.result import Severity
 from packwise.findings import Problem, Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE, chosen_topology, resolve_topology
 from packwise.frontends.grove.rules.book import Check, Context, Scope, invalid, required_value
-from packwise.kubernetes.validation import TypedText, go_quote, refusal
+from packwise.kubernetes import TypedText, go_quote, refusal
 from packwise.revisions.grove import ALPHA_9, GREP_244
 from packwise.topology.known import ClusterTopology, is_narrower, rank
 from packwise.wording import closest, list_known

@@ -23,7 +23,7 @@ from packwise.frontends.grove.rules.book import (
     invalid,
 )
 from packwise.frontends.grove.rules.topology import PACK, TOPOLOGY, constraint_places, constraints_at, named_constraints
-from packwise.kubernetes.validation import (
+from packwise.kubernetes import (
     ErrorType,
     OperatorError,
     TypedText,

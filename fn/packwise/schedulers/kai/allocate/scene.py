@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.kubernetes.validation import parse_natural
+from packwise.kubernetes import parse_natural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -14,7 +14,7 @@ from math import ceil
 
 from krmfn.hints import TYPE_CHECKING, TypeVar
 from krmfn.record import Record
-from packwise.kubernetes.validation import parse_natural
+from packwise.kubernetes import parse_natural
 from packwise.schedulers.kai.allocate.scene import GPU, PODS
 from packwise.schedulers.node_selection import selects_labels
 
