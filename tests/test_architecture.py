@@ -299,9 +299,6 @@ _PARTICIPLE = re.compile(rf"_*(?!(?:feed|need|seed)\b)(?:[a-z]{{2,}}ed|{_IRREGUL
 """`listed`, `found_in`: a verb says what a function does, a noun what it returns."""
 
 PARTICIPLES = {
-    "krmfn.kubeobject.typed": "what a function of others may call, as is `written`",
-    "krmfn.kubeobject.written": "it is what a function of others may ask",
-    "krmfn.result.typed": "it is what a function of others may ask",
     "krmfn.yamltext.scalars.tagged": "the native core calls it by this name",
     "packwise.frontends.grove.podcliqueset.preferred": "the name of Grove's own field",
     "packwise.frontends.grove.podcliqueset.required": "the name of Grove's own field",
@@ -351,14 +348,7 @@ _LONE = re.compile(
 
 LONE_NAMES = frozenset(
     {
-        "krmfn.edit.same",
         "krmfn.kubeobject.new",
-        "krmfn.kubeobject.short",
-        "krmfn.terminal.inert",
-        "krmfn.terminal.visible",
-        "krmfn.yamltext.places.nearest",
-        "krmfn.yamltext.writer.below",
-        "krmfn.yamltext.writer.deeper",
         "packwise.check.changed._narrow",
         "packwise.discovery.by",
         "packwise.discovery.within",

@@ -105,7 +105,7 @@ def listed(generated: Generated) -> str:
         f"  {format_path(path) or '*'}: {origin.place.description} ({origin.rule})"
         for path, origin in generated.origins().items()
     ]
-    name = KubeObject.new(generated.value).id.short
+    name = KubeObject.new(generated.value).id.short_text
     return "\n".join([f"{name}: {generated.source} at {subject}", *lines, ""])
 
 

@@ -33,7 +33,7 @@ _NOT_IN_PLACE = (
 )
 
 
-def same(first: Value, other: Value) -> bool:
+def is_same_json(first: Value, other: Value) -> bool:
     """Return True if two values are the same JSON. 1, 1.0 and true differ, and the order of keys does not matter."""
     # Format 2 of marshal writes every value with its type, so equal bytes are equal JSON. This takes a third of the
     # time of a comparison value by value. It refuses types that a caller made (ValueError).
@@ -60,10 +60,10 @@ def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
     """Return source and value of `item` with `value` at `path`, or unchanged if it is there already."""
     if not path and not isinstance(value, dict):
         raise item.error(path, f"must be a mapping; got {describe(value)}")
-    if same(item.get(path, _ABSENT), value):
-        return item.source if item.written else None, item.value
+    if is_same_json(item.get(path, _ABSENT), value):
+        return item.source if item.has_source else None, item.value
     changed: Mapping[str, Value] = _set_in(item, item.value, path, 0, value)
-    if not item.written:
+    if not item.has_source:
         return None, changed
     source = item.source
     try:
@@ -86,11 +86,11 @@ def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_commen
     if not path:
         raise item.error(path, "the path to remove must name a field")
     if item.get(path, _ABSENT) is _ABSENT:
-        return item.source if item.written else None, item.value
+        return item.source if item.has_source else None, item.value
     while prune and len(path) > 1 and len(cast("dict[str, Value]", item.get(path[:-1]))) == 1:
         path = path[:-1]
     changed: Mapping[str, Value] = remove_from(item.value, path)
-    if not item.written:
+    if not item.has_source:
         return None, changed
     source = item.source
     try:
@@ -153,7 +153,7 @@ def with_name(item: KubeObject, path: FieldPath, name: str) -> _Edited:
     return _edit_text(item, path, text, changed)
 
 
-def by_list(edits: Iterable[tuple[FieldPath, Edit]]) -> dict[FieldPath, _Edits]:
+def group_by_list(edits: Iterable[tuple[FieldPath, Edit]]) -> dict[FieldPath, _Edits]:
     """Group `edits` by the first list on their path and by its entry. Edits outside lists are under ()."""
     lists: dict[FieldPath, _Edits] = {}
     for path, edit in edits:
@@ -198,7 +198,7 @@ def _edited_entry(item: KubeObject, lines: str, value: Value, edits: Sequence[tu
     alone.
     """
     entry = type(item)(item.source.replace(text=lines, root=(0,), entry=()))
-    if not same(entry.value, value):
+    if not is_same_json(entry.value, value):
         raise item.error((), _NOT_IN_PLACE)
     for path, edit in edits:
         entry = edit(entry, path)
@@ -243,7 +243,7 @@ def _has_value(text: str, root: FieldPath, value: Value) -> bool:
             part = part[step]
     except (YamlError, LookupError, TypeError):
         return False
-    return same(part, value)
+    return is_same_json(part, value)
 
 
 def _needs_others(source: Source) -> bool:
@@ -331,6 +331,6 @@ def _indent(text: str, indent: str, newline: str) -> str:
 def reads_as(text: str, value: Value) -> bool:
     """Return True if `text` is YAML with this value."""
     try:
-        return same(read(text), value)
+        return is_same_json(read(text), value)
     except YamlError:
         return False

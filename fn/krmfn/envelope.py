@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from krmfn.edit import same
+from krmfn.edit import is_same_json
 from krmfn.fieldpath import describe
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject, Source
 from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.edit import set_value
-from krmfn.yamltext.reader import MOST_KEPT, YamlNode, after_gap, keep, line_and_column, read_tree, unify_breaks
+from krmfn.yamltext.reader import MOST_KEPT, YamlNode, keep_tree, line_and_column, read_tree, skip_gap, unify_breaks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -206,7 +206,7 @@ def _empty_list(whole: _Whole) -> Envelope | None:
     text, node = whole.text, whole.nodes[-1]
     if text[node.start : node.end] != "[]" or "\n" in whole.lined[node.key_end : node.start]:
         return None
-    stop = node.next_start if node.next_start >= 0 else after_gap(whole.lined, node.end)
+    stop = node.next_start if node.next_start >= 0 else skip_gap(whole.lined, node.end)
     if stop < len(text):
         stop = whole.lined.rfind("\n", 0, stop) + 1
     line_end = whole.lined.find("\n", node.end) + 1 or len(text)
@@ -232,7 +232,7 @@ def _block(whole: _Whole) -> Envelope | None:
         edges.append(edge)
         dashes.append(dash)
         low = lined.find("\n", end) + 1 or len(text)
-        dash = after_gap(lined, end)
+        dash = skip_gap(lined, end)
     stop = len(text) if dash == len(text) else lined.rfind("\n", 0, dash) + 1
     edges.append(_own_start(lined, max(stop, low), low, ""))
     entries = [(number, dash) for (number, _, _), dash in zip(spans, dashes, strict=True)]
@@ -254,13 +254,13 @@ def _independent_pieces(whole: _Whole, cut: _Cut) -> Envelope | None:
         fields = fields_of(cut.head, whole.text[cut.edges[-1] :])
     except YamlError:
         return None
-    return _pieces(whole, cut, fields) if same(fields, whole.rest) else None
+    return _pieces(whole, cut, fields) if is_same_json(fields, whole.rest) else None
 
 
 def _are_read_alone(whole: _Whole, cut: _Cut) -> bool:
     """Return True if each item's text alone means the same as in the list. Raise YamlError if it is invalid alone."""
     pieces = [whole.text[start:end] for start, end in pairwise(cut.edges)]
-    return all(same(read(piece), [value]) for piece, value in zip(pieces, whole.values, strict=True))
+    return all(is_same_json(read(piece), [value]) for piece, value in zip(pieces, whole.values, strict=True))
 
 
 def _is_at_margin(whole: _Whole) -> bool:
@@ -280,7 +280,7 @@ def _pieces(whole: _Whole, cut: _Cut, fields: dict[str, Value] | None) -> Envelo
         piece = text[start:end]
         items.append(KubeObject.cut(Source(piece, (0,), line, start - line_start + 1), value))
         if is_kept:
-            keep(piece, whole.tree.part(piece, number, start, dash))
+            keep_tree(piece, whole.tree.part(piece, number, start, dash))
         line += piece.count("\n")
         line_start = text.rfind("\n", start, end) + 1 or line_start
     behind = Source(tail, line=line, column=edges[-1] - line_start + 1)

@@ -87,7 +87,7 @@ class FieldError(ValueError):
         self.location = location
 
     def __str__(self) -> str:
-        who = f" {self.id.short}:" if self.id is not None else ""
+        who = f" {self.id.short_text}:" if self.id is not None else ""
         field = f" {format_path(self.path)}" if self.path else ""
         return f"{self.location}:{who}{field} {self.message}"
 

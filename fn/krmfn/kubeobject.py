@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from krmfn.edit import (
-    by_list,
     document_text,
+    group_by_list,
     with_entries,
     with_name,
     with_nesting,
@@ -128,13 +128,13 @@ class ObjectId(Record):
     name: str
 
     @property
-    def short(self) -> str:
+    def short_text(self) -> str:
         """Return `PodCliqueSet team-a/inference`, the id without its API version."""
         name = f"{self.namespace}/{self.name}" if self.namespace else self.name
         return f"{self.kind} {name}".strip()
 
     def __str__(self) -> str:
-        return f"{self.api_version} {self.short}"
+        return f"{self.api_version} {self.short_text}"
 
 
 def text_location(source: Source, path: FieldPath, *, key: bool = False) -> Location:
@@ -171,10 +171,10 @@ def _document_line(source: Source, line: int, first_line: int) -> int:
 
 
 def _nearest_place(source: Source, path: FieldPath, key: bool) -> tuple[int, int]:
-    from krmfn.yamltext.places import nearest
+    from krmfn.yamltext.places import nearest_position
 
     try:
-        return nearest(source.text, source.root + path, key=key and bool(path))
+        return nearest_position(source.text, source.root + path, key=key and bool(path))
     except YamlError as error:
         return error.line, error.column
 
@@ -295,7 +295,7 @@ class KubeObject:
         return self.source if self._origin is None else self._origin.source
 
     @property
-    def written(self) -> bool:
+    def has_source(self) -> bool:
         """Return False for a new object without a text so far."""
         return self._source is not None
 
@@ -372,7 +372,7 @@ class KubeObject:
     @property
     def file(self) -> str | None:
         """Return `path`, or the file that the object was parsed from."""
-        return self.path or (self.origin.file if self.written or self._origin is not None else None)
+        return self.path or (self.origin.file if self.has_source or self._origin is not None else None)
 
     def get(self, path: FieldPath | str, default: Value = None) -> Value:
         """Return the value at `path`, or `default` if it is absent or a parent has another type."""
@@ -390,23 +390,23 @@ class KubeObject:
 
     def string(self, path: FieldPath | str) -> str | None:
         """Return the string at `path`, or None if absent or null. Raise FieldError for another type."""
-        return self.typed(path, str)
+        return self.typed_value(path, str)
 
     def integer(self, path: FieldPath | str) -> int | None:
         """Return the integer at `path`, or None if absent or null. Raise FieldError for another type."""
-        return self.typed(path, int)
+        return self.typed_value(path, int)
 
     def boolean(self, path: FieldPath | str) -> bool | None:
         """Return the boolean at `path`, or None if absent or null. Raise FieldError for another type."""
-        return self.typed(path, bool)
+        return self.typed_value(path, bool)
 
     def mapping(self, path: FieldPath | str) -> Mapping[str, Value] | None:
         """Return the mapping at `path`, or None if absent or null. Raise FieldError for another type."""
-        return self.typed(path, dict)
+        return self.typed_value(path, dict)
 
     def sequence(self, path: FieldPath | str) -> Sequence[Value] | None:
         """Return the list at `path`, or None if absent or null. Raise FieldError for another type."""
-        return self.typed(path, list)
+        return self.typed_value(path, list)
 
     def required_string(self, path: FieldPath | str) -> str:
         """Return the string at `path`. Raise FieldError if it is absent or of another type."""
@@ -441,7 +441,7 @@ class KubeObject:
     def _raise(self, path: FieldPath, message: str) -> NoReturn:
         raise self.error(path, message)
 
-    def typed(self, path: FieldPath | str, kind: type[Any]) -> Any:
+    def typed_value(self, path: FieldPath | str, kind: type[Any]) -> Any:
         """Return the value at `path`, or None if it is absent or null.
 
         Raise FieldError if its type is not exactly `kind`.
@@ -452,7 +452,7 @@ class KubeObject:
         return value
 
     def _require(self, path: FieldPath | str, kind: type[Any]) -> Any:
-        value = self.typed(path, kind)
+        value = self.typed_value(path, kind)
         if value is None:
             raise self.error(path, f"must be {NOUNS[kind]}; it is not set")
         return value
@@ -504,7 +504,7 @@ class KubeObject:
         The text is read once for all edits within the entries of one list. Raise FieldError as the edits do.
         """
         item = self
-        for path, own in by_list(edits).items():
+        for path, own in group_by_list(edits).items():
             edited = with_entries(item, path, own) if len(own) > 1 else None
             if edited is not None:
                 item = item._splice(*edited)
@@ -567,10 +567,10 @@ class KubeObject:
     def _splice(self, source: Source | None, value: Mapping[str, Value]) -> KubeObject:
         if value is self._value:
             return self
-        return self._with_text(source, value, self if self._origin is None and self.written else self._origin)
+        return self._with_text(source, value, self if self._origin is None and self.has_source else self._origin)
 
     def _strings(self, path: FieldPath) -> Mapping[str, str]:
-        entries: Mapping[str, Any] = self.typed(path, dict) or {}
+        entries: Mapping[str, Any] = self.typed_value(path, dict) or {}
         for key, item in entries.items():
             if type(item) is not str:
                 self.refuse((*path, key), str, item)

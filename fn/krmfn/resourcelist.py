@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.edit import list_entry, reads_as, same
+from krmfn.edit import is_same_json, list_entry, reads_as
 from krmfn.envelope import Envelope, cut, fields_of
 from krmfn.fieldpath import FieldError, FieldPath, describe
 from krmfn.hints import TYPE_CHECKING, cast, final
@@ -16,7 +16,7 @@ from krmfn.result import Result
 from krmfn.yamltext import YamlError, read, write
 from krmfn.yamltext.edit import remove_value, set_value
 from krmfn.yamltext.reader import BREAKS, TextError, check_nodes, unify_breaks, with_last_break
-from krmfn.yamltext.writer import flow, write_entry
+from krmfn.yamltext.writer import flow_text, write_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -97,7 +97,7 @@ def entries_of(envelope: Envelope, indent: str, items: Sequence[KubeObject], *, 
     for item in items:
         if id(item) in own and not expand:
             entries.append(item.source.text)
-        elif not item.written or (expand and not _stands_alone(item)):
+        elif not item.has_source or (expand and not _stands_alone(item)):
             entries.append(_write_item(item, indent, newline))
         elif item.source.root == (0,) and _dash_at(item.source.text, mark):
             entries.append(item.source.text)
@@ -227,28 +227,28 @@ def _flow_results(envelope: Envelope, results: list[Value]) -> tuple[str, str]:
     wanted: dict[str, Value] = {**_fields(envelope.rest, results), "items": []}
     try:
         frame = _set_results(envelope.head + envelope.tail, results)
-        if same(read(frame), wanted):
+        if is_same_json(read(frame), wanted):
             start = frame.index("[", _locate(frame, ("items",)).start) + 1
             return frame[:start], frame[start:]
     except ValueError:
         pass
-    frame = flow(wanted)
+    frame = flow_text(wanted)
     return frame.removesuffix("]}"), "]}" + envelope.newline
 
 
 def _flow_body(envelope: Envelope, items: Sequence[KubeObject], *, expand: bool) -> str:
     seams = envelope.seams
     place = {id(item): number for number, item in enumerate(envelope.items)}
-    origin = {id(item.origin): number for number, item in enumerate(envelope.items) if item.written}
+    origin = {id(item.origin): number for number, item in enumerate(envelope.items) if item.has_source}
     pieces: list[str] = []
     before = -1
     between = seams[1] if len(seams) > 2 else ", "
     for count, item in enumerate(items):
-        at = place.get(id(item), origin.get(id(item.origin), -2) if item.written else -2)
+        at = place.get(id(item), origin.get(id(item.origin), -2) if item.has_source else -2)
         follows = at >= 0 and at == before + 1 and (count > 0) == (at > 0)
         pieces.append(seams[at] if follows else (between if count else seams[0] if len(seams) > 1 else ""))
-        own = at >= 0 and item.written and not item.source.root and not expand
-        pieces.append(item.source.text if own else flow(item.value))
+        own = at >= 0 and item.has_source and not item.source.root and not expand
+        pieces.append(item.source.text if own else flow_text(item.value))
         before = at
     last = seams[len(seams) - 1]
     if not items:
@@ -271,7 +271,7 @@ def _fields(rest: Mapping[str, Value], results: list[Value] | None) -> dict[str,
 
 
 def _are_equal(fields: dict[str, Value] | None, wanted: dict[str, Value]) -> bool:
-    return fields is not None and same(fields, wanted)
+    return fields is not None and is_same_json(fields, wanted)
 
 
 API_VERSIONS = (
@@ -477,7 +477,7 @@ def replace(old: KubeObject, new: KubeObject) -> KubeObject:
         spliced = with_content(old, wanted.value)
     except FieldError:
         return wanted
-    return spliced if same(spliced.value, wanted.value) else wanted
+    return spliced if is_same_json(spliced.value, wanted.value) else wanted
 
 
 def _with_client_annotations(new: KubeObject, old: KubeObject) -> KubeObject:
@@ -500,7 +500,7 @@ def with_content(item: KubeObject, value: Mapping[str, Value]) -> KubeObject:
 
 def _apply_difference(item: KubeObject, path: FieldPath, before: Value, after: Value) -> KubeObject:
     """Return `item` with `after` instead of `before` at `path`."""
-    if same(before, after):
+    if is_same_json(before, after):
         return item
     if isinstance(before, dict) and isinstance(after, dict) and before and after:
         return _mapping(item, path, before, after)

@@ -65,7 +65,7 @@ class ResourceRef(Record):
         return cls(object_id.api_version, object_id.kind, object_id.namespace, object_id.name)
 
     @property
-    def typed(self) -> bool:
+    def has_type(self) -> bool:
         """Return True if the version or kind of the object is known. The schema then has a place for its field."""
         return bool(self.api_version or self.kind)
 
@@ -111,7 +111,7 @@ class Result(Record):
         """
         value: dict[str, Value] = {"message": self.message, "severity": self.severity.value}
         ref = self.resource_ref
-        if ref is not None and ref.typed:
+        if ref is not None and ref.has_type:
             value["resourceRef"] = _ref_value(ref)
             if self.field is not None and self.field.path:
                 value["field"] = _field_value(self.field)

@@ -232,9 +232,9 @@ def _divide(
 
 def _escape_result(result: Result) -> Result:
     """Return `result` with a message that clients such as kpt can print in a log of CI."""
-    from krmfn.terminal import inert
+    from krmfn.terminal import escape_commands
 
-    message = inert(result.message)
+    message = escape_commands(result.message)
     return result if message == result.message else result.replace(message=message)
 
 
@@ -266,9 +266,9 @@ def _lines(results: Sequence[Result], lines_of: LinesOf) -> list[str]:
 def _write_lines(stderr: IO[str], lines: Sequence[str]) -> None:
     if not lines:
         return
-    from krmfn.terminal import inert, visible
+    from krmfn.terminal import escape_commands, escape_line
 
-    text = inert("".join([f"{visible(line)}\n" for line in lines]))
+    text = escape_commands("".join([f"{escape_line(line)}\n" for line in lines]))
     try:
         stderr.write(text.encode("utf-8", "replace").decode("utf-8"))
         stderr.flush()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["HASH", "inert", "visible"]
+__all__ = ["HASH", "escape_commands", "escape_line"]
 
 HASH = r"#(?=#\w{0,40}\[)"
 """Pattern of the character that begins a command anywhere in a line. A format with its own escapes replaces it."""
@@ -18,14 +18,14 @@ HASH = r"#(?=#\w{0,40}\[)"
 _COMMAND = rf"(?:^|(?<=\r))([^\S\r\n]*):(?=:[\w-]+(?:[ ][^\r\n]*)?::)|{HASH}"
 
 
-def visible(line: str) -> str:
+def escape_line(line: str) -> str:
     """Return `line` with escapes in place of control characters, odd spaces and changes of direction."""
     if line.isprintable():
         return line
     return "".join([char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in line])
 
 
-def inert(text: str) -> str:
+def escape_commands(text: str) -> str:
     """Return `text` with an escape at the start of each command that a runner would obey."""
     if "::" not in text and "##" not in text:
         return text

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from time import monotonic
 
 from krmfn.hints import TYPE_CHECKING
-from krmfn.terminal import HASH, inert, visible
+from krmfn.terminal import HASH, escape_commands, escape_line
 from packwise.answer import Styled
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def show(text: str, *, is_data: bool = False) -> bool:
 
     Data are bytes for programs and are written unchanged: the user's own objects and commands to a CI runner.
     """
-    error = _write(sys.stdout, text if is_data else inert(text))
+    error = _write(sys.stdout, text if is_data else escape_commands(text))
     if error is not None and not isinstance(error, BrokenPipeError):
         say([f"error: <stdout>: cannot write the output: {error.strerror}"])
     return error is None
@@ -87,7 +87,10 @@ def say(lines: Iterable[str]) -> None:
     """Write `lines` to stderr if it is writable. Unprintable characters are escaped, and styled lines keep their
     colours.
     """
-    _write(sys.stderr, inert("".join([f"{line if isinstance(line, Styled) else visible(line)}\n" for line in lines])))
+    _write(
+        sys.stderr,
+        escape_commands("".join([f"{line if isinstance(line, Styled) else escape_line(line)}\n" for line in lines])),
+    )
 
 
 def open_closed() -> None:

@@ -220,7 +220,7 @@ class Finding(Record):
             is_part = self.location is not None and isinstance(current, str) and "\n" in current
             shown = None if is_part or isinstance(current, (dict, list)) else current
             # Show an entry of a List below the list in the file.
-            entry = subject.origin.entry if subject is not None and subject.written else ()
+            entry = subject.origin.entry if subject is not None and subject.has_source else ()
             field = ResultField(format_path((*entry, *self.path)), shown, self.proposed)
         return shorten(Result(self.message, self.severity, ref, field, file, tags))
 

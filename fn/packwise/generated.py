@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from krmfn.edit import same
+from krmfn.edit import is_same_json
 from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject, is_client_key
@@ -101,7 +101,7 @@ def carry(before: KubeObject, value: Mapping[str, Value]) -> KubeObject:
     Annotations in which clients record files are kept.
     """
     target = _with_bookkeeping(value, before.value)
-    if same(before.value, target):
+    if is_same_json(before.value, target):
         return before
     if before.text == KubeObject.new(before.value).text:
         # It was not changed since it was written, so nothing must be spliced.

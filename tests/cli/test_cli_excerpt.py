@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krmfn.terminal import visible
+from krmfn.terminal import escape_line
 from packwise.console import width
 from packwise.output.findings_text import LineAndColumn, excerpt
 
@@ -127,4 +127,6 @@ def test_colours_are_for_the_gutter_and_the_mark() -> None:
 
 
 def test_what_does_not_print_is_escaped() -> None:
-    assert visible("a b\u3000é値\t\u200b\ufeff\x9b\n\ud800🙂") == ("a b\\u3000é値\\t\\u200b\\ufeff\\x9b\\n\\ud800🙂")
+    assert escape_line("a b\u3000é値\t\u200b\ufeff\x9b\n\ud800🙂") == (
+        "a b\\u3000é値\\t\\u200b\\ufeff\\x9b\\n\\ud800🙂"
+    )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonpatch import apply_patch
 
 from krmfn import KubeObject
-from krmfn.edit import same
+from krmfn.edit import is_same_json
 from packwise.diff.change import ORDER, Action, NamedEntry, by_identity, counting_part, field_changes, part_at
 from packwise.diff.difference import State, diff, json_patch, state_after, state_before
 from packwise.diff.run import Comparison, as_json, as_patches, as_text
@@ -134,9 +134,9 @@ def test_each_field_that_changes_is_where_its_path_leads(one: dict[str, Any], ot
         new: Any = after
         for step in field.path:
             old, new = part_at(old, step), part_at(new, step)
-        assert same(old, field.before)
-        assert same(new, field.after)
-        assert not same(old, new)
+        assert is_same_json(old, field.before)
+        assert is_same_json(new, field.after)
+        assert not is_same_json(old, new)
 
 
 @laws

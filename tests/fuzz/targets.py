@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from krmfn import FieldError, ResourceList, ResourceListError, Result
-from krmfn.edit import same
+from krmfn.edit import is_same_json
 from krmfn.value import Value
 from krmfn.yamltext import YamlError, native, read, write
 from packwise.frontends.osmo.template import Filled, fill
@@ -50,7 +50,7 @@ def reader(data: bytes) -> None:
         value = read(text)
     except YamlError:
         return
-    assert same(read(write(value)), value)
+    assert is_same_json(read(write(value)), value)
 
 
 @cache
@@ -77,7 +77,7 @@ def splicer(data: bytes) -> None:
         return
     answer = ResourceList.parse(parsed.with_items(edited).with_results([Result("r")]).to_text())
     assert len(answer.items) == len(edited)
-    assert all(same(one.value, other.value) for one, other in zip(answer.items, edited, strict=True))
+    assert all(is_same_json(one.value, other.value) for one, other in zip(answer.items, edited, strict=True))
 
 
 def read_fields(text: str) -> dict[str, object]:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from krmfn import KubeObject, Value
-from krmfn.edit import same
+from krmfn.edit import is_same_json
 from krmfn.fieldpath import FieldPath
 from krmfn.yamltext import YamlError, read, remove_value, set_value, split_documents
 from krmfn.yamltext.places import comments
@@ -45,7 +45,7 @@ def as_ruamel_reads(text: str) -> Value:
 def test_rendered_lists(output: Path) -> None:
     text = output.read_text(encoding="utf-8")
 
-    assert same(as_ruamel_reads(text), read(text))
+    assert is_same_json(as_ruamel_reads(text), read(text))
 
 
 @cache
@@ -86,7 +86,7 @@ def test_spliced_texts(data: st.DataObject, value: Value, edit: str) -> None:
         # An anchor is in the way, a list has no keys, or a comment could not stay.
         return
 
-    assert same(as_ruamel_reads(spliced), read(spliced))
+    assert is_same_json(as_ruamel_reads(spliced), read(spliced))
     if edit != "replace":
         assert Counter(comments(text)) <= Counter(comments(spliced))
 

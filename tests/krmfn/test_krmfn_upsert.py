@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn import FieldError, KubeObject, ResourceList, Severity, Value
-from krmfn.edit import same
+from krmfn.edit import is_same_json
 from krmfn.resourcelist import replace
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
@@ -98,8 +98,8 @@ def test_what_comes_out_has_the_new_value(text: str, spec: Value) -> None:
 
     result = replace(old, new)
 
-    assert same(result.value, new.value)
-    assert same(KubeObject.parse(result.text).value, new.value)
+    assert is_same_json(result.value, new.value)
+    assert is_same_json(KubeObject.parse(result.text).value, new.value)
 
 
 ITEM = KubeObject.parse(

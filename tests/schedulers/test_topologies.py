@@ -108,7 +108,7 @@ def answer(settings: str, texts: str) -> str:
     source = SchedulerInput((), known, cluster, inventory, selection.definitions, selection.settings)
     found = KAI.objects(source)
     lines = [
-        f"  {KubeObject.new(each.value).id.short} of {each.source}, {CHANGED[each.recreate]}\n"
+        f"  {KubeObject.new(each.value).id.short_text} of {each.source}, {CHANGED[each.recreate]}\n"
         for each in found.generated
     ]
     lines += [line(finding) for finding in found.findings]

@@ -8,19 +8,19 @@ from krmfn.hints import TYPE_CHECKING, FieldPath, cast
 from krmfn.yamltext.reader import (
     MAX_DEPTH,
     YamlError,
-    after_gap,
     ends_in_block_scalar,
     error_at,
     find,
     most_nodes,
     read,
     restore_breaks,
+    skip_gap,
     strip_header,
     tree_of,
     unify_breaks,
     with_last_break,
 )
-from krmfn.yamltext.writer import block_lines, double_quoted, flow, flow_key, literal_lines, write
+from krmfn.yamltext.writer import block_lines, double_quote, flow_key, flow_text, literal_lines, write
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,8 +45,8 @@ def insert_entry(text: str, nodes: Sequence[YamlNode], name: str, value: Value) 
         if _opens_up(text, node):
             return replace(text, nodes, {name: value})
         quoted = _quotes_keys(text, nodes)
-        spelled = double_quoted(name) if quoted else flow_key(name)
-        entry = f"{spelled}: {flow(value, quoted_keys=quoted)}"
+        spelled = double_quote(name) if quoted else flow_key(name)
+        entry = f"{spelled}: {flow_text(value, quoted_keys=quoted)}"
         if text[_own_start(text, node)] != "{":
             # A single pair in a list, `[a: b]`, needs braces before it can hold two.
             return f"{text[: node.start]}{{{text[node.start : node.end]}, {entry}}}{text[node.end :]}"
@@ -60,7 +60,7 @@ def insert_item(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
     if node.is_flow:
         if _opens_up(text, node):
             return replace(text, nodes, [value])
-        return _insert_in_flow(text, node, flow(value, quoted_keys=_quotes_keys(text, nodes)))
+        return _insert_in_flow(text, node, flow_text(value, quoted_keys=_quotes_keys(text, nodes)))
     return _insert_lines(text, node.previous_end, [value], _column(text, _own_start(text, node)))
 
 
@@ -68,7 +68,7 @@ def replace(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
     """Return `text` with `value` instead of the last node."""
     node = nodes[-1]
     if node.in_flow:
-        new = flow(value, quoted_keys=_quotes_keys(text, nodes))
+        new = flow_text(value, quoted_keys=_quotes_keys(text, nodes))
         colon = "" if node.start < node.end else " " if text[node.start - 1] == ":" else ": "
         return text[: node.start] + colon + new + text[max(node.start, node.end) :]
     if len(nodes) > 1 and nodes[-2].kind == "mapping":
@@ -89,7 +89,7 @@ def remove_item(text: str, nodes: Sequence[YamlNode]) -> str:
     parent, node = nodes[-2:]
     if parent.is_flow:
         return _remove_in_flow(text, parent, node, node.start)
-    return _remove_lines(text, after_gap(text, parent.previous_end) if parent.count else _own_start(text, parent), node)
+    return _remove_lines(text, skip_gap(text, parent.previous_end) if parent.count else _own_start(text, parent), node)
 
 
 def _opens_up(text: str, node: YamlNode) -> bool:
@@ -122,7 +122,7 @@ def _insert_lines(text: str, after: int, entry: Value, column: int) -> str:
 def _replace_entry(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
     """Replace the value of a key in a block mapping."""
     node = nodes[-1]
-    colon = after_gap(text, node.key_end) + 1
+    colon = skip_gap(text, node.key_end) + 1
     if text[colon - 1 : colon] != ":":
         raise error_at(text, node.key_start, 'a key without ":" cannot be given a value; write ":" after it')
     start = colon if node.start == node.end else node.start
@@ -183,7 +183,9 @@ def _replace_in_place(text: str, nodes: Sequence[YamlNode], value: Value) -> str
     column = _column(text, start) + len(space)
     marker = text[start - column : start].startswith("---")
     if marker or text[end:at].strip(_BLANK) or not isinstance(value, (dict, list, tuple)) or not value:
-        new = flow(value) if isinstance(value, (dict, list, tuple)) else block_lines([value], literals=False)[0][2:]
+        new = (
+            flow_text(value) if isinstance(value, (dict, list, tuple)) else block_lines([value], literals=False)[0][2:]
+        )
         return text[:start] + (" " if marker and start == end else space) + new + text[end:]
     lines = block_lines(value, " " * column, literals=_takes_literals(text, at))
     return text[:start] + space + _line_end(text).join(lines).lstrip(" ") + text[end:]
@@ -199,7 +201,7 @@ def _remove_lines(text: str, start: int, node: YamlNode) -> str:
         kept = text[:line]
         return kept if ends_in_block_scalar(kept) else kept.removesuffix("\n").removesuffix("\r")
     # The entry shares its line with the dash of its list. Move the next entry up to the dash.
-    following = after_gap(text, at)
+    following = skip_gap(text, at)
     if node.next_start >= 0 and not text[at:following].strip(_BLANK):
         return text[:start] + text[following:]
     return text[:start].rstrip(" ") + text[at:]
@@ -211,11 +213,11 @@ def _remove_in_flow(text: str, parent: YamlNode, node: YamlNode, start: int) -> 
         between = text[parent.previous_end : start]
         if "#" not in between:
             return text[: parent.previous_end] + text[end:]
-        comma = after_gap(text, parent.previous_end)
+        comma = skip_gap(text, parent.previous_end)
         return text[:comma] + text[comma + 1 : start] + text[end:]
     if "#" not in text[end : node.next_start]:
         return text[:start] + text[node.next_start :]
-    return text[:start] + text[after_gap(text, end) + 1 :]
+    return text[:start] + text[skip_gap(text, end) + 1 :]
 
 
 def _quotes_keys(text: str, nodes: Sequence[YamlNode]) -> bool:
@@ -248,8 +250,8 @@ def _entry_start(text: str, parent: YamlNode, node: YamlNode) -> int:
     """Return the start of a mapping's entry: its key or the `?` before it."""
     at = parent.previous_end if parent.count else _own_start(text, parent)
     if parent.is_flow:
-        at = after_gap(text, at) + 1 if parent.count or text[at] == "{" else at
-    at = after_gap(text, at)
+        at = skip_gap(text, at) + 1 if parent.count or text[at] == "{" else at
+    at = skip_gap(text, at)
     return at if text.startswith(_EXPLICIT, at) else node.key_start
 
 

@@ -10,7 +10,7 @@ from itertools import accumulate
 from krmfn.hints import TYPE_CHECKING, FieldPath
 from krmfn.record import Record
 from krmfn.yamltext.reader import YamlError, error_at, find, line_and_column, read, tree_of, unify_breaks
-from krmfn.yamltext.writer import double_quoted, scalar
+from krmfn.yamltext.writer import double_quote, scalar_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -49,7 +49,7 @@ def locate_nearest(text: str, path: FieldPath) -> Span:
     return Span(node.start, max(node.end, node.start), *line_and_column(text, node.start))
 
 
-def nearest(text: str, path: FieldPath, *, key: bool = False) -> tuple[int, int]:
+def nearest_position(text: str, path: FieldPath, *, key: bool = False) -> tuple[int, int]:
     """Return the 1-based line and column of the deepest existing part of `path`. With `key`, a complete path gives its
     key.
 
@@ -63,7 +63,7 @@ def nearest(text: str, path: FieldPath, *, key: bool = False) -> tuple[int, int]
     return _line_and_column(_line_starts(text), node.key_start if is_key else node.start)
 
 
-def starts(text: str, paths: Iterable[FieldPath]) -> list[int | None]:
+def start_offsets(text: str, paths: Iterable[FieldPath]) -> list[int | None]:
     """Return the start offset in `text` of the value at each of `paths`, or None if there is none.
 
     Raise YamlError if the text is unreadable.
@@ -116,7 +116,7 @@ def quote_scalar(text: str, path: FieldPath) -> str:
         raise error_at(text, span.start if span else 0, "only a plain scalar on one line can be put in quotes")
     if scalar[0] in "\"'":
         return text
-    return text[: span.start] + double_quoted(scalar) + text[span.end :]
+    return text[: span.start] + double_quote(scalar) + text[span.end :]
 
 
 def rename_key(text: str, path: FieldPath, name: str) -> str:
@@ -131,7 +131,7 @@ def rename_key(text: str, path: FieldPath, name: str) -> str:
         raise error_at(text, span.start, f'cannot be renamed to "{name}", because the mapping already has this key')
     old = text[span.start : span.end]
     quoted = old.startswith(('"', "'"))
-    return text[: span.start] + (double_quoted(name) if quoted else scalar(name)) + text[span.end :]
+    return text[: span.start] + (double_quote(name) if quoted else scalar_text(name)) + text[span.end :]
 
 
 def nest_entry(text: str, path: FieldPath, outer: str) -> str:
@@ -147,7 +147,7 @@ def nest_entry(text: str, path: FieldPath, outer: str) -> str:
     if "\n" in text[key.start : value.end]:
         raise error_at(text, key.start, "an entry on several lines cannot be moved into a mapping")
     name = text[key.start : key.end]
-    outer_name = double_quoted(outer) if name.startswith(('"', "'")) else scalar(outer)
+    outer_name = double_quote(outer) if name.startswith(('"', "'")) else scalar_text(outer)
     if find(text, path)[-1].in_flow:
         inner = f"{outer_name}: {{{text[key.start : value.end]}}}"
         return text[: key.start] + inner + text[value.end :]

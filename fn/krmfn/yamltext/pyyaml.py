@@ -12,7 +12,7 @@ from yaml.reader import ReaderError
 
 from krmfn.hints import TYPE_CHECKING, FieldPath, Protocol, cast
 from krmfn.yamltext import reader
-from krmfn.yamltext.reader import MAX_DEPTH, YamlError, after_gap, error_at, unify_breaks
+from krmfn.yamltext.reader import MAX_DEPTH, YamlError, error_at, skip_gap, unify_breaks
 from krmfn.yamltext.scalars import key_name, key_text, scalar_value
 
 if TYPE_CHECKING:
@@ -667,7 +667,7 @@ class _Filler:
         """Return the end of an empty scalar, after its indicator. libyaml may put it at the next token."""
         if self._text[mark - 1 : mark] in (":", "-"):
             return mark
-        colon = after_gap(self._text, self._end)
+        colon = skip_gap(self._text, self._end)
         return colon + 1 if colon < mark and self._text[colon] == ":" else self._end
 
 

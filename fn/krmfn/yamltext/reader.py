@@ -70,7 +70,7 @@ BREAKS = ("\n", "\r", "\x85", "\u2028", "\u2029")
 _GAP = re.compile(r"(?:[ \t\r\n]|\ufeff|#[^\n]*)*")
 
 
-def after_gap(text: str, offset: int) -> int:
+def skip_gap(text: str, offset: int) -> int:
     """Return the offset of the first character from `offset` that is neither white space nor in a comment."""
     match = _GAP.match(text, offset)
     return match.end() if match else offset
@@ -265,7 +265,7 @@ def tree_of(text: str) -> Tree:
     return _keep(kept, text, tree)
 
 
-def keep(text: str, tree: Tree) -> None:
+def keep_tree(text: str, tree: Tree) -> None:
     """Keep the nodes of a `text` that was read already."""
     _keep(_short if len(text) <= SHORT else _long, text, tree)
 

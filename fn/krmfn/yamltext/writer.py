@@ -37,7 +37,7 @@ AFTER_MARK: dict[str, str] = {}
 """Cached results of `after_mark`. The keys are strings only, because 1, 1.0 and true are one key of a dict."""
 
 
-def scalar(value: Scalar) -> str:
+def scalar_text(value: Scalar) -> str:
     """Return `value` on one line, for a block context."""
     if isinstance(value, str):
         if _is_plain(value) and value not in _WORDS:
@@ -45,7 +45,7 @@ def scalar(value: Scalar) -> str:
         # JSON in single quotes is readable, but a newline or an unusual character still needs escapes.
         if '"' in value and "'" not in value and value.isascii() and value.isprintable():
             return f"'{value}'"
-        return double_quoted(value)
+        return double_quote(value)
     if value is None or isinstance(value, bool):
         return _CONSTANTS[value]
     return _float(value) if isinstance(value, float) else str(value)
@@ -58,7 +58,7 @@ def after_mark(text: str) -> str:
     elif "\n" in text:
         return ""
     else:
-        spelled = " " + scalar(text)
+        spelled = " " + scalar_text(text)
     if len(AFTER_MARK) < _MOST_QUOTED and len(text) <= _LONGEST_QUOTED:
         AFTER_MARK[text] = spelled
     return spelled
@@ -66,10 +66,10 @@ def after_mark(text: str) -> str:
 
 def flow_key(text: str) -> str:
     """Return a mapping key for a flow mapping with otherwise unquoted keys."""
-    return text if _flow_plain().fullmatch(text) and text not in _WORDS else double_quoted(text)
+    return text if _flow_plain().fullmatch(text) and text not in _WORDS else double_quote(text)
 
 
-def double_quoted(text: str) -> str:
+def double_quote(text: str) -> str:
     """Return `text` in double quotes as in JSON. Printable characters outside ASCII are kept."""
     return f'"{_to_escape().sub(_escape, text)}"'
 
@@ -184,7 +184,7 @@ class _LineStart(dict[str, str]):
         self.column = column
 
     def __missing__(self, name: str) -> str:
-        head = scalar(name)
+        head = scalar_text(name)
         if len(head) > _LONGEST_KEY:
             head = f"? {head}\n{' ' * self.column}"
         head = f"{self.lead}{head}:"
@@ -193,12 +193,12 @@ class _LineStart(dict[str, str]):
         return head
 
     @cached_property
-    def below(self) -> _LineStart:
+    def next_line(self) -> _LineStart:
         """The next line of the same mapping or list."""
         return _line_start(self.column)
 
     @cached_property
-    def deeper(self) -> _LineStart:
+    def nested_line(self) -> _LineStart:
         """The first line of a mapping that a key holds."""
         return _line_start(self.column + 2)
 
@@ -222,7 +222,7 @@ def _mapping(value: Mapping[str, Any], place: _LineStart, out: list[str], depth:
     """Append the lines of a non-empty mapping. The first one starts at `place`."""
     if depth >= _MAX_DEPTH:
         raise YamlError(f"nested deeper than {_MAX_DEPTH} levels")
-    append, known, below = out.append, AFTER_MARK.get, place.below
+    append, known, below = out.append, AFTER_MARK.get, place.next_line
     for name, item in value.items():
         append(place[name])
         kind = type(item)  # pyright: ignore[reportUnknownVariableType]
@@ -230,7 +230,7 @@ def _mapping(value: Mapping[str, Any], place: _LineStart, out: list[str], depth:
             append(spelled)
         elif kind is dict:
             if item:
-                _mapping(item, below.deeper, out, depth + 1, literals)
+                _mapping(item, below.nested_line, out, depth + 1, literals)
             else:
                 append(" {}")
         elif kind is list:
@@ -249,7 +249,7 @@ def _sequence(value: Sequence[Any], place: _LineStart, out: list[str], depth: in
     """Append the lines of a non-empty list. The first one starts at `place`."""
     if depth >= _MAX_DEPTH:
         raise YamlError(f"nested deeper than {_MAX_DEPTH} levels")
-    append, known, below = out.append, AFTER_MARK.get, place.below
+    append, known, below = out.append, AFTER_MARK.get, place.next_line
     for item in value:
         kind = type(item)  # pyright: ignore[reportUnknownVariableType]
         if kind is str and (spelled := known(item) or after_mark(item)):
@@ -271,7 +271,7 @@ def _item(item: Value, place: _LineStart, out: list[str], depth: int, literals: 
         _sequence(item, place.after_dash, out, depth + 1, literals)
     else:
         out.append(place.dash)
-        _append_value(item, place.below, out, depth, literals)
+        _append_value(item, place.next_line, out, depth, literals)
 
 
 def _append_value(item: Value, place: _LineStart, out: list[str], depth: int, literals: bool) -> None:
@@ -279,14 +279,14 @@ def _append_value(item: Value, place: _LineStart, out: list[str], depth: int, li
     if isinstance(item, str):
         lines = literal_lines(item) if literals else None
         if lines is None:
-            out.append(" " + scalar(item))
+            out.append(" " + scalar_text(item))
             return
         out.append(" |" if item.endswith("\n") else " |-")
-        lead = place.deeper.lead
+        lead = place.nested_line.lead
         out.extend([lead + line if line else "\n" for line in lines])
     elif isinstance(item, dict):
         if item:
-            _mapping(item, place.deeper, out, depth + 1, literals)
+            _mapping(item, place.nested_line, out, depth + 1, literals)
         else:
             out.append(" {}")
     elif isinstance(item, (list, tuple)):
@@ -295,20 +295,20 @@ def _append_value(item: Value, place: _LineStart, out: list[str], depth: int, li
         else:
             out.append(" []")
     else:
-        out.append(" " + scalar(cast("Scalar", item)))
+        out.append(" " + scalar_text(cast("Scalar", item)))
 
 
-def flow(value: Value, *, quoted_keys: bool = True, depth: int = 0) -> str:
+def flow_text(value: Value, *, quoted_keys: bool = True, depth: int = 0) -> str:
     """Return `value` in flow style on one line, or as JSON with `quoted_keys`."""
     if depth > _MAX_DEPTH:
         raise YamlError(f"nested deeper than {_MAX_DEPTH} levels")
     if isinstance(value, str):
-        return double_quoted(value)
+        return double_quote(value)
     if isinstance(value, dict):
-        name = double_quoted if quoted_keys else flow_key
-        entries = [f"{name(k)}: {flow(v, quoted_keys=quoted_keys, depth=depth + 1)}" for k, v in value.items()]
+        name = double_quote if quoted_keys else flow_key
+        entries = [f"{name(k)}: {flow_text(v, quoted_keys=quoted_keys, depth=depth + 1)}" for k, v in value.items()]
         return f"{{{', '.join(entries)}}}"
     if isinstance(value, (list, tuple)):
-        items = [flow(v, quoted_keys=quoted_keys, depth=depth + 1) for v in value]
+        items = [flow_text(v, quoted_keys=quoted_keys, depth=depth + 1) for v in value]
         return f"[{', '.join(items)}]"
-    return scalar(cast("Scalar", value))
+    return scalar_text(cast("Scalar", value))

@@ -16,7 +16,7 @@ from krmfn.fieldpath import FieldPath, describe, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.yamltext import YamlError
-from krmfn.yamltext.places import nearest
+from krmfn.yamltext.places import nearest_position
 from packwise.build.kustomization_fields import (
     BUILTIN,
     HELM_CHART,
@@ -620,7 +620,7 @@ class _KustomizationWalk:
 def _locate_problem(problem: ClientProblem, text: str, path: FieldPath, *, key: bool = True) -> ClientProblem:
     """The problem at the place of a field in the text of its file."""
     try:
-        line, column = nearest(text, path, key=key)
+        line, column = nearest_position(text, path, key=key)
     except YamlError:
         return problem
     return problem.replace(line=line, column=column)

@@ -19,7 +19,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from krmfn.terminal import inert, visible
+from krmfn.terminal import escape_commands, escape_line
 from packwise.console import json_text, markup_text
 from packwise.output.findings_text import as_lines, count, sentence, speaker_in
 from packwise.output.known_findings import fingerprints
@@ -122,7 +122,7 @@ def _command(result: Result) -> str:
 
 
 def _data(text: str) -> str:
-    return inert(visible(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")))
+    return escape_commands(escape_line(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")))
 
 
 def _property(text: str) -> str:
@@ -178,12 +178,12 @@ def _file(result: Result) -> str:
 
 def _add_suite(root: Element, file: str, results: list[Result]) -> None:
     failures = sum(result.severity is Severity.ERROR for result in results)
-    suite = SubElement(root, "testsuite", _counts(visible(file), len(results), failures))
+    suite = SubElement(root, "testsuite", _counts(escape_line(file), len(results), failures))
     for result, name in zip(results, _names(results), strict=True):
-        case = SubElement(suite, "testcase", classname=visible(file), name=name, time="0")
+        case = SubElement(suite, "testcase", classname=escape_line(file), name=name, time="0")
         text = _text(result)
         if result.severity is Severity.ERROR:
-            failure = SubElement(case, "failure", type=result.tags.get("rule", ""), message=visible(result.message))
+            failure = SubElement(case, "failure", type=result.tags.get("rule", ""), message=escape_line(result.message))
             failure.text = text
         else:
             SubElement(case, "system-out").text = text
@@ -200,7 +200,7 @@ def _names(results: Iterable[Result]) -> list[str]:
     for result in results:
         field = result.field.path if result.field is not None else ""
         parts = [part for part in (result.tags.get("rule"), str(result.resource_ref or ""), field) if part]
-        name = visible(" ".join(parts) or "finding")
+        name = escape_line(" ".join(parts) or "finding")
         counted[name] = counted.get(name, 0) + 1
         names.append(name if counted[name] == 1 else f"{name} ({counted[name]})")
     return names
@@ -211,7 +211,7 @@ def _text(result: Result) -> str:
     lines = [f"{result.severity.value}: {file}{f':{line}' if line else ''}: {sentence(result)}"]
     if "operatorMessage" in result.tags:
         lines.append(f"{speaker_in(result)}: {result.tags['operatorMessage']}")
-    return "\n".join([visible(each) for each in lines])
+    return "\n".join([escape_line(each) for each in lines])
 
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

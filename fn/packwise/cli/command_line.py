@@ -17,7 +17,7 @@ from krmfn import NO_MEMORY
 from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from krmfn.terminal import inert, visible
+from krmfn.terminal import escape_commands, escape_line
 from packwise.console import say, show
 from packwise.inputs.request import STDIN, UsageError
 
@@ -238,11 +238,11 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exits with the reason, and the name that a misspelt one is near to."""
-        super().error(visible(message + self._suggest_nearest(message)))
+        super().error(escape_line(message + self._suggest_nearest(message)))
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Write help, or a usage error. It may quote a file name from a pull request."""
-        super()._print_message(inert(message), file)
+        super()._print_message(escape_commands(message), file)
 
     def _suggest_nearest(self, message: str) -> str:
         from packwise.wording import closest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from krmfn.edit import same
+from krmfn.edit import is_same_json
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject, is_client_key
@@ -75,7 +75,7 @@ def field_changes(before: Value, after: Value, path: Steps = ()) -> Iterator[Fie
             for at, entry in enumerate(before):
                 yield from field_changes(entry, after[at], (*path, at))
             return
-    if not same(before, after):
+    if not is_same_json(before, after):
         yield FieldChange(path, before, after)
 
 

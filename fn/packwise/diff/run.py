@@ -9,7 +9,7 @@ from itertools import groupby
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code, sort_results
-from krmfn.terminal import visible
+from krmfn.terminal import escape_line
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.formats import finding_fields
 from packwise.check.judgement import limits_answer
@@ -120,11 +120,11 @@ def as_text(compared: Comparison) -> str:
     difference = compared.difference
     lines: list[str] = []
     for changed in changed_kinds(compared):
-        lines += [visible(changed.kind), *(line for listed in changed.objects for line in listed), ""]
+        lines += [escape_line(changed.kind), *(line for listed in changed.objects for line in listed), ""]
     for title, results in _errors(difference):
         refused = [line for result in results for line in _refused_lines(result, coloured=compared.coloured)]
         lines += [title, *(f"  {line}" for line in refused), ""]
-    lines.append(f"{visible(compared.before)} → {visible(compared.after)}: {summary(compared)}")
+    lines.append(f"{escape_line(compared.before)} → {escape_line(compared.after)}: {summary(compared)}")
     return "".join([f"{line}\n" for line in lines])
 
 
@@ -161,7 +161,7 @@ def _refused_lines(result: Result, *, coloured: bool = False) -> list[str]:
     """Return the lines of a refusal with the text of the component that refuses."""
     lines = as_lines([result], coloured=coloured)
     if "operatorMessage" in result.tags:
-        lines.append(f"  {speaker_in(result)}: {visible(result.tags['operatorMessage'])}")
+        lines.append(f"  {speaker_in(result)}: {escape_line(result.tags['operatorMessage'])}")
     return lines
 
 
@@ -175,7 +175,7 @@ def _objects(shown: Sequence[_Shown], *, coloured: bool) -> Iterator[list[str]]:
         if others:
             names = [_name(entry.change.subject) for entry in others]
             more = f"{', '.join(names[:_NAMED])}{', …' if len(names) > _NAMED else ''}"
-            lines.append(f"      {tint(f'and {len(names)} similar: {visible(more)}', FAINT, coloured=coloured)}")
+            lines.append(f"      {tint(f'and {len(names)} similar: {escape_line(more)}', FAINT, coloured=coloured)}")
         yield lines
 
 
@@ -222,19 +222,19 @@ def _object(shown: _Shown, *, coloured: bool) -> Iterator[str]:
     change = shown.change
     sign = tint(_SIGNS[change.action], _COLOURS[change.action], coloured=coloured)
     digest = _digest(change)
-    yield f"  {sign} {visible(_name(change.subject))}{f': {visible(digest)}' if digest else ''}"
+    yield f"  {sign} {escape_line(_name(change.subject))}{f': {escape_line(digest)}' if digest else ''}"
     for sentence in change.meaning:
-        yield f"      {visible(sentence)}"
+        yield f"      {escape_line(sentence)}"
     for field in change.fields:
         yield from _field(field)
     for lost in shown.dropped:
         word = tint("lost", SEVERITIES[Severity.WARNING], coloured=coloured)
         text = f"{constraint_text(lost.constraint, lost.domain)}: {lost.message}"
-        yield f"      {word}: {visible(text)}"
+        yield f"      {word}: {escape_line(text)}"
 
 
 def _field(field: FieldChange) -> Iterator[str]:
-    name, before, after = visible(format_steps(field.path)), _value(field.before), _value(field.after)
+    name, before, after = escape_line(format_steps(field.path)), _value(field.before), _value(field.after)
     if len(before) + len(after) <= _WIDEST:
         yield f"      {name}: {before} → {after}"
         return
@@ -260,7 +260,7 @@ def _digest(change: ObjectChange) -> str:
 
 
 def _value(value: Value) -> str:
-    return shorten(visible(_dump(value)), _LONGEST)
+    return shorten(escape_line(_dump(value)), _LONGEST)
 
 
 def _dump(value: Value) -> str:
@@ -306,7 +306,7 @@ def summary(compared: Comparison) -> str:
 
 def _counts(changes: Iterable[ObjectChange]) -> Iterator[str]:
     for kind, group in groupby(changes, key=lambda change: kind_of(change.subject)):
-        yield f"{visible(kind)} {_actions(list(group))}"
+        yield f"{escape_line(kind)} {_actions(list(group))}"
 
 
 def _actions(changes: Sequence[ObjectChange]) -> str:

@@ -11,7 +11,7 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record, as_dict
 from krmfn.result import Severity, sort_results
-from krmfn.terminal import visible
+from krmfn.terminal import escape_line
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.native import READER
 from packwise.answer import PLAIN, Answer, Terminal, Text
@@ -66,7 +66,7 @@ def doctor(command: Doctor, terminal: Terminal = PLAIN) -> Answer:
     if command.as_json:
         text = json_text(_as_json(checkup, diagnosis, coverage))
     else:
-        text = "".join([f"{visible(line)}\n" for line in _lines(diagnosis, coverage)])
+        text = "".join([f"{escape_line(line)}\n" for line in _lines(diagnosis, coverage)])
     is_well = not errors and not diagnosis.problems and not any(view.errors for _, view in diagnosis.clusters)
     lines = as_lines(errors, coloured=terminal.is_stderr_coloured)
     return Answer((Text((text,)),), tuple(lines), (coverage.line,), 0 if is_well else 1)

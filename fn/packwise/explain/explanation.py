@@ -11,7 +11,7 @@ from krmfn.kubeobject import KubeObject, Location, is_client_key
 from krmfn.record import Record
 from krmfn.result import exit_code
 from krmfn.yamltext import YamlError
-from krmfn.yamltext.places import nearest
+from krmfn.yamltext.places import nearest_position
 from packwise.findings import has_errors
 from packwise.generated import CONDITIONS, LAST_ERRORS, LOCAL_CONFIG, PATH
 from packwise.lenient import mapping
@@ -164,7 +164,7 @@ def is_yaml(item: KubeObject) -> bool:
     if not value_of(item):
         return False
     try:
-        nearest(item.origin.text, ())
+        nearest_position(item.origin.text, ())
     except YamlError:
         return False
     return True

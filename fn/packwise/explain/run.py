@@ -14,7 +14,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code, sort_results
-from krmfn.terminal import visible
+from krmfn.terminal import escape_line
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.formats import finding_fields
 from packwise.check.judgement import coverage_of_groups, limits_answer, render_groups, results_of
@@ -204,7 +204,7 @@ def as_text(explanations: Sequence[Explained], columns: int, *, coloured: bool) 
         if position:
             page.begin_part()
         by = f"{', '.join(each.configurations)}: " if len(explanations) > 1 and each.configurations else ""
-        heading = f"{visible(by)}{_heading(each.explanation)}".removesuffix(": ")
+        heading = f"{escape_line(by)}{_heading(each.explanation)}".removesuffix(": ")
         if heading:
             page.lines.append(heading)
         _draw(page, each.explanation, each.chosen)
@@ -244,7 +244,7 @@ class _Page:
 
     def draw(self, node: _Node, first: str = "", rest: str = "") -> None:
         """Draw the node and its parts. `first` precedes its own line and `rest` all others."""
-        head, details = visible(node.head), [visible(detail) for detail in node.details if detail]
+        head, details = escape_line(node.head), [escape_line(detail) for detail in node.details if detail]
         shown = tint(head, node.colour, coloured=self._coloured and node.colour > 0)
         joined = "  ".join([head, *details])
         below = f"{rest}{'│' if node.parts else ' '}    "
@@ -298,7 +298,7 @@ def _heading(explanation: Explanation) -> str:
     chosen_by = f", chosen by {explanation.chosen_by}" if explanation.chosen_by else ""
     enabled = "enabled" if explanation.enabled else "disabled"
     state = "" if explanation.enabled is None else f"; topology-aware scheduling is {enabled}"
-    return visible(f"revision {explanation.revision}{chosen_by}{state}")
+    return escape_line(f"revision {explanation.revision}{chosen_by}{state}")
 
 
 def _topology(topology: TopologyNode) -> _Node:

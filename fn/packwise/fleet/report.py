@@ -9,7 +9,7 @@ from textwrap import indent
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import ResultFile
-from krmfn.terminal import visible
+from krmfn.terminal import escape_line
 from packwise.check.formats import finding_fields
 from packwise.console import json_text
 from packwise.discovery import count_unjudged
@@ -131,7 +131,7 @@ def numbers(report: FleetReport) -> Iterator[str]:
 def _orphans_line(orphans: Orphans, most: int) -> str:
     folders = count_text(len(orphans.folders), "folder")
     what = f"{folders} pruned" if orphans.are_pruned else f"{folders} of deleted packages; --prune empties them"
-    return f"{what}: {visible(package_line(orphans.folders, most))}"
+    return f"{what}: {escape_line(package_line(orphans.folders, most))}"
 
 
 def package_line(folders: Sequence[str], most: int) -> str:
@@ -178,7 +178,7 @@ def _lines(report: FleetReport) -> Iterator[str]:
 
 def _group_lines(group: PackageGroup, report: FleetReport) -> Iterator[str]:
     word = tint(word_of(group.status), _COLOURS.get(group.status, 0), coloured=report.is_coloured)
-    folders = visible(package_line(group.folders, len(group.folders) if report.is_verbose else _MOST_IN_TEXT))
+    folders = escape_line(package_line(group.folders, len(group.folders) if report.is_verbose else _MOST_IN_TEXT))
     yield f"{word}: {', '.join(group.remarks)}: {folders}"
     if group.example is not None:
         yield f"  {finding_line(group.example, is_coloured=report.is_coloured)}"

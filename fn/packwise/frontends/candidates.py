@@ -46,7 +46,7 @@ def candidates(index: Index) -> Iterator[KubeObject]:
         if key in _OF_OTHERS:
             continue
         for item in items:
-            if not item.written or (key[0] == _TYPED and _TYPES not in item.source.text):
+            if not item.has_source or (key[0] == _TYPED and _TYPES not in item.source.text):
                 is_any = True
                 yield item
                 continue

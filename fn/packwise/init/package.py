@@ -12,7 +12,7 @@ from shlex import quote
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from krmfn.yamltext.writer import scalar
+from krmfn.yamltext.writer import scalar_text
 from packwise.init.proposal import LevelProposal, propose
 from packwise.keys import HOSTNAME
 from packwise.lenient import mapping_at, mappings, mappings_in_place
@@ -238,7 +238,7 @@ def _spec(plan: Plan) -> Iterator[str]:
         yield "scheduler:"
         yield "  profiles:"
         for place, name in enumerate(facts.profiles):
-            yield f"  - name: {scalar(name)}"
+            yield f"  - name: {scalar_text(name)}"
             if place == 0:
                 yield "    default: true"
     yield from _apply_lines(plan)
@@ -269,8 +269,8 @@ def _source(facts: Facts) -> Iterator[str]:
 def _level_lines(levels: Iterable[Level], comments: tuple[str, ...] = ()) -> Iterator[str]:
     for place, level in enumerate(levels):
         comment = comments[place] if place < len(comments) else ""
-        yield f"- domain: {scalar(level.domain)}"
-        yield f"  key: {scalar(level.key)}{comment and f' # {_line(comment)}'}"
+        yield f"- domain: {scalar_text(level.domain)}"
+        yield f"  key: {scalar_text(level.key)}{comment and f' # {_line(comment)}'}"
 
 
 def _line(text: str) -> str:
@@ -286,7 +286,7 @@ def _topologies(plan: Plan) -> str:
         "".join(
             [
                 f"apiVersion: grove.io/v1alpha1\nkind: {plan.revision.topology_kind}\nmetadata:\n",
-                f"  name: {scalar(topology.name)}\n",
+                f"  name: {scalar_text(topology.name)}\n",
                 _LOCAL if facts.topologies else "",
                 "spec:\n  levels:\n",
                 *[f"  {line}\n" for line in _level_lines(topology.levels, comments)],
@@ -314,7 +314,7 @@ def _own_topology(facts: Facts) -> str:
         f"  name: {_OWN_NAME}",
         "spec:",
         "  levels:",
-        *[f"  - nodeLabel: {scalar(level.key)}" for level in facts.levels],
+        *[f"  - nodeLabel: {scalar_text(level.key)}" for level in facts.levels],
     )
     return "".join([f"{line}\n" for line in lines])
 
@@ -322,7 +322,7 @@ def _own_topology(facts: Facts) -> str:
 def _job_set(facts: Facts) -> str:
     """Return a JobSet with its pods in one domain of the level above the narrowest."""
     level = facts.levels[-2 if len(facts.levels) > 1 else -1]
-    return _JOB_SET.replace("LEVEL", scalar(level.key)).replace("TOPOLOGY", _OWN_NAME)
+    return _JOB_SET.replace("LEVEL", scalar_text(level.key)).replace("TOPOLOGY", _OWN_NAME)
 
 
 def _example(plan: Plan) -> str:
@@ -332,13 +332,13 @@ def _example(plan: Plan) -> str:
     # One level above the narrowest, which is usually a single node.
     domain = levels[-2 if len(levels) > 1 else -1].domain
     if revision.deprecates_pack_domain:
-        constraint = [f"topologyName: {scalar(topologies[0].name)}", "pack:", f"  required: {scalar(domain)}"]
+        constraint = [f"topologyName: {scalar_text(topologies[0].name)}", "pack:", f"  required: {scalar_text(domain)}"]
     elif revision.default_topology is None:
-        constraint = [f"topologyName: {scalar(topologies[0].name)}", f"packDomain: {scalar(domain)}"]
+        constraint = [f"topologyName: {scalar_text(topologies[0].name)}", f"packDomain: {scalar_text(domain)}"]
     else:
-        constraint = [f"packDomain: {scalar(domain)}"]
+        constraint = [f"packDomain: {scalar_text(domain)}"]
     return _EXAMPLE.replace("CONSTRAINT\n", "".join([f"      {line}\n" for line in constraint])).replace(
-        "SCHEDULER", scalar(facts.profiles[0])
+        "SCHEDULER", scalar_text(facts.profiles[0])
     )
 
 
@@ -581,8 +581,8 @@ jobs:
     - uses: actions/setup-python@v7.0.0
       with:
         python-version: "3.13"
-    - run: {scalar(f"pipx install {quote(place.requirement)}")}
-    - run: {scalar(f"packwise check {quote(place.folder)} --baseline git:HEAD^1 --output github")}
+    - run: {scalar_text(f"pipx install {quote(place.requirement)}")}
+    - run: {scalar_text(f"packwise check {quote(place.folder)} --baseline git:HEAD^1 --output github")}
 """
 
 
@@ -592,9 +592,9 @@ def _gitlab(place: PackagePlace) -> str:
 packwise:
   image: python:3.13
   script:
-  - {scalar(f"pip install {quote(place.requirement)}")}
-  - {scalar(f"{check} --output gitlab > gl-code-quality-report.json || [ $? = 1 ]")}
-  - {scalar(check)}
+  - {scalar_text(f"pip install {quote(place.requirement)}")}
+  - {scalar_text(f"{check} --output gitlab > gl-code-quality-report.json || [ $? = 1 ]")}
+  - {scalar_text(check)}
   artifacts:
     when: always
     reports:

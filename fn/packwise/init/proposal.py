@@ -12,7 +12,7 @@ from collections import Counter
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import Record
-from krmfn.terminal import visible
+from krmfn.terminal import escape_line
 from packwise.answer import Answer, Text
 from packwise.inputs.request import UsageError
 from packwise.objects.identity import identity
@@ -61,7 +61,7 @@ def _lines_of(topologies: Sequence[ListedTopology]) -> Iterator[str]:
     """Yield the lines of the configuration with the levels of equal Topologies. Raise UsageError if they differ."""
     first, *others = topologies
     keys = [level.key for level in first.levels]
-    names = ", ".join(dict.fromkeys([f"{each.kind} {visible(each.name)}" for each in topologies]))
+    names = ", ".join(dict.fromkeys([f"{each.kind} {escape_line(each.name)}" for each in topologies]))
     if any([level.key for level in each.levels] != keys for each in others):
         raise UsageError(f"the Topologies {names} have different levels; pass only one of them, or pass nodes")
     left_out: list[LeftOutLabel] = []
@@ -88,7 +88,7 @@ def _left_out_lines(left_out: Sequence[LeftOutLabel]) -> Iterator[str]:
         yield ""
         yield "# Skipped labels that look like levels:"
         for label in left_out:
-            yield f"#   {visible(label.key)}: {visible(label.reason)}"
+            yield f"#   {escape_line(label.key)}: {escape_line(label.reason)}"
 
 
 def _lines(proposal: LevelProposal) -> Iterator[str]:
@@ -98,12 +98,12 @@ def _lines(proposal: LevelProposal) -> Iterator[str]:
     for level in proposal.levels:
         yield f"    - {{domain: {level.domain}, key: {_scalar(level.key)}}} # {level.counts(proposal.nodes)}"
         for note in level.notes:
-            yield f"      # {visible(note)}"
+            yield f"      # {escape_line(note)}"
     if proposal.contradictions:
         yield ""
         yield f"# Nodes that contradict the nesting ({len(proposal.contradictions)}):"
         for each in proposal.contradictions[:_SHOWN]:
-            yield visible(
+            yield escape_line(
                 f"#   {each.node}: {each.key} {each.value} is in {each.above} {each.here} here, "
                 f"in {each.elsewhere} elsewhere"
             )

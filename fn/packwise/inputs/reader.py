@@ -17,7 +17,7 @@ from krmfn.resourcelist import ResourceList, ResourceListError
 from krmfn.result import Result, exit_code
 from krmfn.run import MAX_INPUT, read_input
 from krmfn.yamltext import YamlError, iterate_documents, read
-from krmfn.yamltext.reader import keep, unkept_tree, words_in
+from krmfn.yamltext.reader import keep_tree, unkept_tree, words_in
 from packwise.console import encode_text, track_files
 from packwise.discovery import (
     ENCRYPTION,
@@ -340,7 +340,7 @@ def _document(document: YamlDocument, path: InputPath, is_unread: Unread | None)
     if tree is not None:
         if is_unread is not None and words is not None and ENCRYPTION not in words and is_unread(document.text, tree):
             return None
-        keep(document.text, tree)
+        keep_tree(document.text, tree)
     source = Source(document.text, (), document.line, 1, path.name)
     value: Value = None
     item: KubeObject | None = None

@@ -13,7 +13,7 @@ import json
 import re
 from collections import Counter
 
-from krmfn.edit import same
+from krmfn.edit import is_same_json
 from krmfn.fieldpath import FieldError, FieldPath
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import KubeObject
@@ -71,7 +71,9 @@ def added_bounds(old: Value, new: Value) -> Value:
     They are empty if the demands are equal in other places, or follow from remaining ones.
     """
     (rest, demands), (rest_after, demands_after) = _split_bounds(old), _split_bounds(new)
-    if not same(rest, rest_after) or not all(any(same(each, other) for other in demands_after) for each in demands):
+    if not is_same_json(rest, rest_after) or not all(
+        any(is_same_json(each, other) for other in demands_after) for each in demands
+    ):
         return None
     known = {key for demand in demands for key in demand}
     return {key: level for demand in demands_after for key, level in demand.items() if key not in known}
@@ -82,7 +84,9 @@ def _split_bounds(spec: Value) -> tuple[Value, list[dict[str, Value]]]:
     if not isinstance(spec, dict):
         return spec, []
     configs = _configs(spec)
-    whole = [config for config in configs if same(_sort_names(config.get("podGroupNames")), list(gang_key(spec)))]
+    whole = [
+        config for config in configs if is_same_json(_sort_names(config.get("podGroupNames")), list(gang_key(spec)))
+    ]
     constraints = [spec.get(_ROOT), *(config.get(_ROOT) for config in whole)]
     demands = [c["packConstraint"] for c in constraints if isinstance(c, dict) and c.get("packConstraint")]
     rest = {key: value for key, value in spec.items() if key not in (_ROOT, _CONFIGS)}
@@ -138,7 +142,7 @@ def changed_meanings(before: Package, after: Package, step: Step) -> list[Result
         _, spec_after = now.get(at, ("", None))
         if spec_after is None:
             findings.append(Finding.of(MEANING, None, (), f"packwise would no longer render {name}"))
-        elif not same(spec, spec_after):
+        elif not is_same_json(spec, spec_after):
             findings += _compare(name, spec, spec_after, step)
     return [finding.to_result() for finding in findings]
 
@@ -262,7 +266,7 @@ def levels_text(text: str, path: FieldPath, levels: Sequence[Level], indent: str
     value: list[Value] = [{"domain": level.domain, "key": level.key} for level in levels]
     lines = _lines(text, path)
     for moved in (lines, _in_order(lines, value)):
-        if same(_read(moved), value):
+        if is_same_json(_read(moved), value):
             return "".join([f"{indent}{line}\n" if line else "\n" for line in moved])
     span = locate(text, path)
     # A part of a text may not be YAML: its first line is moved without the others.
@@ -303,7 +307,7 @@ def _in_order(lines: list[str], value: list[Value]) -> list[str]:
     places: list[int] = []
     for wanted in value:
         # A repeated level is two items.
-        left = [place for place, entry in enumerate(written) if place not in places and same(entry, wanted)]
+        left = [place for place, entry in enumerate(written) if place not in places and is_same_json(entry, wanted)]
         places += left[:1]
     if len(places) != len(items):
         return []

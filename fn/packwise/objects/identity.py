@@ -61,7 +61,7 @@ def shown_name(value: Mapping[str, Value]) -> str:
 def format_object(value: Mapping[str, Value]) -> str:
     """Return the object in the form of messages: `Job team-a/train-*`."""
     _, kind, namespace, _ = identity(value)
-    return ObjectId("", kind, namespace, shown_name(value)).short
+    return ObjectId("", kind, namespace, shown_name(value)).short_text
 
 
 def is_placeholder(text: str) -> bool:
@@ -83,7 +83,7 @@ def _has_words_in_angles(text: str) -> bool:
 def format_identity(key: Identity) -> str:
     """Return the identity in the form of messages: `PodGang team-a/a-0`."""
     _, kind, namespace, name = key
-    return ObjectId("", kind, namespace, name).short
+    return ObjectId("", kind, namespace, name).short_text
 
 
 def is_generated(value: Mapping[str, Value]) -> bool:

@@ -98,7 +98,7 @@ class Index(Record):
     def has_word(self, word: str) -> bool:
         """Return True if the word is in a text of the users' objects."""
         # Entries of one list share its text.
-        texts = {item.source.text for item in self.users.values() if item.written}
+        texts = {item.source.text for item in self.users.values() if item.has_source}
         return any(word in text for text in texts)
 
 

@@ -118,12 +118,14 @@ class Place(Record):
         """
         if not self.embedded and self.derived is None:
             return self.item.location(self.path)
-        from krmfn.yamltext.places import nearest
+        from krmfn.yamltext.places import nearest_position
 
         text = self.item.get(self.path) if self.derived is None else self.derived.text
         inner = self.inner if self.embedded else self.path
         try:
-            line, column = nearest(text, inner, key=key and not self.embedded) if isinstance(text, str) else (0, 0)
+            line, column = (
+                nearest_position(text, inner, key=key and not self.embedded) if isinstance(text, str) else (0, 0)
+            )
         except YamlError:
             line, column = 0, 0
         if self.derived is not None and self.derived.lines and line:
@@ -139,11 +141,11 @@ class Place(Record):
         origin = self.item.origin
         if not self.embedded:
             return Location(origin.file, origin.line + max(line, 1) - 1, max(column, 1))
-        from krmfn.yamltext.places import starts
+        from krmfn.yamltext.places import start_offsets
 
         outer = self.item.location(self.path)
         try:
-            (start,) = starts(origin.text, [(*origin.root, *self.path)])
+            (start,) = start_offsets(origin.text, [(*origin.root, *self.path)])
         except YamlError:
             return outer
         # Only a literal block has each line of the document on its own line.

@@ -10,7 +10,7 @@ from functools import cache
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Result, Severity, Shown, form_of, group_results, rest_line
-from krmfn.terminal import visible
+from krmfn.terminal import escape_line
 from packwise.answer import Styled
 from packwise.console import width
 from packwise.inputs.coverage import Coverage
@@ -61,7 +61,7 @@ def for_people(results: Sequence[Result], verbosity: Verbosity) -> list[Shown]:
 def styled_rest_line(shown: Shown, *, coloured: bool = False) -> str:
     """Return the line after a result that counts similar hidden ones."""
     word = shown.result.severity.value
-    text = visible(rest_line(shown, "-v lists them")).removeprefix(word)
+    text = escape_line(rest_line(shown, "-v lists them")).removeprefix(word)
     return tint(word, SEVERITIES[shown.result.severity], coloured=coloured) + text
 
 
@@ -139,7 +139,7 @@ def _by_rule(results: Sequence[Result]) -> list[Result]:
 
 def _line(result: Result, *, coloured: bool) -> Styled:
     word = result.severity.value
-    rest = visible(result.line_of_text()).removeprefix(word)
+    rest = escape_line(result.line_of_text()).removeprefix(word)
     return Styled(tint(word, SEVERITIES[result.severity], coloured=coloured) + rest)
 
 
@@ -261,7 +261,7 @@ def _cut(before: list[str], after: list[str], *, ends: bool) -> tuple[list[str],
 
 def _cells(text: str) -> list[str]:
     """Each character as it is shown."""
-    return [_TAB if character == "\t" else visible(character) for character in text]
+    return [_TAB if character == "\t" else escape_line(character) for character in text]
 
 
 def _count_fitting(cells: Iterable[str], room: int) -> int:
@@ -323,9 +323,9 @@ def speaker_in(result: Result) -> str:
 def _texts(result: Result) -> list[str]:
     texts: list[str] = []
     if "origin" in result.tags:
-        texts.append(f"  from: {visible(result.tags['origin'])}")
+        texts.append(f"  from: {escape_line(result.tags['origin'])}")
     if "operatorMessage" in result.tags:
-        texts.append(f"  {speaker_in(result)}: {visible(result.tags['operatorMessage'])}")
+        texts.append(f"  {speaker_in(result)}: {escape_line(result.tags['operatorMessage'])}")
     if result.field is not None and result.field.proposed is not None:
-        texts.append(f"  help: set it to {visible(json.dumps(result.field.proposed, ensure_ascii=False))}")
+        texts.append(f"  help: set it to {escape_line(json.dumps(result.field.proposed, ensure_ascii=False))}")
     return texts

@@ -7,7 +7,7 @@ from html import escape
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from krmfn.terminal import visible
+from krmfn.terminal import escape_line
 from packwise.console import shorten
 from packwise.wording import count_text
 
@@ -96,7 +96,7 @@ def _left_out_line(part: CommentPart, count: int) -> str:
 
 def code(text: str) -> str:
     """`text` as a code span of Markdown."""
-    shown = shorten(visible(text), _LONGEST) or " "
+    shown = shorten(escape_line(text), _LONGEST) or " "
     ticks = "`" * (max([len(run) for run in _TICKS.findall(shown)], default=0) + 1)
     space = " " if shown.startswith("`") or shown.endswith("`") else ""
     return f"{ticks}{space}{shown}{space}{ticks}"
@@ -104,7 +104,7 @@ def code(text: str) -> str:
 
 def markup(text: str) -> str:
     """Return `text` as code in HTML for places that do not parse Markdown."""
-    return f"<code>{escape(shorten(visible(text), _LONGEST))}</code>"
+    return f"<code>{escape(shorten(escape_line(text), _LONGEST))}</code>"
 
 
 def _fold(section: Section, room: int) -> tuple[str, int]:
@@ -131,7 +131,7 @@ def _fold(section: Section, room: int) -> tuple[str, int]:
 
 def _entry(lines: Sequence[str]) -> list[str]:
     """The lines of an entry as they are shown."""
-    shown = [shorten(visible(line), _LONGEST) for line in lines[:_MOST_LINES]]
+    shown = [shorten(escape_line(line), _LONGEST) for line in lines[:_MOST_LINES]]
     more = len(lines) - len(shown)
     return [*shown, f"      … {count_text(more, 'more line')}"] if more > 0 else shown
 

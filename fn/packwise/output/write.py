@@ -16,7 +16,7 @@ from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from krmfn.terminal import inert
+from krmfn.terminal import escape_commands
 from packwise.console import cannot_write, encode_text, name_file, say
 from packwise.inputs.paths import real
 
@@ -206,7 +206,7 @@ def write_text(name: str, text: str, *, is_data: bool = False) -> bool:
 
     Return False if the disk refuses. stderr reports that and the file is unchanged.
     """
-    path, content = Path(name), encode_text(text if is_data else inert(text))
+    path, content = Path(name), encode_text(text if is_data else escape_commands(text))
     try:
         with name_file(path):
             if path.exists() and not path.is_file():

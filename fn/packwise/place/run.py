@@ -11,7 +11,7 @@ from pathlib import Path
 from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.record import Record
 from krmfn.result import Severity, exit_code
-from krmfn.terminal import visible
+from krmfn.terminal import escape_line
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.console import json_text, table
 from packwise.extras import SOLVER
@@ -134,7 +134,7 @@ def as_text(placed: Placed, *, coloured: bool) -> str:
         lines += ["", "replicas that fit in addition:", *_further_lines(placed)]
     baseline = placed.baseline
     if baseline is not None:
-        lines += ["", f"from {visible(baseline.name)}: {_moves_summary(baseline)}"]
+        lines += ["", f"from {escape_line(baseline.name)}: {_moves_summary(baseline)}"]
         lines += [f"  {_move_line(move)}" for move in baseline.moves]
     return "".join([f"{line}\n" for line in lines])
 
@@ -179,7 +179,7 @@ def _similar_lines(others: Sequence[GangAnswer]) -> Iterator[str]:
     """Yield the names of further equal gangs, and the domain or the only node of each."""
     if not others:
         return
-    names = [visible(gang.gang.name) for gang in others[:_NAMED]]
+    names = [escape_line(gang.gang.name) for gang in others[:_NAMED]]
     yield f"  and {len(others)} similar: {', '.join(names)}{', …' if len(others) > _NAMED else ''}"
     places = Counter(gang.domain or _only_node(gang) for gang in others)
     del places[""]
@@ -195,7 +195,9 @@ def _only_node(gang: GangAnswer) -> str:
 
 def _count_list(counts: Sequence[tuple[str, int]], noun: str) -> str:
     """Return the first names with their counts."""
-    shown = [visible(name) if count == 1 else f"{visible(name)} ×{count}" for name, count in counts[:_SHOWN_NODES]]
+    shown = [
+        escape_line(name) if count == 1 else f"{escape_line(name)} ×{count}" for name, count in counts[:_SHOWN_NODES]
+    ]
     if len(counts) > _SHOWN_NODES:
         shown.append(f"and {count_text(len(counts) - _SHOWN_NODES, f'more {noun}')}")
     return ", ".join(shown)
@@ -204,7 +206,7 @@ def _count_list(counts: Sequence[tuple[str, int]], noun: str) -> str:
 def _gang_lines(placed: Placed, index: int, *, coloured: bool = False) -> Iterator[str]:
     """Yield the outcome of the gang at `index`: its nodes, or the obstacle."""
     gang = placed.placing.gangs[index]
-    where = f", in {visible(gang.domain)}" if gang.domain else ""
+    where = f", in {escape_line(gang.domain)}" if gang.domain else ""
     yield f"{_name(gang)} {_verdict(gang, coloured=coloured)}{where}"
     yield from _spread(gang.spread)
     yield from _cause_lines(placed, index)
@@ -215,24 +217,24 @@ def _verdict(gang: GangAnswer, *, coloured: bool = False) -> str:
     severity = Severity.INFO if gang.fits else Severity.ERROR
     state = tint(_STATES[gang.state], SEVERITIES[severity], coloured=coloured)
     pods = f"{gang.placed_pods} of {count_text(gang.gang.pods, 'pod')} placed"
-    return f"(queue {visible(gang.gang.queue)}): {state}, {pods}"
+    return f"(queue {escape_line(gang.gang.queue)}): {state}, {pods}"
 
 
 def _cause_lines(placed: Placed, index: int) -> Iterator[str]:
     """Yield the reason why the gang or a part of it cannot be placed, the scheduler's own text, and notes."""
     gang = placed.placing.gangs[index]
     for reason in gang.reasons:
-        yield f"  {visible(reason)}"
+        yield f"  {escape_line(reason)}"
     if gang.message:
         yield from _message(gang.gang.scheduler_title, gang.message)
     yield from _later_lines(gang)
     for note in gang.notes:
-        yield f"  note: {visible(note)}"
+        yield f"  note: {escape_line(note)}"
     yield from _second_lines(placed.seconds.get(index))
 
 
 def _spread(listed: Spread) -> Iterator[str]:
-    rows = [(visible(name), _count_list(spread, "node")) for name, spread in listed]
+    rows = [(escape_line(name), _count_list(spread, "node")) for name, spread in listed]
     yield from (f"  {line}" for line in table(rows))
 
 
@@ -258,11 +260,11 @@ def _location_text(gang: GangAnswer) -> str:
     if not gang.fits:
         return _STATES[gang.state]
     pods = f"{gang.placed_pods} of {count_text(gang.gang.pods, 'pod')}"
-    return f"{pods} in {visible(gang.domain)}" if gang.domain else pods
+    return f"{pods} in {escape_line(gang.domain)}" if gang.domain else pods
 
 
 def _name(gang: GangAnswer) -> str:
-    namespace, name = visible(gang.gang.namespace), visible(gang.gang.name)
+    namespace, name = escape_line(gang.gang.namespace), escape_line(gang.gang.name)
     return f"{namespace}/{name}" if namespace else name
 
 
@@ -278,14 +280,14 @@ def _second_lines(second: Second | None) -> Iterator[str]:
         case PackingVerdict.OPEN:
             yield "  packwise did not decide if a packing exists"
     if second.change:
-        yield f"  KAI places it after one change: {visible(second.change)}"
+        yield f"  KAI places it after one change: {escape_line(second.change)}"
 
 
 def _message(scheduler: str, message: str) -> Iterator[str]:
     lines = message.splitlines()
     title = f"{scheduler}: "
     for index, line in enumerate(lines[:_SHOWN_NODES]):
-        yield f"  {title if index == 0 else ' ' * len(title)}{visible(line.rstrip())}"
+        yield f"  {title if index == 0 else ' ' * len(title)}{escape_line(line.rstrip())}"
     if len(lines) > _SHOWN_NODES:
         yield f"  {' ' * len(title)}  and {len(lines) - _SHOWN_NODES} more lines; use -o json for all"
 
@@ -306,7 +308,7 @@ def _later_lines(gang: GangAnswer) -> Iterator[str]:
 def _further_lines(placed: Placed) -> Iterator[str]:
     """Yield a line with the number of further replicas of each workload that fit."""
     rows = [
-        (visible(f"{namespace}/{name}"), str(count) if count < 100 else "100 or more")
+        (escape_line(f"{namespace}/{name}"), str(count) if count < 100 else "100 or more")
         for (namespace, name), count in (placed.further or {}).items()
     ]
     yield from (f"  {line}" for line in table(rows))

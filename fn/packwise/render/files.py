@@ -17,7 +17,7 @@ from krmfn.hints import TYPE_CHECKING, cast
 from krmfn.kubeobject import PATH_KEYS, KubeObject, Location
 from krmfn.record import Record
 from krmfn.result import Result, ResultFile, sort_results
-from krmfn.terminal import visible
+from krmfn.terminal import escape_line
 from packwise.console import encode_text
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.findings import Finding, Rule
@@ -102,7 +102,7 @@ def without_bookkeeping(item: KubeObject) -> KubeObject:
     Raise FieldError if an anchor prevents it.
     """
     annotations = item.get(("metadata", "annotations"))
-    if not item.written and isinstance(annotations, dict):
+    if not item.has_source and isinstance(annotations, dict):
         # A new object has no text yet, so nothing must be spliced.
         kept = {key: value for key, value in annotations.items() if not is_bookkeeping(key)}
         metadata = {**cast("Mapping[str, Value]", item.value["metadata"]), "annotations": kept}
@@ -315,7 +315,7 @@ def target_path(path: str) -> str:
     Raise TargetError if it leads out of the folder, is hidden, is unprintable, or is too long for some systems.
     """
     parts = [part for part in path.split("/") if part not in ("", ".")]
-    got = f"the path is {visible(describe(path))}"
+    got = f"the path is {escape_line(describe(path))}"
     if any(unicodedata.category(letter) in _CONTROLS for letter in path):
         raise TargetError(f"the file name has control characters: {got}. Rename the file")
     if path.startswith("/") or ".." in parts or "\\" in path or not parts:
@@ -557,7 +557,7 @@ class _Plan:
             return
         owner = self._owners.get(path)
         if owner is not None:
-            self._refuse_owner(item.id.short, path, owner)
+            self._refuse_owner(item.id.short_text, path, owner)
         else:
             self.texts[path] = without_bookkeeping(item).text
             self._owners[path] = item

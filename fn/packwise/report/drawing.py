@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from krmfn.record import Record
 from krmfn.result import Severity
-from krmfn.terminal import HASH, visible
+from krmfn.terminal import HASH, escape_line
 from packwise.check.formats import finding_fields
 from packwise.console import markup_text, shorten, width
 from packwise.inputs.groups import COMMIT
@@ -216,7 +216,7 @@ class _Canvas:
         self._picture = picture
         self._with_nodes = len(picture.nodes) <= _MOST_NODES
         self._deepest = 0
-        self._names = max([width(visible(node.name)) for node in picture.nodes], default=0)
+        self._names = max([width(escape_line(node.name)) for node in picture.nodes], default=0)
         self._largest = max([node.gpus for node in picture.nodes], default=0)
 
     def head(self, drawn: Drawn) -> float:
@@ -399,12 +399,12 @@ def _n(number: float) -> str:
 
 
 def _shorten(text: str, most: int) -> str:
-    shown = visible(text)
+    shown = escape_line(text)
     return shown if width(shown) <= most else f"{shown[: max(most - 1, 1)]}…"
 
 
 def _text(text: str) -> str:
-    return markup_text(escape(visible(text)))
+    return markup_text(escape(escape_line(text)))
 
 
 LIMIT = 48_000
@@ -517,7 +517,7 @@ def _use_text(domain: DomainBox) -> str:
 
 def _label(text: str) -> str:
     """Return a text for Mermaid, with characters of its syntax, of HTML and of Markdown as numbers."""
-    return _RESERVED.sub(lambda match: f"#{ord(match[0])};", shorten(visible(text), _LONGEST))
+    return _RESERVED.sub(lambda match: f"#{ord(match[0])};", shorten(escape_line(text), _LONGEST))
 
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
@@ -585,7 +585,7 @@ class _Data:
             "nodes": [_node(box) for box in picture.nodes],
             "maps": [
                 {
-                    "topology": visible(each.topology),
+                    "topology": escape_line(each.topology),
                     "levels": _texts(each.levels),
                     "domains": [_domain(domain) for domain in each.domains],
                     "outside": each.outside,
@@ -594,22 +594,25 @@ class _Data:
             ],
             "gangs": [self._gang(gang) for gang in picture.gangs],
             "findings": [self._finding(result) for result in picture.findings],
-            "baseline": None if picture.baseline is None else visible(picture.baseline),
+            "baseline": None if picture.baseline is None else escape_line(picture.baseline),
             "hasBefore": picture.has_before,
             "changes": None
             if picture.changes is None
             else [
-                {"kind": visible(each.kind), "actions": each.actions, "objects": each.objects}
+                {"kind": escape_line(each.kind), "actions": each.actions, "objects": each.objects}
                 for each in picture.changes
             ],
             "states": {name: [state.sign, state.text] for name, state in STATES.items()},
             "tints": TINTS,
             "levels": [
-                {"topology": visible(each.topology), "levels": [_texts((line.word, line.key)) for line in each.levels]}
+                {
+                    "topology": escape_line(each.topology),
+                    "levels": [_texts((line.word, line.key)) for line in each.levels],
+                }
                 for each in picture.levels
             ],
         }
-        names = ["<stdin>" if file is None else visible(file) for file in self._files]
+        names = ["<stdin>" if file is None else escape_line(file) for file in self._files]
         return {**value, "files": [[*pair] for pair in zip(names, map(self._drawn.address, self._files), strict=True)]}
 
     def _file(self, name: str | None) -> int:
@@ -617,14 +620,14 @@ class _Data:
 
     def _gang(self, gang: GangBox) -> dict[str, Any]:
         return {
-            "name": visible(f"{gang.namespace}/{gang.title}"),
-            "workload": visible(gang.workload),
-            "queue": visible(gang.queue),
+            "name": escape_line(f"{gang.namespace}/{gang.title}"),
+            "workload": escape_line(gang.workload),
+            "queue": escape_line(gang.queue),
             "pods": gang.pods,
             "gpus": gang.gpus,
             "change": gang.change,
             "colour": gang.colour,
-            "scheduler": visible(gang.scheduler),
+            "scheduler": escape_line(gang.scheduler),
             "notes": _texts(gang.notes),
             "parts": [self._part(part) for part in gang.parts],
             "after": _outcome(gang.after),
@@ -634,12 +637,12 @@ class _Data:
     def _part(self, part: PicturePart) -> list[Any]:
         place = part.place
         return [
-            visible(part.name),
+            escape_line(part.name),
             part.depth,
             part.pods,
             part.members,
-            visible(part.required),
-            visible(part.preferred),
+            escape_line(part.required),
+            escape_line(part.preferred),
             self._file(place.file),
             place.line,
             part.nodes,
@@ -650,10 +653,10 @@ class _Data:
         known = result.file is not None or fields["line"] is not None
         return {
             "severity": fields["severity"],
-            "text": visible(sentence(result)),
-            "rule": visible(fields["rule"]),
+            "text": escape_line(sentence(result)),
+            "rule": escape_line(fields["rule"]),
             "help": fields["help"],
-            "operator": visible(fields.get("operatorMessage", "")),
+            "operator": escape_line(fields.get("operatorMessage", "")),
             "file": self._file(fields["file"]) if known else None,
             "line": fields["line"],
         }
@@ -661,7 +664,7 @@ class _Data:
 
 def _node(box: NodeBox) -> list[Any]:
     shares = _shares(box.after), _shares(box.before)
-    return [visible(box.name), box.gpus, box.in_use, _texts(box.notes), *shares, box.in_use_before]
+    return [escape_line(box.name), box.gpus, box.in_use, _texts(box.notes), *shares, box.in_use_before]
 
 
 def _shares(shares: Sequence[NodeShare]) -> list[list[int]]:
@@ -671,7 +674,7 @@ def _shares(shares: Sequence[NodeShare]) -> list[list[int]]:
 def _domain(box: DomainBox) -> list[Any]:
     inner = [_domain(domain) for domain in box.domains]
     totals = [box.size, box.gpus, box.in_use, box.after, box.before, box.in_use_before]
-    return [visible(box.level), visible(box.name), inner, box.nodes, totals]
+    return [escape_line(box.level), escape_line(box.name), inner, box.nodes, totals]
 
 
 def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:
@@ -680,12 +683,12 @@ def _outcome(outcome: Outcome | None) -> dict[str, Any] | None:
     return {
         "state": outcome.state,
         "placed": outcome.placed,
-        "domain": visible(outcome.domain),
+        "domain": escape_line(outcome.domain),
         "reasons": _texts(outcome.reasons),
         "message": _texts(outcome.message.splitlines()),
-        "nearest": visible(outcome.nearest),
+        "nearest": escape_line(outcome.nearest),
     }
 
 
 def _texts(texts: Iterable[str]) -> list[str]:
-    return [visible(text) for text in texts]
+    return [escape_line(text) for text in texts]

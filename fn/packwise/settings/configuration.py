@@ -447,7 +447,7 @@ def kai_names(items: Iterable[KubeObject]) -> frozenset[str]:
     names = {KAI_PROFILE}
     for item in items:
         # Few ConfigMaps contain one, and some are large.
-        may_hold = not item.written or "schedulerName" in item.source.text
+        may_hold = not item.has_source or "schedulerName" in item.source.text
         settings = item if is_settings(item) else held_configuration(item) if may_hold else None
         name = None if settings is None else settings.get(("spec", "kai", "schedulerName"))
         if isinstance(name, str):

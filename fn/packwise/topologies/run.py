@@ -10,7 +10,7 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import exit_code, sort_results
-from krmfn.terminal import visible
+from krmfn.terminal import escape_line
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.judgement import limits_answer
 from packwise.console import json_text, shorten, table
@@ -165,7 +165,7 @@ def _name_parts(use: Use) -> tuple[str, str, str]:
 
 
 def _lines(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
-    return table([head, *([visible(shorten(cell, _LONGEST)) for cell in row] for row in rows)])
+    return table([head, *([escape_line(shorten(cell, _LONGEST)) for cell in row] for row in rows)])
 
 
 def _as_json(listing: Overview, coverage: Coverage) -> str:

@@ -730,5 +730,5 @@ def check_protection(inventory: Inventory, revision: Revision, uses: Iterable[Us
 
 def _naming_text(uses: list[Use]) -> str:
     """`team-a/web, team-a/web-2 name`: the workloads that name a topology, and the verb."""
-    names = sorted(use.workload.id.short for use in uses)
+    names = sorted(use.workload.id.short_text for use in uses)
     return f"{', '.join(names)} name{'s' if len(names) == 1 else ''}"

@@ -10,7 +10,7 @@ from test_yamltext_edit import paths_of
 from yamltext_documents import documents
 
 from krmfn.yamltext import locate, locate_nearest
-from krmfn.yamltext.places import nearest
+from krmfn.yamltext.places import nearest_position
 
 if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
@@ -30,7 +30,7 @@ def test_every_place_is_found_as_by_walking(document: tuple[str, dict[str, Value
     paths += [(*path, step) for path in paths for step in ("no such key", 7)]
 
     for key in (False, True):
-        assert {path: nearest(text, path, key=key) for path in paths} == {
+        assert {path: nearest_position(text, path, key=key) for path in paths} == {
             path: by_walking(text, path, key=key) for path in paths
         }
 
@@ -55,8 +55,8 @@ def test_odd_documents_too(text: str) -> None:
     ]
     for path in paths:
         for key in (False, True):
-            assert nearest(text, path, key=key) == by_walking(text, path, key=key), (path, key)
+            assert nearest_position(text, path, key=key) == by_walking(text, path, key=key), (path, key)
 
 
 def test_what_is_wrong_behind_the_place_is_no_matter() -> None:
-    assert nearest("a: 1\nb: 2\nc: [\n", ("b",)) == (2, 4)
+    assert nearest_position("a: 1\nb: 2\nc: [\n", ("b",)) == (2, 4)

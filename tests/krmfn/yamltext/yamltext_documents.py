@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from krmfn.yamltext import resolve
-from krmfn.yamltext.writer import double_quoted, literal_lines
+from krmfn.yamltext.writer import double_quote, literal_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,7 +151,7 @@ class Speller:
                 return value
             if value.isascii() and value.isprintable() and value and self.chance(0.5):
                 return "'" + value.replace("'", "''") + "'"
-            return double_quoted(value)
+            return double_quote(value)
         if value is None:
             return self.random.choice(["null", "~"])
         if isinstance(value, bool):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from krmfn.edit import same
+from krmfn.edit import is_same_json
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import Record
@@ -54,7 +54,7 @@ def migrate(item: KubeObject, step: Step) -> KubeObject:
         value = read(text)
     except YamlError:
         raise item.error(("spec",), _IN_PLACE) from None
-    if not isinstance(value, dict) or not same(value, converted):
+    if not isinstance(value, dict) or not is_same_json(value, converted):
         raise item.error(("spec",), _IN_PLACE)
     _refuse_other_shape(item, value)
     return KubeObject.cut(item.source.replace(text=text), value)
@@ -89,7 +89,7 @@ def _refuse_other_shape(item: KubeObject, value: Mapping[str, Value]) -> None:
     before = Graph.read(to_v1beta1(item.value).value, is_alpha=True)
     after = Graph.read(value, is_alpha=False)
     shapes = [shape_of(graph, NEWEST, Dynamo()).value for graph in (before, after)]
-    if not same(shapes[0], shapes[1]):
+    if not is_same_json(shapes[0], shapes[1]):
         raise item.error(("spec",), "the graph becomes another PodCliqueSet as v1beta1; migrate it by hand")
 
 
@@ -196,7 +196,7 @@ class _GraphRewriting:
         for key, part in spec.items():
             if key == "containers":
                 written += self._containers((*path, "extraPodSpec"), old, mappings_in_place(part), inner)
-            elif key in old and same(self._item.get((*path, "extraPodSpec", key)), part):
+            elif key in old and is_same_json(self._item.get((*path, "extraPodSpec", key)), part):
                 written += self._move(old[key], inner)
             else:
                 written += self._written_lines({key: part}, inner)
@@ -218,7 +218,7 @@ class _GraphRewriting:
         for key, part in containers[0].items():
             if key == "name":
                 continue
-            if key in old and same(self._item.get((*path, "mainContainer", key)), part):
+            if key in old and is_same_json(self._item.get((*path, "mainContainer", key)), part):
                 written += self._move(old[key], indent + _STEP)
             else:
                 written += self._written_lines({key: part}, indent + _STEP)

@@ -57,10 +57,10 @@ def tool_dependent_words(workload: KubeObject) -> list[FieldPath]:
     paths = [path for path, word in _texts(workload.value, ()) if word in TOOL_DEPENDENT]
     if not paths:
         return []
-    from krmfn.yamltext.places import starts
+    from krmfn.yamltext.places import start_offsets
 
     source = workload.source
-    at = starts(source.text, [(*source.root, *path) for path in paths])
+    at = start_offsets(source.text, [(*source.root, *path) for path in paths])
     places = zip(paths, at, strict=True)
     return [path for path, start in places if start is not None and source.text[start] not in "\"'|>"]
 

@@ -146,7 +146,7 @@ def read_objects(inventory: Inventory) -> GangObjects:
         pods
         for items in index.by_kind.values()
         for item in items
-        if not item.written or FIELD in item.source.text
+        if not item.has_source or FIELD in item.source.text
         for pods in pods_of(item)
     ]
     jobs = [item for item in index.of_kind(*_JOB) if _is_grouped(item, inventory)]

@@ -599,7 +599,7 @@ def _names(index: Index) -> Iterator[tuple[str, str]]:
         if any(parts):
             yield text(parts[0]), text(parts[1])
     for item in index.of_kind(*_DEPLOYMENT):
-        if not item.written or _FLAG in item.source.text:
+        if not item.has_source or _FLAG in item.source.text:
             for container in entries(item.get(("spec", "template", "spec", "containers"))):
                 words = [word for field in ("command", "args") for word in entries(mapping(container).get(field))]
                 if any(isinstance(word, str) and word.startswith(_FLAG) for word in words):

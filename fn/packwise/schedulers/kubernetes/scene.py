@@ -176,7 +176,7 @@ def read_roots(
     users: dict[tuple[str, str], list[Pods]] = {}
     for items in index.by_kind.values():
         for item in items:
-            if not item.written or FIELD in item.source.text:
+            if not item.has_source or FIELD in item.source.text:
                 for pods in pods_of(item):
                     users.setdefault(pods.key, []).append(pods)
     bound: dict[tuple[str, str], list[RunningPod]] = {}
