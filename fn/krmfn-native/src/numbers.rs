@@ -2,6 +2,8 @@
 //!
 //! Its `unsafe` is the call that makes a number: PyO3 panics where Python has no memory for one.
 
+use std::num::IntErrorKind;
+
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -10,7 +12,7 @@ pub enum Plain {
     Text,
     Integer(i64),
     Float(f64),
-    /// `krmfn.yamltext.scalars.resolve` knows: another base, an underscore, an integer of many digits, infinity.
+    /// `krmfn.yamltext.scalars.resolve` knows: an integer beyond 63 bits, a sign after `0b`, infinity.
     Odd,
 }
 
@@ -23,13 +25,13 @@ impl Plain {
             return decimal(text);
         }
         let digits = text.strip_prefix(['+', '-']).unwrap_or(text).as_bytes();
-        let may_be_number = match digits {
-            [b'0', b'x' | b'X' | b'b' | b'B' | b'o' | b'O', ..] => true,
+        match digits {
+            _ if digits.contains(&b'_') && digits.iter().all(is_numeric) => without_underscores(text),
+            [b'0', b'x' | b'X' | b'b' | b'B' | b'o' | b'O', ..] => based(text),
             // `.inf`, `-.NaN`.
-            [b'.', _, _, _] => true,
-            _ => digits.contains(&b'_') && digits.iter().all(is_numeric),
-        };
-        if may_be_number { Plain::Odd } else { Plain::Text }
+            [b'.', _, _, _] => Plain::Odd,
+            _ => Plain::Text,
+        }
     }
 }
 
@@ -38,9 +40,45 @@ fn is_numeric(byte: &u8) -> bool {
     byte.is_ascii_hexdigit() || matches!(byte, b'_' | b'x' | b'X' | b'o' | b'O' | b'.' | b'+' | b'-')
 }
 
+/// A text with underscores, which count for nothing in a number that starts with a digit.
+fn without_underscores(text: &str) -> Plain {
+    let mut kept = [0; 72];
+    let mut length = 0;
+    for byte in text.bytes().filter(|&byte| byte != b'_') {
+        let Some(next) = kept.get_mut(length) else {
+            return Plain::Odd;
+        };
+        *next = byte;
+        length += 1;
+    }
+    match str::from_utf8(&kept[..length]) {
+        Ok(digits) if !text.starts_with('.') => Plain::of(digits),
+        _ => Plain::Odd,
+    }
+}
+
+/// A text with a prefix for base 16, 2 or 8 after its sign.
+fn based(text: &str) -> Plain {
+    let (sign, digits) = text.split_at(usize::from(text.starts_with(['+', '-'])));
+    let (prefix, digits) = digits.split_at(2);
+    let base = match prefix {
+        "0x" | "0X" => 16,
+        "0b" | "0B" => 2,
+        _ => 8,
+    };
+    if digits.starts_with(['+', '-']) {
+        return Plain::Odd;
+    }
+    match (i64::from_str_radix(digits, base), sign) {
+        (Ok(number), "-") => Plain::Integer(-number),
+        (Ok(number), _) => Plain::Integer(number),
+        (Err(error), _) if matches!(error.kind(), IntErrorKind::PosOverflow) => Plain::Odd,
+        (Err(_), _) => Plain::Text,
+    }
+}
+
 /// A text of digits, signs, points and `e`.
 fn decimal(text: &str) -> Plain {
-    const MOST_DIGITS: usize = 18;
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (mantissa, exponent) =
         unsigned.split_once(['e', 'E']).map_or((unsigned, None), |(before, after)| (before, Some(after)));
@@ -57,8 +95,7 @@ fn decimal(text: &str) -> Plain {
     if fraction.is_none() && exponent.is_none() {
         // Go reads `0755`, the mode of a file, in base 8.
         let base = if whole.starts_with('0') { 8 } else { 10 };
-        let is_usual = whole.len() <= MOST_DIGITS;
-        return if is_usual { i64::from_str_radix(text, base).map_or(Plain::Odd, Plain::Integer) } else { Plain::Odd };
+        return i64::from_str_radix(text, base).map_or(Plain::Odd, Plain::Integer);
     }
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => Plain::Float(number),

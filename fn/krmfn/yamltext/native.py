@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["READER", "VERSION", "Shape", "Tree", "has_text", "is_installed", "write"]
 
-VERSION = 11
+VERSION = 12
 """The version of the interface between the core and this module. It changes with the arguments or the result of a
 function.
 """

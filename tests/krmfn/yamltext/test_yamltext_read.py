@@ -59,7 +59,12 @@ def test_resolve_reads_a_plain_scalar_as_kyaml(plain: str, value: Scalar) -> Non
     assert (type(found), found) == (type(value), value)
 
 
-@pytest.mark.parametrize("plain", ["0755", "-0755", "089", "0_x1F", "1_000", "--a=$(B_C)", "-0b_1", "+.5_0", "0o_7"])
+@pytest.mark.parametrize("plain", [
+    "0755", "-0755", "089", "0_x1F", "1_000", "--a=$(B_C)", "-0b_1", "+.5_0", "0o_7", "0x", "-0x_F", "0b2", "0b-1",
+    "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
+    "0x7fffffffffffffff", "0x8000000000000000", "-0x8000000000000000", "0o777777777777777777777",
+    "0b" + "1" * 63, "0b" + "1" * 64, "1" + "_" * 72, "1" * 73 + "_", "0x" + "0_" * 40 + "1",
+])  # fmt: skip
 def test_a_reader_resolves_the_plain_scalars_of_a_text(plain: str) -> None:
     assert read(f"a: {plain}\n") == {"a": resolve(plain)}
 
