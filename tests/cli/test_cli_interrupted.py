@@ -157,11 +157,11 @@ def test_each_file_is_old_or_new(case: tuple[Path, Path, list[str], str, Call], 
             # The folder that -o is to stand in stays.
             assert folders(root) == old_folders or blow is Blow.REFUSE or "-o" in words
         elif of_users != new:
-            changed, _, as_before = changed_line(said).partition("; as before: ")
+            changed, _, unchanged = changed_line(said).partition("; unchanged: ")
             for name in {**old, **new}:
                 if old.get(name) != new.get(name):
                     path = os.path.relpath(root / name)
-                    assert path in (changed if name in done else as_before).split(", ")
+                    assert path in (changed if name in done else unchanged).split(", ")
 
     assert len(seen) > 4
     assert seen == sorted(seen) or blow is not Blow.KILL
