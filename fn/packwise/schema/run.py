@@ -23,7 +23,7 @@ from packwise.fields import (
     TextMap,
     TextOr,
 )
-from packwise.frontends.grove.schema import podcliqueset
+from packwise.frontends.grove.podcliqueset import podcliqueset
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.revisions.grove import REVISIONS
 from packwise.revisions.tags import PATTERN

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from krmfn.kubeobject import KubeObject
 from packwise.frontends.grove.crd import judge_workload
-from packwise.frontends.grove.schema import check_shape
+from packwise.frontends.grove.podcliqueset import check_shape
 from packwise.revisions.grove import GREP_244
 from packwise.validate.definition import Definition, read_definition
 

@@ -15,9 +15,8 @@ from packwise.frontends.grove.admission import validate_create, validate_update
 from packwise.frontends.grove.build_gangs import build_gangs, plans_of_template
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.frontend import workload_condition
-from packwise.frontends.grove.podcliqueset import PodCliqueSet, resolve_topology
+from packwise.frontends.grove.podcliqueset import PodCliqueSet, check_shape, resolve_topology
 from packwise.frontends.grove.rules.book import Context
-from packwise.frontends.grove.schema import check_shape
 from packwise.placement import Schedulers
 from packwise.revisions.grove import GREP_244, UPSTREAM, Revision
 from packwise.schedulers.grove import podgang_value

@@ -26,7 +26,7 @@ from packwise.fields import (
     TextMap,
 )
 from packwise.findings import Effect, Stage
-from packwise.frontends.grove.schema import check_shape
+from packwise.frontends.grove.podcliqueset import check_shape
 from packwise.revisions.grove import GREP_244
 from packwise.validate.decode import KEYS, REQUIRED, kubernetes_struct
 from tests.places import ROOT, missing

@@ -15,10 +15,9 @@ from packwise.frontends.grove.admission import validate_create, validate_update
 from packwise.frontends.grove.build_gangs import build_gangs, plans_of_template
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.frontend import workload_condition
-from packwise.frontends.grove.podcliqueset import PodCliqueSet
+from packwise.frontends.grove.podcliqueset import PodCliqueSet, check_shape
 from packwise.frontends.grove.rules.book import Context
 from packwise.frontends.grove.rules.cliques import cycles
-from packwise.frontends.grove.schema import check_shape
 from packwise.kubernetes import format_duration, go_json, go_quote, parse_duration
 from packwise.revisions.grove import REVISIONS
 from packwise.schedulers.grove import podgang_value

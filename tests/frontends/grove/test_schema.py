@@ -12,8 +12,7 @@ from krmfn.yamltext import read
 from packwise.fields import Field, Object, Text
 from packwise.findings import Effect, Stage
 from packwise.frontends.grove.default import default
-from packwise.frontends.grove.podcliqueset import PodCliqueSet
-from packwise.frontends.grove.schema import check_shape
+from packwise.frontends.grove.podcliqueset import PodCliqueSet, check_shape
 from packwise.revisions.grove import ALPHA_14, GREP_244, GREP_244_MULTI, REVISIONS, UPSTREAM
 from packwise.validate.decode import Decoder, ObjectTable
 from tests.kyaml import KyamlOracle

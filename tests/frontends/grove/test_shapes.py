@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from krmfn.yamltext import native
 from packwise.findings import Problem
-from packwise.frontends.grove.schema import check_shape
+from packwise.frontends.grove.podcliqueset import check_shape
 from packwise.revisions.grove import REVISIONS
 from packwise.validate.decode import ObjectTable
 from tests.places import NO_CORE

@@ -20,6 +20,7 @@ from packwise.frontends.grove.podcliqueset import (
     TEMPLATE,
     PodCliqueSet,
     TopologyConstraint,
+    check_shape,
     grouped_clique,
     read_constraint,
     scaling_group,
@@ -42,7 +43,6 @@ from packwise.frontends.grove.rules.book import (
     run,
     whole_set,
 )
-from packwise.frontends.grove.schema import check_shape
 from packwise.kubernetes import json_object, json_string
 from packwise.lenient import mapping, mapping_at, mappings, mappings_in_place, value_at
 from packwise.objects.identity import PART_OF, identity

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.fields import Array, Field, Object, ObjectRule, Reference, Text, TextMap
-from packwise.frontends.grove.schema import ALPHA7, WorkloadApi
+from packwise.frontends.grove.podcliqueset import ALPHA7, WorkloadApi
 from packwise.kubernetes import ErrorType
 from packwise.lenient import value_at
 

@@ -10,7 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.fields import Array, Object, Quantities, Quantity, Reference, TextMap
 from packwise.findings import Cause, Effect, Stage
 from packwise.frontends.grove.default import default
-from packwise.frontends.grove.schema import podcliqueset
+from packwise.frontends.grove.podcliqueset import podcliqueset
 from packwise.validate.crds import judge
 from packwise.validate.decode import kubernetes_struct
 

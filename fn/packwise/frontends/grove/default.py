@@ -10,7 +10,7 @@ import re
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.frontends.grove.schema import known_fields
+from packwise.frontends.grove.podcliqueset import known_fields
 from packwise.kubernetes import format_duration, parse_duration
 from packwise.lenient import entries, mapping, mapping_at, value_at
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from krmfn.value import Value
-    from packwise.frontends.grove.schema import KnownFields
+    from packwise.frontends.grove.podcliqueset import KnownFields
     from packwise.revisions.grove import Revision
 
 _GPU = "nvidia.com/gpu"

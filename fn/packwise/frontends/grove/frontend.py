@@ -33,10 +33,9 @@ from packwise.frontends.grove.build_gangs import (
     plans_of_entries,
     plans_of_template,
 )
-from packwise.frontends.grove.podcliqueset import PodCliqueSet, chosen_topology, resolve_topology
+from packwise.frontends.grove.podcliqueset import PodCliqueSet, check_shape, chosen_topology, resolve_topology
 from packwise.frontends.grove.rules.book import Context, rules_of
 from packwise.frontends.grove.rules.topology import placed_domains
-from packwise.frontends.grove.schema import check_shape
 from packwise.frontends.pod_rules import RULES as POD_RULES
 from packwise.frontends.pod_rules import pod_problems
 from packwise.objects.identity import identity

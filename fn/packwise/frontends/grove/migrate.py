@@ -10,9 +10,8 @@ from functools import partial
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Effect
 from packwise.frontends.grove.advice import pod_specs, tool_dependent_words, unquoted_quantities
-from packwise.frontends.grove.podcliqueset import TEMPLATE, PodCliqueSet
+from packwise.frontends.grove.podcliqueset import TEMPLATE, PodCliqueSet, check_shape, replacement
 from packwise.frontends.grove.rules.topology import constraint_places
-from packwise.frontends.grove.schema import check_shape, replacement
 from packwise.lenient import entries, strings, value_at
 
 if TYPE_CHECKING:
