@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from packwise.objects.identity import stable_identities
+from packwise.objects.index import stable_identities
 
 GANG = ("scheduler.grove.io/v1alpha1", "PodGang")
 PODGROUP = ("scheduling.run.ai/v2alpha2", "PodGroup")

@@ -17,7 +17,7 @@ from krmfn.result import Severity
 from packwise.findings import Finding, Rule
 from packwise.kubernetes import json_list, json_object, json_string
 from packwise.lenient import integer
-from packwise.objects.identity import (
+from packwise.objects.index import (
     RENDERED_FROM,
     format_identity,
     has_epoch,
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.value import Value
-    from packwise.objects.identity import Identity
-    from packwise.objects.index import Index
+    from packwise.objects.index import Identity, Index
     from packwise.objects.place import Generated
     from packwise.settings.topologyrender import TopologyRender
     from packwise.topology.known import Condition, Status

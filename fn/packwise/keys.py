@@ -16,7 +16,7 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings import Finding, Problem, Rule
 from packwise.lenient import mapping
-from packwise.objects.identity import is_placeholder
+from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGROUP, QUEUE
 from packwise.wording import closest, letters_apart, list_known, near_miss
 

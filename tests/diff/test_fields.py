@@ -19,7 +19,7 @@ from packwise.diff.change import (
     part_at,
 )
 from packwise.diff.difference import constraint_text, constraints, topologies_named
-from packwise.objects.identity import Identity
+from packwise.objects.index import Identity
 
 Changes = list[tuple[str, Any, Any]]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from krmfn import KubeObject, ResourceList, Result
 from krmfn.run import run
 from packwise.function import render_list
-from packwise.objects.identity import RENDERED_FROM
+from packwise.objects.index import RENDERED_FROM
 
 __all__ = ["Answer", "render"]
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from krmfn import KubeObject, ResourceList
-from packwise.objects.identity import RENDERED_FROM
+from packwise.objects.index import RENDERED_FROM
 from tests.render.calling import render
 from tests.render.packages import config, lists, others, render_specs, workloads
 

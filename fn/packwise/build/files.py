@@ -25,7 +25,7 @@ from packwise.build.tree import objects_at, text_at
 from packwise.inputs.paths import InputPath
 from packwise.inputs.reader import BuiltFrom, Document, InputFile, decode, is_readable
 from packwise.lenient import mapping, text
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.kinds import CLUSTER_SCOPED
 from packwise.settings.configuration import is_operator, is_settings
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from packwise.build.links import Trees
     from packwise.build.sources import Delivery
     from packwise.build.tree import FileTree
-    from packwise.objects.identity import Identity
+    from packwise.objects.index import Identity
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 _CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/")

@@ -13,7 +13,7 @@ from krmfn.result import Severity, sort_results
 from packwise.discovery import count_unjudged
 from packwise.inputs.coverage import Coverage, groups_covered, judge_of, objects_judged
 from packwise.inputs.variants import batches_of, has_repeated, packages_of
-from packwise.objects.identity import group_and_kind
+from packwise.objects.index import group_and_kind
 from packwise.objects.kinds import WORKLOADS
 from packwise.output.known_findings import compare, fingerprints, without_echoes
 from packwise.pipeline import render

@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject, is_client_key
 from krmfn.record import Record
 from packwise.lenient import entries, mapping, mapping_at, mappings
-from packwise.objects.identity import EPOCH, GENERATION, PART_OF, REPLICA, ROLE, has_epoch, identity, stable_identities
+from packwise.objects.index import EPOCH, GENERATION, PART_OF, REPLICA, ROLE, has_epoch, identity, stable_identities
 from packwise.objects.kinds import GANGS, KINDS
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from krmfn.value import Value
-    from packwise.objects.identity import Identity
+    from packwise.objects.index import Identity
 
 
 class NamedEntry(Record):

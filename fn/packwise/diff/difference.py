@@ -30,8 +30,7 @@ from packwise.diff.change import (
 from packwise.findings import Finding
 from packwise.keys import HOSTNAME
 from packwise.lenient import entries, mapping, mapping_at, mappings, mappings_in_place, text_at
-from packwise.objects.identity import format_identity, has_epoch, identity, is_generated
-from packwise.objects.index import READABLE
+from packwise.objects.index import READABLE, format_identity, has_epoch, identity, is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, GANGS, KINDS, TOPOLOGY, GangFields
 from packwise.pipeline import render
 from packwise.select.selection import Configured
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from krmfn.value import Value
     from packwise.diff.change import ObjectChange, Steps
-    from packwise.objects.identity import Identity
+    from packwise.objects.index import Identity
     from packwise.objects.kinds import FixedLevels
     from packwise.pipeline import Renderer
     from packwise.select.selection import Package

@@ -32,7 +32,7 @@ from packwise.inputs.paths import name_of_path
 from packwise.inputs.request import STDIN, UsageError
 from packwise.inputs.variants import variants_as_one
 from packwise.lenient import mapping, text
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.output.findings_text import FAINT, SEVERITIES, as_lines, count, speaker_in, tint
 from packwise.output.markdown import CommentPart, Section, code, comment, markup
 from packwise.render.files import without_bookkeeping

@@ -20,7 +20,7 @@ from krmfn.yamltext import YamlError, read
 from packwise.build.problems import KPTFILE, ClientProblem, is_settings_value
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.lenient import mapping, mapping_at, mappings, strings, text_at
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.pipeline.steps import read_package, results_of
 from packwise.select.evidence import KAI_RULES, kai_release
 from packwise.select.selection import has_grove_workloads

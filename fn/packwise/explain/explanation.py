@@ -15,7 +15,7 @@ from krmfn.yamltext.places import nearest_position
 from packwise.findings import has_errors
 from packwise.generated import CONDITIONS, LAST_ERRORS, LOCAL_CONFIG, PATH
 from packwise.lenient import mapping
-from packwise.objects.identity import (
+from packwise.objects.index import (
     RENDERED_FROM,
     format_identity,
     format_object,

@@ -30,7 +30,7 @@ from packwise.explain.explanation import (
 from packwise.inputs.groups import read_groups
 from packwise.inputs.paths import real
 from packwise.inputs.request import STDIN, UsageError
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.output.findings_text import FAINT, SEVERITIES, as_lines, tint
 from packwise.wording import closest, count_text, list_first
 

@@ -21,7 +21,7 @@ from packwise.build.tree import SAYING, folders_above
 from packwise.fleet.packages import FleetPackage, PackageBuild, PackageClient, Packages
 from packwise.inputs.reader import Sources, readable_items
 from packwise.inputs.surroundings import keep_definitions
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from packwise.build.sources import Owner
     from packwise.build.tree import FileTree
     from packwise.inputs.reader import InputFile
-    from packwise.objects.identity import Identity
+    from packwise.objects.index import Identity
 
 
 class _Part(Record):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.objects.identity import group_and_kind
+from packwise.objects.index import group_and_kind
 from packwise.objects.kinds import KINDS, POD
 
 if TYPE_CHECKING:

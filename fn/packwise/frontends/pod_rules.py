@@ -27,7 +27,7 @@ from packwise.kubernetes import (
     read_nanos,
 )
 from packwise.lenient import entries, mapping
-from packwise.objects.identity import is_placeholder
+from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import POD
 from packwise.wording import letters_apart, list_known, near_miss
 

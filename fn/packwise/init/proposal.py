@@ -15,7 +15,7 @@ from krmfn.record import Record
 from krmfn.terminal import escape_line
 from packwise.answer import Answer, Text
 from packwise.inputs.request import UsageError
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, KINDS, TOPOLOGY
 from packwise.place.cluster import read_cluster, read_cluster_objects
 from packwise.revisions.grove import ALPHA_8

@@ -19,7 +19,7 @@ from packwise.init.package import Facts, PackagePlace, Plan, client_files, facts
 from packwise.inputs.paths import SUFFIXES, InputPath, contains, real, top_of
 from packwise.inputs.reader import Reader, error_result, items_of, read_file
 from packwise.inputs.request import UsageError
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.objects.workload_kinds import WORKLOAD_KINDS
 from packwise.output.findings_text import as_lines

@@ -8,7 +8,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.discovery import Reason, count_unjudged, summary
 from packwise.inputs.reader import is_readable, readable_items
-from packwise.objects.identity import group_and_kind, is_generated
+from packwise.objects.index import group_and_kind, is_generated
 from packwise.objects.kinds import WORKLOADS
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, is_queued
 from packwise.objects.workloads_in_text import workloads_in

@@ -23,7 +23,7 @@ from packwise.inputs.reader import (
 from packwise.inputs.request import UsageError
 from packwise.inputs.unread import READ_BY_TEXT, heads_of, is_unread
 from packwise.nearest import UNREADABLE, Traits, nearest_folder
-from packwise.objects.identity import group_and_kind
+from packwise.objects.index import group_and_kind
 from packwise.objects.kinds import KINDS
 from packwise.pipeline import clusters
 from packwise.settings.configuration import OPERATOR_GROUP, OPERATOR_KIND, is_operator, is_settings

@@ -12,8 +12,7 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.discovery import KUSTOMIZATIONS, mapping_in, texts_in
 from packwise.inputs.paths import folder_of, landmark_text, real
 from packwise.inputs.reader import is_readable
-from packwise.objects.identity import identity
-from packwise.objects.index import ONCE, repetitions
+from packwise.objects.index import ONCE, identity, repetitions
 from packwise.objects.kinds import DYNAMO_GRAPH, KINDS, POD_CLIQUE_SET
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from packwise.inputs.groups import Group
-    from packwise.objects.identity import Identity
+    from packwise.objects.index import Identity
     from packwise.select.selection import Package
 
 

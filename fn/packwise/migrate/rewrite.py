@@ -24,7 +24,7 @@ from krmfn.yamltext.places import comments, placed_comments
 from packwise.diff.change import FieldChange, field_changes, format_steps
 from packwise.findings import Finding, Rule, Stage
 from packwise.lenient import entries, mapping, value_at
-from packwise.objects.identity import format_identity, identity, is_generated
+from packwise.objects.index import format_identity, identity, is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, TOPOLOGY
 from packwise.pipeline import render
 from packwise.pipeline.registry import SCHEDULERS, schedulers, workload_front_ends

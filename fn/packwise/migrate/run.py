@@ -15,7 +15,7 @@ from packwise.inputs.reader import contents_of, edited_text
 from packwise.inputs.request import STDIN, Named, UsageError, Verbosity
 from packwise.migrate.rewrite import migrate as migrate_package
 from packwise.migrate.rewrite import migrate_objects
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.output.findings_text import Checked, as_text
 from packwise.output.write import FileChange, change_files, common_folder
 from packwise.revisions.grove import REVISIONS

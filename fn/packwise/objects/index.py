@@ -1,13 +1,26 @@
-"""The items of an input by kind and identity, and the baseline's items."""
+"""The identity of an object, and the items of an input and of its baseline by kind and identity.
+
+The names of gangs have epochs in newer releases of Grove. Their stable identities have none. Generated
+objects are kept apart from users' objects.
+"""
 
 from __future__ import annotations
 
+import re
+
 from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING
+from krmfn.kubeobject import ObjectId
 from krmfn.record import Record
 from packwise.findings import Finding, Rule, from_field_error
-from packwise.objects.identity import Identity, has_epoch, identity, is_generated, is_placeholder, stable_identities
-from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, GANGS, WORKLOADS
+from packwise.objects.kinds import (
+    CLUSTER_SCOPED,
+    CLUSTER_TOPOLOGY,
+    CLUSTER_TOPOLOGY_BINDING,
+    GANGS,
+    GENERATED,
+    WORKLOADS,
+)
 from packwise.objects.place import place_text
 
 if TYPE_CHECKING:
@@ -15,6 +28,208 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+
+
+Identity = tuple[str, str, str, str]
+"""API group, kind, namespace and name. The version does not matter."""
+
+
+RENDERED_FROM = "packwise.dev/rendered-from"
+"""Annotation of every generated object. packwise owns an object of a generated kind that has it, and may change or
+remove it.
+"""
+
+
+_GENERATED = frozenset(kind.key for kind in GENERATED)
+
+
+_NO_FIELDS: Mapping[str, Value] = {}
+
+
+def identity(value: Mapping[str, Value]) -> Identity:
+    """Return the identity of an object. Absent or malformed parts are "", and a blank namespace is "default"."""
+    metadata = value.get("metadata")
+    names = metadata if isinstance(metadata, dict) else _NO_FIELDS
+    group, kind = group_and_kind(value)
+    name = names.get("name")
+    namespace = "" if kind in CLUSTER_SCOPED else _namespace(names.get("namespace"))
+    return group, kind, namespace, name if isinstance(name, str) else ""
+
+
+def group_and_kind(value: Mapping[str, Value]) -> tuple[str, str]:
+    """Return API group and kind of an object in any version. Absent parts and parts that are not strings are ""."""
+    kind, version = value.get("kind"), value.get("apiVersion")
+    group, slash, _ = version.partition("/") if isinstance(version, str) else ("", "", "")
+    return group if slash else "", kind if isinstance(kind, str) else ""
+
+
+def shown_name(value: Mapping[str, Value]) -> str:
+    """Return the name of an object for messages: its own, or `prefix-*` if the API server generates it."""
+    name = identity(value)[3]
+    metadata = value.get("metadata")
+    prefix = metadata.get("generateName") if isinstance(metadata, dict) else None
+    return f"{prefix}*" if not name and isinstance(prefix, str) and prefix else name
+
+
+def format_object(value: Mapping[str, Value]) -> str:
+    """Return the object in the form of messages: `Job team-a/train-*`."""
+    _, kind, namespace, _ = identity(value)
+    return ObjectId("", kind, namespace, shown_name(value)).short_text
+
+
+def is_placeholder(text: str) -> bool:
+    """Return True if the text contains a placeholder: `${NAME}`, `{{ name }}`, `__NAME__`, `<your-name>`."""
+    return (
+        "${" in text
+        or "{{" in text
+        or ("__" in text and re.search(r"__[A-Z][A-Z0-9_]*__", text) is not None)
+        or ("<" in text and _has_words_in_angles(text))
+    )
+
+
+def _has_words_in_angles(text: str) -> bool:
+    """Return True if the text asks the reader to replace a part, as in `<your-namespace>`."""
+    words = text.partition("<")[2].partition(">")
+    return bool(words[1]) and words[0][:1].isalpha() and all(each.isalnum() or each in " _.-" for each in words[0])
+
+
+def format_identity(key: Identity) -> str:
+    """Return the identity in the form of messages: `PodGang team-a/a-0`."""
+    _, kind, namespace, name = key
+    return ObjectId("", kind, namespace, name).short_text
+
+
+def is_generated(value: Mapping[str, Value]) -> bool:
+    """True if an earlier render generated this object."""
+    metadata = value.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return isinstance(annotations, dict) and RENDERED_FROM in annotations and group_and_kind(value) in _GENERATED
+
+
+def _namespace(namespace: Value) -> str:
+    return namespace if isinstance(namespace, str) and namespace.strip() else "default"
+
+
+EPOCH = "grove.io/epoch"
+"""Label of PodGangs that are built from PodGangMaps, with the epoch of their entry."""
+
+
+GENERATION = "grove.io/podcliqueset-generation-hash"
+"""Label with the generation hash of the PodCliqueSet."""
+
+
+REPLICA = "grove.io/podcliqueset-replica-index"
+"""Label with the replica index of the PodCliqueSet."""
+
+
+ROLE = "grove.io/podgang-role"
+"""Label with the role of the entry."""
+
+
+PART_OF = "app.kubernetes.io/part-of"
+"""Label with the name of the PodCliqueSet that an object belongs to."""
+
+
+PLACEHOLDER = "spec/grove-releases.md#placeholder"
+"""The rule of an epoch that is not known yet."""
+
+
+_ANCHOR = "Anchor"
+
+
+_LONGEST_LABEL = 63
+
+
+_NO_LABELS: Mapping[str, Value] = {}
+
+
+_KINDS = frozenset(kind.key for kind in GANGS)
+
+
+def stable_identities(values: Iterable[Mapping[str, Value]]) -> list[Identity]:
+    """Return the identities. Gangs with an epoch get a name without it that no object has.
+
+    Several anchors of one replica are numbered by epoch.
+    """
+    values = list(values)
+    if not any(map(has_epoch, values)):
+        return [identity(value) for value in values]
+    listed = [(value, _labels(value)) if has_epoch(value) else (value, None) for value in values]
+    keys = [identity(value) if labels is None else _stable_identity(value, labels) for value, labels in listed]
+    anchors: dict[Identity, set[int]] = {}
+    for key, (_, labels) in zip(keys, listed, strict=True):
+        if labels is not None and labels[ROLE] == _ANCHOR:
+            anchors.setdefault(key, set()).add(int(labels[EPOCH]))
+    return [
+        key
+        if key not in anchors or labels is None
+        else _add_number(key, sorted(anchors[key]).index(int(labels[EPOCH])))
+        for key, (_, labels) in zip(keys, listed, strict=True)
+    ]
+
+
+def gang_identities(gangs: Iterable[tuple[str, str, Mapping[str, str]]]) -> list[Identity]:
+    """Return the identities of gangs without epochs. Each gang is given by namespace, name and labels."""
+    return stable_identities(
+        [
+            {
+                "apiVersion": GANGS[0].api_version,
+                "kind": GANGS[0].name,
+                "metadata": {"namespace": namespace, "name": name, "labels": dict(labels)},
+            }
+            for namespace, name, labels in gangs
+        ]
+    )
+
+
+def without_epoch(name: str, labels: Mapping[str, str]) -> str:
+    """Return the name of a gang without its epoch, or the name itself."""
+    epoch = labels.get(EPOCH, "")
+    before = f"{labels.get(PART_OF, '')}-{labels.get(REPLICA, '')}-"
+    if not epoch or not f"{name}-".startswith(f"{before}{epoch}-"):
+        return name
+    return f"{before}{name.removeprefix(before).removeprefix(epoch).removeprefix('-')}".rstrip("-")
+
+
+def has_epoch(value: Mapping[str, Value]) -> bool:
+    """Return True if the object is a gang with an epoch in its name.
+
+    Names of other objects are never parsed for one.
+    """
+    # This check is sufficient for nearly every object.
+    if EPOCH not in _written_labels(value) or identity(value)[:2] not in _KINDS:
+        return False
+    labels = _labels(value)
+    if not all(labels.get(key) for key in (EPOCH, REPLICA, ROLE, PART_OF)):
+        return False
+    epoch = labels[EPOCH]
+    is_number = len(epoch) <= _LONGEST_LABEL and epoch.isascii() and epoch.isdecimal()
+    return is_number and f"{identity(value)[3]}-".startswith(_prefix(labels))
+
+
+def _stable_identity(value: Mapping[str, Value], labels: Mapping[str, str]) -> Identity:
+    group, kind, namespace, name = identity(value)
+    part = "anchor" if labels[ROLE] == _ANCHOR else name.removeprefix(_prefix(labels))
+    return group, kind, namespace, f"{labels[PART_OF]}-{labels[REPLICA]}_{part}"
+
+
+def _add_number(key: Identity, number: int) -> Identity:
+    return (*key[:3], f"{key[3]}_{number}") if number else key
+
+
+def _prefix(labels: Mapping[str, str]) -> str:
+    return f"{labels[PART_OF]}-{labels[REPLICA]}-{labels[EPOCH]}-"
+
+
+def _labels(value: Mapping[str, Value]) -> Mapping[str, str]:
+    """Return the labels with a string value."""
+    return {key: text for key, text in _written_labels(value).items() if isinstance(text, str)}
+
+
+def _written_labels(value: Mapping[str, Value]) -> Mapping[str, Value]:
+    metadata = value.get("metadata")
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    return labels if isinstance(labels, dict) else _NO_LABELS
 
 
 READABLE = Rule(

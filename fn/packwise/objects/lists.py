@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn.envelope import cut
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject, Source, text_location
-from packwise.objects.identity import is_generated
+from packwise.objects.index import is_generated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,7 +1,4 @@
-"""Kubernetes objects: places within them, their identity, and the items of an input by kind.
-
-The baseline's items are kept separately. The entries of Lists are separate items.
-"""
+"""Places in Kubernetes objects, the origin of derived values, and the objects that a render makes."""
 
 from __future__ import annotations
 
@@ -21,9 +18,6 @@ if TYPE_CHECKING:
     from krmfn.result import Severity
     from krmfn.value import Value
     from packwise.findings import Stage
-
-
-# Places in objects, the origin of derived values, and the objects that a render makes.
 
 
 def place_text(item: KubeObject) -> str:

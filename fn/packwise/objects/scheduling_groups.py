@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.lenient import integer, mapping_at, mappings_by_place, text, text_at, value_at
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -11,7 +11,7 @@ from enum import Enum, auto
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from krmfn.record import Record
 from packwise.lenient import mapping, mapping_at, mappings_by_place, text, texts, value_at
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

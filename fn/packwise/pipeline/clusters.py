@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import exit_code
 from packwise.findings import Finding
 from packwise.nearest import Traits, nearest_folders
-from packwise.objects.identity import group_and_kind, is_generated
+from packwise.objects.index import group_and_kind, is_generated
 from packwise.objects.kinds import WORKLOADS
 from packwise.pipeline.steps import NO_WORKLOADS, Rendered, render
 from packwise.select.selection import function_config_of

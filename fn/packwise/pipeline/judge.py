@@ -17,8 +17,7 @@ from packwise.frontends.grove.build_gangs import NAME_RULES
 from packwise.frontends.grove.frontend import DECODE, SCHEMA, UNKNOWN
 from packwise.frontends.grove.rules.topology import DISABLED
 from packwise.keys import key_findings
-from packwise.objects.identity import group_and_kind, is_placeholder
-from packwise.objects.index import ONCE, are_strings
+from packwise.objects.index import ONCE, are_strings, group_and_kind, is_placeholder
 from packwise.objects.kinds import BESIDE_PODS, KINDS, POD_CLIQUE_SET, WORKLOADS
 from packwise.pipeline.registry import front_ends
 from packwise.revisions.grove import RELEASES

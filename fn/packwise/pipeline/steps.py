@@ -9,8 +9,7 @@ from krmfn.result import Severity, exit_code
 from packwise.findings import Finding, Rule
 from packwise.generated import annotate, annotate_generated, with_notes
 from packwise.generated import render as render_objects
-from packwise.objects.identity import identity, is_generated
-from packwise.objects.index import READABLE
+from packwise.objects.index import READABLE, identity, is_generated
 from packwise.objects.kinds import PODGROUP, WORKLOADS, spelling_findings
 from packwise.pipeline.judge import FindingsBySubject, adjust_severity, judge
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers_for

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
-from packwise.objects.identity import gang_identities
+from packwise.objects.index import gang_identities
 from packwise.pipeline.registry import simulations, unsimulated_queues
 from packwise.placement import Gang
 from packwise.schedulers.kai.gang_jobs import is_of_kai
@@ -17,7 +17,7 @@ from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
-    from packwise.objects.identity import Identity
+    from packwise.objects.index import Identity
     from packwise.pipeline.steps import Rendered
     from packwise.schedulers.kai.allocate.scene import Node
     from packwise.schedulers.kai.snapshot import Snapshot

@@ -25,7 +25,7 @@ from packwise.generated import PATH, file_of, is_local_config
 from packwise.inputs.reader import Document, InputFile
 from packwise.inputs.request import UsageError
 from packwise.inputs.variants import variants_as_one
-from packwise.objects.identity import identity, is_generated, stable_identities
+from packwise.objects.index import identity, is_generated, stable_identities
 from packwise.objects.kinds import KINDS
 from packwise.pipeline import Rendered, render
 from packwise.pipeline.rules import rules_missed_by
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.inputs.groups import Inputs
     from packwise.inputs.paths import InputPath
-    from packwise.objects.identity import Identity
+    from packwise.objects.index import Identity
 
 
 class RenderedFiles(Record):

@@ -22,7 +22,7 @@ from packwise.findings import Rule
 from packwise.inputs.paths import SUFFIXES, InputPath, contains, exists, real
 from packwise.inputs.reader import read_file
 from packwise.inputs.request import UsageError
-from packwise.objects.identity import is_generated
+from packwise.objects.index import is_generated
 from packwise.output.write import FileChange, change_files, is_running, remove_empty
 from packwise.render.files import LIST, OUTPUT, digest, is_of_git, listing, read_list
 

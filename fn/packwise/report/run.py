@@ -21,7 +21,7 @@ from packwise.inputs.coverage import coverage_of
 from packwise.inputs.groups import read_inputs
 from packwise.inputs.request import STDIN, UsageError, Verbosity, refuse_stdin_twice
 from packwise.keys import HOSTNAME
-from packwise.objects.identity import gang_identities
+from packwise.objects.index import gang_identities
 from packwise.output.findings_text import stderr_lines
 from packwise.pipeline import render
 from packwise.place.cluster import read_cluster, read_nodes
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.diff.run import ChangedKind
     from packwise.inputs.groups import Inputs
-    from packwise.objects.identity import Identity
+    from packwise.objects.index import Identity
     from packwise.objects.place import Place
     from packwise.pipeline import Rendered
     from packwise.place.placing import Placing

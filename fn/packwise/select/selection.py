@@ -12,8 +12,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings import Finding, Rule, has_errors
-from packwise.objects.identity import identity
-from packwise.objects.index import Index, Inventory
+from packwise.objects.index import Index, Inventory, identity
 from packwise.objects.kinds import DYNAMO_GRAPH, GANGS, POD_CLIQUE_SET, kind_of
 from packwise.objects.place import place_text
 from packwise.placement import Cluster

@@ -14,8 +14,7 @@ from packwise.fields import Array, Field, Flag, Object, Open, Text, field_proble
 from packwise.findings import Finding, Rule, Stage, soften_lists
 from packwise.kubernetes import ErrorType, OperatorError, TypedText, dns_subdomain, go_quote
 from packwise.lenient import entries, mapping, mappings, text_at, value_at
-from packwise.objects.identity import group_and_kind
-from packwise.objects.index import READABLE
+from packwise.objects.index import READABLE, group_and_kind
 from packwise.objects.place import Place
 from packwise.placement import Schedulers
 from packwise.revisions.grove import NEWEST, PLANNED_BACKENDS, REVISIONS

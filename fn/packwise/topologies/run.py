@@ -16,7 +16,7 @@ from packwise.check.judgement import limits_answer
 from packwise.console import json_text, shorten, table
 from packwise.inputs.coverage import coverage_of
 from packwise.inputs.groups import read_inputs
-from packwise.objects.identity import identity, shown_name
+from packwise.objects.index import identity, shown_name
 from packwise.objects.kinds import KINDS
 from packwise.output.findings_text import as_lines
 from packwise.pipeline import render

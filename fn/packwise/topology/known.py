@@ -26,8 +26,7 @@ from packwise.kubernetes import (
     type_error,
 )
 from packwise.lenient import entries, value_at
-from packwise.objects.identity import identity, is_generated
-from packwise.objects.index import repetitions
+from packwise.objects.index import identity, is_generated, repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.objects.place import Generated, Origin, Place
 from packwise.validate.crds import judge

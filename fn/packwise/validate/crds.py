@@ -10,8 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings import Effect, Finding, Problem, Rule, findings_of
-from packwise.objects.identity import format_identity, identity
-from packwise.objects.index import ONCE
+from packwise.objects.index import ONCE, format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CONFIGURING, GANGS, KINDS, QUEUEING
 from packwise.objects.place import place_text
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from krmfn.kubeobject import KubeObject, Source
 from krmfn.result import Result, Severity
 from krmfn.yamltext import split_documents
-from packwise.objects.identity import RENDERED_FROM
+from packwise.objects.index import RENDERED_FROM
 from packwise.pipeline import render
 from packwise.select.selection import Package
 

@@ -31,8 +31,7 @@ from packwise.frontends.dynamo.rules.admission import COMPONENTS, MOST_COMPONENT
 from packwise.frontends.dynamo.shape import clique_names, set_name, shape_of
 from packwise.frontends.frontend import FrontEnd
 from packwise.lenient import mapping
-from packwise.objects.identity import identity, is_placeholder
-from packwise.objects.index import repetitions
+from packwise.objects.index import identity, is_placeholder, repetitions
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
 from packwise.objects.place import Generated, Origin, Place, place_text
 from packwise.placement import LIMIT, Gang, WorkloadPlan, characters, excess_text, length, weight_of_copies
@@ -48,8 +47,7 @@ if TYPE_CHECKING:
     from packwise.findings import Problem, Rule
     from packwise.frontends.dynamo.convert import Trace
     from packwise.frontends.dynamo.graph import Graph
-    from packwise.objects.identity import Identity
-    from packwise.objects.index import Index, Inventory
+    from packwise.objects.index import Identity, Index, Inventory
     from packwise.placement import Bounds, Cluster, Node, Placement
     from packwise.revisions.dynamo import DynamoRelease
     from packwise.revisions.grove import Revision, Step

@@ -10,7 +10,7 @@ from packwise.frontends.dynamo.frontend import derive_set, release_for
 from packwise.frontends.dynamo.graph import read_graph
 from packwise.frontends.dynamo.shape import QUEUE
 from packwise.lenient import mapping
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.kinds import DYNAMO_GRAPH
 from packwise.objects.place import Origin, Place
 from packwise.placement import Omission

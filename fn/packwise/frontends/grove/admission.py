@@ -45,7 +45,7 @@ from packwise.frontends.grove.rules.book import (
 )
 from packwise.kubernetes import json_object, json_string
 from packwise.lenient import mapping, mapping_at, mappings, mappings_in_place, value_at
-from packwise.objects.identity import PART_OF, identity
+from packwise.objects.index import PART_OF, identity
 from packwise.objects.kinds import POD_CLIQUE_SET, PODGANG
 from packwise.placement import Bounds
 from packwise.revisions.grove import ALPHA_12_RC1, GREP_244_MULTI, REVISIONS

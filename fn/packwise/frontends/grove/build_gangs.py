@@ -28,7 +28,7 @@ from packwise.frontends.grove.podcliqueset import (
     standalone_clique,
     volcano_queue,
 )
-from packwise.objects.identity import EPOCH, GENERATION, REPLICA, ROLE
+from packwise.objects.index import EPOCH, GENERATION, REPLICA, ROLE
 from packwise.objects.place import Origin, Place
 from packwise.placement import Bounds, Gang, Grouper, PodSet
 from packwise.settings.topologyrender import KAI_PROFILE

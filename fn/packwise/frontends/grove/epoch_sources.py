@@ -17,7 +17,7 @@ from packwise.findings import Finding, Rule
 from packwise.frontends.grove.admission import live_replicas
 from packwise.frontends.grove.podcliqueset import scaling_group, standalone_clique
 from packwise.lenient import mapping, strings, value_at
-from packwise.objects.identity import EPOCH, GENERATION, PART_OF, PLACEHOLDER, REPLICA, ROLE, identity
+from packwise.objects.index import EPOCH, GENERATION, PART_OF, PLACEHOLDER, REPLICA, ROLE, identity
 from packwise.objects.kinds import PODGANG, PODGANG_MAP
 from packwise.objects.place import Origin, Place
 from packwise.settings.topologyrender import settings_place

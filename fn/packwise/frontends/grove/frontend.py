@@ -38,8 +38,7 @@ from packwise.frontends.grove.rules.book import Context, rules_of
 from packwise.frontends.grove.rules.topology import placed_domains
 from packwise.frontends.pod_rules import RULES as POD_RULES
 from packwise.frontends.pod_rules import pod_problems
-from packwise.objects.identity import identity
-from packwise.objects.index import repetitions
+from packwise.objects.index import identity, repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, kind_of
 from packwise.placement import LIMIT, Placement, WorkloadPlan, excess_text, length, weight_of_copies
 from packwise.revisions.grove import REVISIONS

@@ -12,7 +12,7 @@ from packwise.findings import Finding
 from packwise.frontends.kubernetes import rules
 from packwise.keys import HOSTNAME
 from packwise.lenient import mapping, mapping_at, mappings_by_place, text, value_at
-from packwise.objects.identity import identity, is_placeholder
+from packwise.objects.index import identity, is_placeholder
 from packwise.objects.scheduling_groups import FIELD, is_controlled, job_pods
 from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.revisions.kubernetes import JOBS

@@ -17,7 +17,7 @@ from packwise.frontends.kubernetes.judge import SCHEDULING, Server, judge_freed_
 from packwise.frontends.kubernetes.outline import outlines_of
 from packwise.frontends.kubernetes.schema import POD_GATE
 from packwise.lenient import mapping, texts, value_at
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.kinds import KUEUE_TOPOLOGY, TOPOLOGY
 from packwise.objects.scheduling_groups import FIELD, Group, link, pods_of, templates_of
 from packwise.placement import WorkloadPlan

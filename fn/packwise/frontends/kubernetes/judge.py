@@ -14,7 +14,7 @@ from packwise.frontends.kubernetes.gates import prepare_group, prepare_job, with
 from packwise.frontends.kubernetes.schema import POD_GATE, SCHEDULING_GROUP, job_scheduling, spec_of
 from packwise.frontends.kubernetes.validation import decode, group_problems, job_problems, pod_problems
 from packwise.lenient import mapping, mapping_at, value_at
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.scheduling_groups import FIELD
 from packwise.revisions.kubernetes import COMPOSITE, GROUP, RELEASES
 from packwise.wording import list_known

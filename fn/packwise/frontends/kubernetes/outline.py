@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.place import Place
 from packwise.objects.scheduling_groups import FIELD
 from packwise.placement import Outline

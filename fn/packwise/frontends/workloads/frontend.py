@@ -17,7 +17,7 @@ from packwise.frontends.workloads.rules import advice, no_group, pod_findings, s
 from packwise.frontends.workloads.train_jobs import derived_job_sets, owners_of, train_job_of, unscheduled_train_job
 from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
 from packwise.frontends.workloads.workload import Classes, RefusedError, classes_of, read_workloads
-from packwise.objects.identity import format_object, identity
+from packwise.objects.index import format_object, identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.place import Place
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Grouping

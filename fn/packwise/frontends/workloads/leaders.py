@@ -21,7 +21,7 @@ from packwise.frontends.workloads.workload import (
 from packwise.kubernetes import atoi
 from packwise.lenient import integer, mapping, mapping_at, mappings_in_place, value_at
 from packwise.lenient import text as text_of
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.place import Origin
 from packwise.objects.workload_kinds import Grouping, workload_kind
 from packwise.placement import Bounds, PodSet

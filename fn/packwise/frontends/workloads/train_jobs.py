@@ -11,7 +11,7 @@ from krmfn.kubeobject import KubeObject
 from packwise.findings import Finding
 from packwise.frontends.workloads.rules import RUNTIME_POLICY, UNSCHEDULED
 from packwise.lenient import mapping, mapping_at, mappings, mappings_in_place, value_at
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.wording import list_known
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from krmfn.result import Severity
 from packwise.findings import Effect, Finding, Problem, Rule, Stage
 from packwise.kubernetes import duration_fault, parse_duration
 from packwise.lenient import mapping
-from packwise.objects.identity import is_placeholder
+from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import KAI_CONFIG, PRIORITY_CLASS, QUEUE, SCHEDULING_SHARD
 from packwise.validate.crds import judge
 from packwise.validate.structure import ValuePath, unknown_fields, violations

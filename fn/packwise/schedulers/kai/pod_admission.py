@@ -15,7 +15,7 @@ from krmfn.result import Severity
 from packwise.findings import Finding, Problem, Rule, Stage
 from packwise.kubernetes import quantity_fault
 from packwise.lenient import mapping_at, mappings, mappings_by_place, text_at, texts
-from packwise.objects.identity import is_placeholder
+from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import KAI_CONFIG, POD
 from packwise.placement import Gang, GangPod
 from packwise.schedulers.kai.installation import installation_of

@@ -13,7 +13,7 @@ from krmfn.record import Record
 from packwise.findings import Effect, Problem, Stage
 from packwise.kubernetes import ErrorType, OperatorError, go_quote, json_type, type_error
 from packwise.lenient import entries, integer, mapping_at, mappings, mappings_by_place, text_at
-from packwise.objects.identity import identity, is_placeholder
+from packwise.objects.index import identity, is_placeholder
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.revisions.kai import KNOWN, LEVEL_ALIASES, NAME, SUBGROUP_COUNTS, Versions, minor_of
 from packwise.schedulers.kai.allocate.scene import KaiTopology, LevelConstraint

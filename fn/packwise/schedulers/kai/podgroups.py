@@ -16,7 +16,7 @@ from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings import Effect, Finding, Problem, Rule, Stage
 from packwise.lenient import entries, value_at
-from packwise.objects.identity import format_identity, identity
+from packwise.objects.index import format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP
 from packwise.objects.place import Generated
 from packwise.placement import Gang

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Finding, Rule, Stage
-from packwise.objects.identity import is_placeholder
+from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import DYNAMO_GRAPH, QUEUE, SCHEDULING_SHARD
 from packwise.objects.place import Place
 from packwise.placement import Gang, GangPod

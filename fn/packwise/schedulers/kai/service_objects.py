@@ -11,7 +11,7 @@ from krmfn.fieldpath import parse_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Effect, Finding, Rule
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.kinds import PODGROUP, QUEUE, TOPOLOGY
 from packwise.objects.place import Generated
 from packwise.placement import Gang, NodeTopology, Queue

@@ -11,7 +11,7 @@ from krmfn.result import Severity
 from packwise.findings import Finding, Rule, Stage
 from packwise.kubernetes import duration_fault, label_value, parse_duration
 from packwise.lenient import mapping, text_at
-from packwise.objects.identity import is_placeholder
+from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import KAI_CONFIG, SCHEDULING_SHARD
 from packwise.revisions.kai import NAME
 from packwise.wording import near_miss

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.objects.identity import PLACEHOLDER, without_epoch
+from packwise.objects.index import PLACEHOLDER, without_epoch
 from packwise.revisions.kai import NO_TAINT_NAMES
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU, PODS, Scene, scene_in_pool
 from packwise.schedulers.kai.allocate.session import Queues, allocate, usage_of

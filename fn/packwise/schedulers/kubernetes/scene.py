@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.kubernetes import amounts, container_requests
 from packwise.lenient import mapping, mapping_at, text, text_at, texts, value_at
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.scheduling_groups import DEFAULT_SCHEDULER, FIELD, Group, link, pods_of
 from packwise.revisions.kubernetes import COMPOSITE, GENERIC, GROUP, NEEDS, TOPOLOGY
 from packwise.schedulers.kubernetes.search import NodeClass, Scene, Shape, Tree

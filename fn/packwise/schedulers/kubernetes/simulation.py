@@ -9,7 +9,7 @@ from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.lenient import text, value_at
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.place import Place
 from packwise.objects.scheduling_groups import DEFAULT_SCHEDULER
 from packwise.revisions.kubernetes import kubernetes_release

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, is_queued
 from packwise.revisions.kueue import kueue_release

@@ -14,7 +14,7 @@ from krmfn.result import Severity
 from packwise.findings import Finding, Rule
 from packwise.keys import Key, KeyTable, Part, key_places, key_problems
 from packwise.lenient import mapping, value_at
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Integration, Role
 from packwise.objects.wrapped import MAKERS, unread_keys, unwrap, wrapped_objects
 from packwise.revisions.kueue import RELEASES

@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.lenient import entries, mapping_at, mappings_by_place, strings, text, text_at, value_at
-from packwise.objects.identity import is_placeholder
+from packwise.objects.index import is_placeholder
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:

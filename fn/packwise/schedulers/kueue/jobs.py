@@ -12,7 +12,7 @@ from dataclasses import replace
 from krmfn.hints import TYPE_CHECKING
 from krmfn.record import Record
 from packwise.lenient import integer, mappings, text, text_at, value_at
-from packwise.objects.identity import is_placeholder
+from packwise.objects.index import is_placeholder
 from packwise.objects.workload_kinds import Grouping, Integration, is_queued
 from packwise.schedulers.kueue.allocate.scene import Job, PodSet
 from packwise.schedulers.kueue.cluster import node_rules, pod_request

@@ -10,7 +10,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Rule, Stage
 from packwise.kubernetes import ErrorType, OperatorError
-from packwise.objects.identity import is_placeholder
+from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import POD_CLIQUE_SET
 from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.placement import Gang

@@ -21,7 +21,7 @@ from packwise.lenient import (
     text,
     value_at,
 )
-from packwise.objects.identity import identity
+from packwise.objects.index import identity
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Grouping, Integration, is_queued
 from packwise.objects.wrapped import MAKERS, unwrap
 from packwise.schedulers.kueue.request import PREFIX, PodTemplate

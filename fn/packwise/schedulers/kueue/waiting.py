@@ -14,7 +14,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Finding, Rule, Stage
 from packwise.lenient import mapping, mapping_at, mappings_in_place, text
-from packwise.objects.identity import is_placeholder
+from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import RESOURCE_FLAVOR
 from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.schedulers.kueue.chain import Chain, is_stopped

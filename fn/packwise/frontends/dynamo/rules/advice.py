@@ -18,7 +18,7 @@ from packwise.frontends.dynamo.rules.admission import GraphCheck
 from packwise.frontends.dynamo.shape import DEFAULT_QUEUE, QUEUE, STRATEGY
 from packwise.kubernetes import ErrorType, amounts, container_requests, field_error, refusal
 from packwise.lenient import mapping, mapping_at, mappings_in_place, text, texts, value_at
-from packwise.objects.identity import is_placeholder
+from packwise.objects.index import is_placeholder
 from packwise.revisions.dynamo import RELEASES, STUCK_AT_ZERO, Known
 from packwise.revisions.grove import REVISIONS, precedes
 from packwise.wording import known_names
