@@ -1,7 +1,4 @@
-"""Front ends: one package for each workload API that packwise reads, their protocol and the test for their inputs.
-
-Documents of other tools are not Kubernetes objects. Workloads that the scheduler groups itself may have any kind.
-"""
+"""The protocol between the pipeline and a front end, the reader of one workload API."""
 
 from __future__ import annotations
 
@@ -19,8 +16,6 @@ if TYPE_CHECKING:
     from packwise.topology.known import KnownTopologies, ListedTopology, Use
     from packwise.validate.crds import Definitions
 
-# The protocol between the pipeline and a front end: an API of workloads.
-
 
 class OmissionsOf(Protocol):
     """Find missing values in the objects of a front end's workloads, with the reason."""
@@ -33,7 +28,11 @@ class OmissionsOf(Protocol):
 
 
 class Recognition(Protocol):
-    """The module that recognizes the documents of another tool."""
+    """The module that recognizes the documents of another tool, which are not Kubernetes objects.
+
+    In files, they are documents of their own. In a ResourceList, each is inside a ConfigMap with a label. Source:
+    spec/osmo.md#input.
+    """
 
     KEYS: tuple[str, ...]
     """Every document of the front end has one of these keys, at any depth."""
@@ -90,10 +89,3 @@ class FrontEnd(Protocol):
     ) -> Iterable[ListedTopology]:
         """Return the topologies that its workloads choose from, by name. It includes invalid topologies."""
         return ()
-
-
-# Documents of other tools that are not Kubernetes objects: OSMO's pool configs and workflow specs. In files, they are
-# documents of their own. In a ResourceList, each is inside a ConfigMap with a label. Source: spec/osmo.md#input.
-
-
-# Workloads that the scheduler may group itself: the candidates in the input. Every run imports this module.
