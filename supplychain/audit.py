@@ -35,7 +35,7 @@ def read_report(lock: str, stdout: str, stderr: str) -> Audit:
         return Audit(lock, 0, (), (f"the database was not reached: {reason}",))
     libraries: list[dict[str, Any]] = json.loads(stdout)["dependencies"]
     vulnerable = [
-        f"{library['name']} {library['version']}: {found['id']}, mended in {', '.join(found['fix_versions']) or 'none'}"
+        f"{library['name']} {library['version']}: {found['id']}, fixed in {', '.join(found['fix_versions']) or 'none'}"
         for library in libraries
         for found in library.get("vulns", ())
     ]

@@ -150,7 +150,7 @@ def _action(text: str, node: yaml.ScalarNode) -> Reference:
     quote = spelling[:1] if spelling[:1] in ("'", '"') else ""
     remark = _COMMENT.match(text, end)
     if spelling != f"{quote}{value}{quote}" or remark is None:
-        problem = "must stand alone on its line, so that a comment can say its tag"
+        problem = "must be alone on its line, so that a comment can name its tag"
         pinned = _COMMIT.fullmatch(value.partition("@")[2]) is not None
         return Reference(line=line, written=value, pinned=pinned, start=start, end=end, problem=problem)
     if value.startswith("docker://"):

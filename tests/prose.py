@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import yaml
+
 from tests.places import ROOT
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "breaches_in",
     "breaches_of",
     "sentences_of_code",
+    "sentences_of_explanation",
     "sentences_of_messages",
     "sentences_of_page",
 ]
@@ -197,6 +200,16 @@ def sentences_of_messages(file: str, text: str) -> Iterator[Sentence]:
             yield from _sentences(file, [(line, message)])
 
 
+def sentences_of_explanation(file: str, text: str) -> Iterator[Sentence]:
+    """Yield the sentences of a rule's explanation: why it matters, and how to fix it. Its examples are code."""
+    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    lines = list(enumerate(text.splitlines(), 1))
+    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+        start, end = value.start_mark.line, value.end_mark.line
+        if key.value in ("why", "fix"):
+            yield from _sentences(file, lines[start + 1 : end] if value.style else [(start + 1, value.value)])
+
+
 def breaches_of(sentence: Sentence) -> Iterator[Breach]:
     """Yield a breach for each rule that the sentence breaks."""
     for rule in RULES:
@@ -207,7 +220,9 @@ def breaches_of(sentence: Sentence) -> Iterator[Breach]:
 PARTS = {
     "docstrings": "fn/**/*.py",
     "messages": "fn/**/*.py",
+    "explanations": "fn/**/explanations/*.yaml",
     "supplychain": "supplychain/*.py",
+    "supplychain messages": "supplychain/*.py",
     "how-to": "docs/how-to/*.md",
     "tutorials": "docs/tutorial*.md",
     "explanation": "docs/explanation/*.md",
@@ -218,7 +233,7 @@ PARTS = {
     "top": "*.md",
     "krmfn": "fn/*/README.md",
 }
-"""The parts of the repository, each with its files. A file belongs to the first part that has it."""
+"""The parts of the repository, each with its files."""
 
 _OTHERS = {"CHANGELOG.md", "docs/reference/rules.md", "docs/reference/commands.md"}
 """A list of changes, and pages made from texts of the code."""
@@ -226,18 +241,24 @@ _OTHERS = {"CHANGELOG.md", "docs/reference/rules.md", "docs/reference/commands.m
 
 @cache
 def _files() -> dict[str, list[Path]]:
-    """Return the files of each part. A file belongs to the first part that has it."""
+    """Return the files of each part. A page belongs to the first part that has it."""
     seen = {ROOT / name for name in _OTHERS}
-    files: dict[str, list[Path]] = {"messages": sorted(ROOT.glob(PARTS["messages"]))}
+    files: dict[str, list[Path]] = {}
     for part, glob in PARTS.items():
-        if part in files:
-            continue
         files[part] = sorted(path for path in ROOT.glob(glob) if path not in seen)
-        seen.update(files[part])
+        if part not in _READERS:
+            seen.update(files[part])
     return files
 
 
-_READERS = {"docstrings": sentences_of_code, "supplychain": sentences_of_code, "messages": sentences_of_messages}
+_READERS = {
+    "docstrings": sentences_of_code,
+    "messages": sentences_of_messages,
+    "explanations": sentences_of_explanation,
+    "supplychain": sentences_of_code,
+    "supplychain messages": sentences_of_messages,
+}
+"""How to read a part that is no page."""
 
 
 def breaches_in(part: str) -> list[Breach]:

@@ -106,7 +106,7 @@ def test_a_pinned_action_with_another_comment_is_refused(comment: str) -> None:
 def test_a_step_in_flow_style_is_refused() -> None:
     (reference,) = references("a.yml", "steps: [{uses: actions/checkout@v4}]\n")
 
-    assert reference.problem == "must stand alone on its line, so that a comment can say its tag"
+    assert reference.problem == "must be alone on its line, so that a comment can name its tag"
 
 
 def test_the_images_of_a_dockerfile() -> None:

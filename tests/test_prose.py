@@ -11,6 +11,7 @@ from tests.prose import (
     breaches_in,
     breaches_of,
     sentences_of_code,
+    sentences_of_explanation,
     sentences_of_messages,
     sentences_of_page,
 )
@@ -109,6 +110,21 @@ def refuse(name):
     ]
     assert list(sentences_of_messages("module.py", module)) == [
         Sentence("module.py", 8, "must be one of code and its short forms"),
+    ]
+
+
+def test_the_sentences_of_an_explanation_are_its_reason_and_its_fix() -> None:
+    explanation = """why: >-
+  The API server refuses the object
+  in its schema. No pod starts.
+fix: Correct the field, or remove it.
+failing: |
+  # This comment is code and no sentence.
+  kind: PodCliqueSet
+"""
+    assert list(sentences_of_explanation("rule.yaml", explanation)) == [
+        Sentence("rule.yaml", 2, "The API server refuses the object in its schema."),
+        Sentence("rule.yaml", 4, "Correct the field, or remove it."),
     ]
 
 

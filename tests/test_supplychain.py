@@ -111,13 +111,13 @@ LIBRARIES: dict[str, dict[str, Any]] = {
         (
             ["clean", "vulnerable"],
             1,
-            "x.lock: 2 looked up, 1 vulnerable\n  vulnerable: b 1: PYSEC-1, mended in 1.2, 1.3\n",
+            "x.lock: 2 looked up, 1 vulnerable\n  vulnerable: b 1: PYSEC-1, fixed in 1.2, 1.3\n",
         ),
         (["clean", "unknown"], 2, "x.lock: 1 looked up, 0 vulnerable\n  NOT AUDITED: c: not in the database\n"),
         (
             ["unknown", "vulnerable"],
             1,
-            "x.lock: 1 looked up, 1 vulnerable\n  vulnerable: b 1: PYSEC-1, mended in 1.2, 1.3\n"
+            "x.lock: 1 looked up, 1 vulnerable\n  vulnerable: b 1: PYSEC-1, fixed in 1.2, 1.3\n"
             "  NOT AUDITED: c: not in the database\n",
         ),
     ],
