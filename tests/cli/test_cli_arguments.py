@@ -219,6 +219,28 @@ def test_help_is_as_wide_as_the_terminal(call: Call, monkeypatch: pytest.MonkeyP
     assert [line for line in narrow.splitlines() if len(line) > 60 and line.strip()[0] not in "[-"] == []
 
 
+@pytest.mark.parametrize("name", ENTRIES)
+def test_a_command_in_the_help_can_be_copied_at_any_width(
+    call: Call, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = call(name, "--help").stdout.splitlines()
+
+    assert [line for line in lines if line.endswith("\\") and " # " in line] == []
+
+
+def test_the_comment_of_a_wide_command_comes_before_it(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    assert (
+        """
+  # pods that a change moves
+  packwise place clusters/west --nodes nodes.json --baseline git:origin/main
+"""
+        in call("place", "--help").stdout
+    )
+
+
 def test_without_a_command_the_help_is_shown(call: Call) -> None:
     assert call() == call("--help")
 

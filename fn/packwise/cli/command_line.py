@@ -209,21 +209,32 @@ _NARROWEST, _WIDEST = 40, 120
 
 
 class _Layout(argparse.HelpFormatter):
-    """Help with wrapped paragraphs. Indented commands stay unchanged, and a backslash continues them."""
+    """Help with wrapped paragraphs. An indented command can be copied: a backslash continues it if it is too wide."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        # A line that ends within `--max-warnings` or `pre-commit` would hide the name.
+        return wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         lines: list[str] = []
         for is_command, group in groupby(text.splitlines(), key=lambda line: line.startswith(" ") or not line):
             if not is_command:
-                lines += wrap(" ".join(group), width)
+                lines += wrap(" ".join(group), width, break_on_hyphens=False)
                 continue
             for line in group:
-                start = line[: len(line) - len(line.lstrip())]
-                parts = wrap(
-                    line, width - 2, subsequent_indent=f"{start}  ", break_long_words=False, break_on_hyphens=False
-                )
-                lines.append(line if len(line) <= width else " \\\n".join(parts))
+                lines += [line] if len(line) <= width else _fold_command(line, width)
         return "\n".join([indent + line for line in lines])
+
+
+def _fold_command(line: str, width: int) -> list[str]:
+    """Return the lines of an indented command that is too wide. Its comment comes before it."""
+    start = line[: len(line) - len(line.lstrip())]
+    command, _, comment = line.partition(" # ")
+    above = wrap(comment, width, initial_indent=f"{start}# ", subsequent_indent=f"{start}# ")
+    # Each line but the last ends with a blank and a backslash.
+    room = width if len(command.rstrip()) <= width else width - 2
+    parts = wrap(command, room, subsequent_indent=f"{start}  ", break_long_words=False, break_on_hyphens=False)
+    return [*above, " \\\n".join(parts)]
 
 
 class _Parser(argparse.ArgumentParser):

@@ -22,10 +22,10 @@ examples:
   packwise init clusters/west --level zone=topology.kubernetes.io/zone --level rack=example.com/rack
   kubectl get nodes,deployments,configmaps,clustertopologies -A -o yaml | packwise init clusters/west --from -
   packwise init clusters/west --for kpt --revision v0.1.0-alpha.13 --no-apply
-  packwise init clusters/west --without-grove     # KAI groups Jobs, JobSets and others itself
-  packwise init clusters/west --for github        # also where the package is there already
+  packwise init clusters/west --without-grove     # KAI groups Jobs and JobSets itself
+  packwise init clusters/west --for github        # also for an existing package
 
-exit codes: 0 no error, 1 errors were found (what --from names cannot be read), 2 wrong usage"""
+exit codes: 0 no error, 1 errors were found (for example, a file of --from cannot be read), 2 wrong usage"""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         choices=TARGETS,
-        help="the client that renders or checks the package; repeatable",
+        metavar="CLIENT",
+        help=f"the client that renders or checks the package: {', '.join(TARGETS)}; repeatable",
     )
     parser.add_argument(
         "--from",

@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Rewrites configuration, topologies and workloads in place for a later release of Grove. It renames fields and keeps all
-comments, and reports values that it drops. It writes no file if the scheduler would get something else. Without --to,
+comments, and reports values that it drops. It writes no file if the scheduler would get other objects. Without --to,
 it rewrites only schedulers' objects, such as Topologies, to the version that all known releases serve."""
 
 _EPILOG = """\
 examples:
   packwise migrate clusters/west --to v0.1.0-alpha.13 --dry-run
   packwise migrate clusters/west --to v0.1.0-alpha.13
-  packwise migrate clusters/west                                          # objects of schedulers alone
-  packwise migrate workloads --from grep-244 --to v0.1.0-alpha.13         # the configuration stands elsewhere
-  packwise migrate clusters/west --to v0.1.0-alpha.13 --keep-pack-domain  # for workloads that run, before --fix
+  packwise migrate clusters/west                                          # only objects of schedulers
+  packwise migrate workloads --from grep-244 --to v0.1.0-alpha.13         # the configuration is elsewhere
+  packwise migrate clusters/west --to v0.1.0-alpha.13 --keep-pack-domain  # for running workloads, before check --fix
 
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 

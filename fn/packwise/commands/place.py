@@ -31,7 +31,7 @@ examples:
   kubectl get nodes,pods -A -o json > nodes.json
   packwise place clusters/west --nodes nodes.json
   packwise place clusters/west --nodes nodes.json --replicas llm/decode=6 --further
-  packwise place clusters/west --nodes nodes.json --baseline git:origin/main   # what a change moves
+  packwise place clusters/west --nodes nodes.json --baseline git:origin/main   # pods that a change moves
   packwise place clusters/west --nodes nodes.json --drain example.com/rack=r7 -o json
   packwise place scenario.json -o json
 

@@ -22,8 +22,8 @@ _EPILOG = """\
 examples:
   kubectl get nodes -o json | packwise topology import -
   packwise topology import nodes.json > topology.yaml
-  packwise topology import topologies.yaml          # Topologies that a scheduler has already
-  packwise topology import topology.conf            # what topograph writes for Slurm
+  packwise topology import topologies.yaml          # existing Topologies of a scheduler
+  packwise topology import topology.conf            # topograph's file for Slurm
 
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 
