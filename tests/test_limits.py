@@ -90,12 +90,12 @@ LIMITS: list[tuple[str, int, str]] = [
     (
         "seconds of processor time of a command's templates, and a tenth for each",
         MAX_SECONDS_TOGETHER,
-        "the templates before it need more than 20 seconds of processor time",
+        "The templates before it need more than 20 seconds of processor time",
     ),
     (
         "characters that a command's templates become, and 20,000 for each",
         MAX_CHARACTERS_TOGETHER,
-        "or become more than 4000000 characters. Fix them first",
+        "or become more than 4000000 characters. Fix the earlier templates first",
     ),
     (
         "characters of an object with the variables of Flux",

@@ -17,7 +17,7 @@ from tests.prose import (
 )
 
 CEILINGS = {
-    "messages": {"length": 9},
+    "messages": {"length": 8},
     "how-to": {"length": 1},
     "explanation": {"length": 1},
     "reference": {"length": 3},

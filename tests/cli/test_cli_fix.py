@@ -25,7 +25,7 @@ def test_files_are_mended_and_then_checked(call: Call, package: Path, newline: s
     assert (ran.code, ran.stdout, ran.stderr) == (
         0,
         "",
-        f"mended in/web/workload.yaml\nno findings in 3 files{CHOSEN}\n",
+        f"fixed in/web/workload.yaml\nno findings in 3 files{CHOSEN}\n",
     )
     assert (package / "web/workload.yaml").read_bytes().decode() == (others + MENDED).replace("\n", newline)
     assert {name: text for name, text in listing_of(package).items() if name != "web/workload.yaml"} == before
@@ -36,7 +36,7 @@ def test_what_needs_a_decision_is_left_and_reported(call: Call, package: Path) -
 
     ran = call("check", "in", "--fix", "-o", "json")
 
-    assert (ran.code, ran.messages) == (1, "mended in/web/workload.yaml\n")
+    assert (ran.code, ran.messages) == (1, "fixed in/web/workload.yaml\n")
     assert [finding["rule"] for finding in ran.findings] == ["topology-domain-unknown"]
 
 
@@ -126,7 +126,7 @@ def test_a_binding_lists_the_topology_that_is_applied_from_git(call: Call, tmp_p
 
     ran = call("check", "in", "--fix", "--unsafe-fixes", "-o", "json")
 
-    assert (ran.code, ran.messages) == (0, "mended in/gb200.yaml\n")
+    assert (ran.code, ran.messages) == (0, "fixed in/gb200.yaml\n")
     assert [finding["rule"] for finding in ran.findings] == ["no-workloads"]
     assert (tmp_path / "in" / "gb200.yaml").read_text(encoding="utf-8") == BINDING + LISTED
     rendered = call("render", "in", "-o", "-")

@@ -658,6 +658,6 @@ spec:
     assert (ran.code, ran.stdout.splitlines()[0], ran.stderr) == (
         0,
         "0 of 0 gangs fit",
-        "note: the pods of 1 PodGroup in the input are not placed: packwise places the gangs that it derives from "
+        "note: did not place the pods of 1 PodGroup in the input: packwise places only gangs that it derives from "
         "workloads\n1 workload judged\n",
     )

@@ -51,7 +51,7 @@ def check(command: CheckOptions, terminal: Terminal = PLAIN) -> Answer:
             return Answer(before=(cannot_write(error),), code=1)
         if command.fix.show:
             return _show(fixed)
-        lines += [f"mended {name}" for name, _, _ in fixed.texts]
+        lines += [f"fixed {name}" for name, _, _ in fixed.texts]
     checkup = _checkup_of(command)
     judgement = judge(checkup)
     checked = Checked(

@@ -218,9 +218,9 @@ def _render(workflow: TextSection, values: Mapping[str, Value], account: Account
 
     if account.is_spent:
         return Unfilled(
-            "packwise did not fill in this template, because the templates before it need more than "
+            "packwise did not fill in this template. The templates before it need more than "
             f"{accounts.MAX_SECONDS_TOGETHER} seconds of processor time or become more than "
-            f"{accounts.MAX_CHARACTERS_TOGETHER} characters. Fix them first",
+            f"{accounts.MAX_CHARACTERS_TOGETHER} characters. Fix the earlier templates first",
             workflow.line,
         )
     text, kept = _variables_for_tokens(workflow.text)

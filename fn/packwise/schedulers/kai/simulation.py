@@ -203,7 +203,7 @@ def _about_podgroups(index: Index) -> Iterator[str]:
     number = len(list(written_podgroups(index)))
     if number:
         yield (
-            f"the pods of {count_text(number, 'PodGroup')} in the input are not placed: packwise places the gangs that "
+            f"did not place the pods of {count_text(number, 'PodGroup')} in the input: packwise places only gangs that "
             "it derives from workloads"
         )
 

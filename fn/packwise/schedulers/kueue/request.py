@@ -357,7 +357,7 @@ def _unconstrained_problems(
         message = f'must be "true" or unset; got "{text}"{near_miss(text, ["true"])}'
         yield _refuse_annotation(template, UNCONSTRAINED, message, "must be a boolean value", value=text)
     elif text is not None and parse_bool(text) is False and release.refuses_false:
-        message = f'must be "true" or unset; Kueue from {release.name} on refuses "{text}"'
+        message = f'Kueue {release.name} and later refuse "{text}"; write "true", or remove the annotation'
         yield Problem(template.key_path(UNCONSTRAINED), message)
 
 

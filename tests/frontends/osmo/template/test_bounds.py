@@ -263,8 +263,8 @@ def test_many_hostile_templates_take_no_longer_than_a_few(
     answers = [fill(workflow(text), {}, account) for text in (body, "{{ 1 }}", "plain")]
 
     spent = (
-        "packwise did not fill in this template, because the templates before it need more than 0 seconds of "
-        f"processor time or become more than {characters} characters. Fix them first"
+        "packwise did not fill in this template. The templates before it need more than 0 seconds of "
+        f"processor time or become more than {characters} characters. Fix the earlier templates first"
     )
     assert answers == [
         Unfilled(EXCEEDED, 2),

@@ -153,9 +153,8 @@ def _one_scheduler(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     names = [clique.pod_spec.get("schedulerName") or "default-scheduler" for clique in pcs.cliques]
     other = next((index for index, name in enumerate(names) if name != names[0]), None)
     if other is not None:
-        message = (
-            f'must be the same for all cliques; got "{names[other]}", and "{names[0]}" for "{pcs.cliques[0].name}"'
-        )
+        first = pcs.cliques[0].name
+        message = f'all cliques need the same scheduler, but "{first}" has "{names[0]}"; got "{names[other]}"'
         path = (*TEMPLATE, "cliques", other, "spec", "podSpec", "schedulerName")
         text = "the schedulerName for all pods have to be the same"
         yield invalid(path, names[0], text, message, field=f"{_CLIQUES}.spec.podSpec.schedulerName")

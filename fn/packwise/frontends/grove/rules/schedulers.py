@@ -59,7 +59,8 @@ def _check_one_scheduler(pcs: PodCliqueSet, context: Context) -> Iterator[Proble
     distinct = list(dict.fromkeys(names))
     if len(distinct) > 1:
         at = names.index(distinct[1])
-        message = f'must be the same for all cliques; got "{distinct[1]}", and "{names[0]}" for "{pcs.cliques[0].name}"'
+        first = pcs.cliques[0].name
+        message = f'all cliques need the same scheduler, but "{first}" has "{names[0]}"; got "{distinct[1]}"'
         text = "the schedulerName for all pods have to be the same"
         yield invalid(_path(at), ", ".join(distinct), text, message, field=_FIELD)
 
