@@ -349,7 +349,6 @@ _LONE = re.compile(
 LONE_NAMES = frozenset(
     {
         "krmfn.kubeobject.new",
-        "packwise.check.changed._narrow",
         "packwise.discovery.by",
         "packwise.discovery.within",
         "packwise.findings.brief",

@@ -289,7 +289,7 @@ def read_changed(named: Named, reference: str, nodes: Iterable[str]) -> Checkup:
     finally:
         for base in bases:
             base.close()
-    narrowed = _narrow(checkup, befores, is_chosen=named.config is not None, is_whole=is_whole)
+    narrowed = _affected_groups(checkup, befores, is_chosen=named.config is not None, is_whole=is_whole)
     return narrowed.replace(results=(*narrowed.results, *hidden))
 
 
@@ -335,7 +335,7 @@ class _Then(Record):
     lost: frozenset[str | None]
 
 
-def _narrow(checkup: Checkup, befores: Sequence[Before], *, is_chosen: bool, is_whole: bool) -> Checkup:
+def _affected_groups(checkup: Checkup, befores: Sequence[Before], *, is_chosen: bool, is_whole: bool) -> Checkup:
     """Return the groups that the change affects, or all if it `is_whole`. With `is_chosen`, one configuration
     applies to all.
     """
