@@ -352,7 +352,6 @@ LONE_NAMES = frozenset(
         "packwise.discovery.by",
         "packwise.discovery.within",
         "packwise.findings.brief",
-        "packwise.frontends.dynamo.convert._experimental",
         "packwise.frontends.dynamo.convert.after",
         "packwise.frontends.dynamo.graph.experimental",
         "packwise.frontends.dynamo.graph.lower",

@@ -169,7 +169,7 @@ def _component(
     if mapping(service.get("scalingAdapter")).get("enabled") is True:
         component["scalingAdapter"] = {}
         entries[*new, "scalingAdapter"] = Written((*old, "scalingAdapter"))
-    experimental = _experimental(service, old, new, entries)
+    experimental = _experimental_fields(service, old, new, entries)
     experimental |= mapping(restored.get("experimental"))
     if experimental:
         component["experimental"] = experimental
@@ -179,7 +179,7 @@ def _component(
     return component | {field: restored[field] for field in _BETA_ONLY if field in restored}
 
 
-def _experimental(
+def _experimental_fields(
     service: Mapping[str, Value], old: FieldPath, new: FieldPath, entries: dict[FieldPath, Written]
 ) -> dict[str, Any]:
     experimental: dict[str, Any] = {}
