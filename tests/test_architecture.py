@@ -367,7 +367,6 @@ LONE_NAMES = frozenset(
         "packwise.objects.index.before",
         "packwise.objects.place.below",
         "packwise.objects.scheduling_groups.below",
-        "packwise.schedulers.kueue.allocate.quota._available",
         "packwise.schedulers.kueue.allocate.quota.available",
         "packwise.select.selection.before",
         "packwise.settings.topologyrender.wrong",

@@ -93,7 +93,7 @@ class Quotas:
 
     def available(self, queue: str, key: FlavorResource) -> int:
         """Return the amount that a queue can use in addition to all running Workloads."""
-        return max(0, self._available(queue, key))
+        return max(0, self._remaining_quota(queue, key))
 
     def potential_available(self, queue: str, key: FlavorResource) -> int:
         """Return the amount that a queue can use on an idle cluster."""
@@ -112,7 +112,7 @@ class Quotas:
     def _quota(self, queue: str, key: FlavorResource) -> Quota:
         return self._queues[queue].quotas.get(key) or Quota()
 
-    def _available(self, queue: str, key: FlavorResource) -> int:
+    def _remaining_quota(self, queue: str, key: FlavorResource) -> int:
         quota = self._quota(queue, key)
         used = self._used.get(queue, {}).get(key, 0)
         cohort = self._queues[queue].cohort
