@@ -369,7 +369,6 @@ LONE_NAMES = frozenset(
         "packwise.objects.scheduling_groups.below",
         "packwise.schedulers.kueue.allocate.quota.available",
         "packwise.select.selection.before",
-        "packwise.settings.topologyrender.wrong",
         "packwise.validate.cost._largest",
         "packwise.validate.decode._zero",
         "packwise.validate.decode.unsure",

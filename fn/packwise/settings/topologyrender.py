@@ -199,13 +199,13 @@ def _wrong_revision(name: str) -> str:
 def _release_kind(name: str, pattern: str) -> Text:
     """The kind of a field that names a release of a component, with the pattern of known and newer ones."""
 
-    def wrong(text: str) -> str:
+    def wrong_release(text: str) -> str:
         # Few configurations name one.
         from packwise.revisions.versions import component
 
         return component(name).wrong_release(text)
 
-    return Text(pattern=pattern, wrong=wrong, reads_numbers=True)
+    return Text(pattern=pattern, wrong=wrong_release, reads_numbers=True)
 
 
 _SUFFIX = r"(\.[0-9]+)?([-+][0-9A-Za-z.+-]+)?$"
