@@ -369,10 +369,7 @@ LONE_NAMES = frozenset(
         "packwise.objects.scheduling_groups.below",
         "packwise.schedulers.kueue.allocate.quota.available",
         "packwise.select.selection.before",
-        "packwise.validate.cost._largest",
-        "packwise.validate.decode._zero",
         "packwise.validate.decode.unsure",
-        "packwise.validate.structure._composite",
         "packwise.wording.closest",
     }
 )

@@ -310,9 +310,9 @@ class _Bounding:
             self._add(weight if is_looked_at else _SCALAR, times)
             return _FLAT
         if function == "_?_:_":
-            return _largest(arguments[1:])
+            return _largest_weight(arguments[1:])
         if function in _ANY_OF:
-            return _largest(arguments)
+            return _largest_weight(arguments)
         if function in _SAME:
             return first
         if function in _PARTS:
@@ -356,7 +356,7 @@ class _Bounding:
             condition, *branches = step.arguments
             self.of(condition, names, times)
             added = [each for branch in branches if (each := self._step(branch, accumulator, names, times)) is not None]
-            return _largest(added) if added else None
+            return _largest_weight(added) if added else None
         if (
             isinstance(step, CelCall)
             and step.function in ("_&&_", "_||_", "_+_")
@@ -365,7 +365,7 @@ class _Bounding:
             bounds = [self.of(each, names, times) for each in step.arguments if each != Ident(accumulator)]
             self._add(_SCALAR, times)
             is_list = step.function == "_+_" and any(isinstance(each, ListOf) for each in step.arguments)
-            return _largest(bounds) if is_list else None
+            return _largest_weight(bounds) if is_list else None
         raise _UnboundedError
 
     def _part(self, whole: _Weight, field: str = "") -> _Weight:
@@ -401,6 +401,6 @@ def _search_cost(function: str, arguments: list[_Weight]) -> int:
     return text.weight * wanted.weight // _LOOKED_AT_ONCE
 
 
-def _largest(bounds: list[_Weight]) -> _Weight:
+def _largest_weight(bounds: list[_Weight]) -> _Weight:
     weights, entries = [bound.weight for bound in bounds], [bound.entry for bound in bounds]
     return _Weight(max(weights, default=0), max(entries, default=0))

@@ -166,7 +166,7 @@ class _PreparedField:
         self.check = _TypedWalk.object_apart if isinstance(kind, Object) and kind.apart else _CHECKS[type(kind)]
         self.prepared = _prepare(kind)
         self.required = field.required
-        self.zero = _zero(kind) if field.zero_when_absent else None
+        self.zero = _zero_value(kind) if field.zero_when_absent else None
 
 
 class _FieldOrder(dict[str, int]):
@@ -240,7 +240,7 @@ class _List:
         self.check = _CHECKS[type(kind.item)]
         self.prepared = _prepare(kind.item)
         self.right = _valid_type(kind.item)
-        self.zero = _zero(kind.item)
+        self.zero = _zero_value(kind.item)
         self.refuses_null = kind.go.startswith("[]*")
         self.absent: dict[str, str | int] = {}
 
@@ -261,7 +261,7 @@ def _types_of(find: Callable[[], Object]) -> Types:
         {name: _type_of(field.kind) for name, field in fields},
         [name for name, field in fields if _reads_null(field.kind)],
         [name for name, field in fields if field.required],
-        {name: _zero(field.kind) for name, field in fields if field.zero_when_absent},
+        {name: _zero_value(field.kind) for name, field in fields if field.zero_when_absent},
         [partial(_follows, rule) for rule in kind.rules],
     )
 
@@ -278,7 +278,7 @@ def _shape_of(kind: Object | Reference) -> Shape:
 
 
 def _list_type(kind: Array) -> Type:
-    return _type_of(kind.item), None if kind.go.startswith("[]*") else _zero(kind.item), dict(kind.keys)
+    return _type_of(kind.item), None if kind.go.startswith("[]*") else _zero_value(kind.item), dict(kind.keys)
 
 
 def _text_type(kind: Text) -> Type:
@@ -298,7 +298,7 @@ def _reads_null(kind: Kind) -> bool:
     return isinstance(kind, Duration) and not kind.is_pointer
 
 
-def _zero(kind: Kind) -> Value:
+def _zero_value(kind: Kind) -> Value:
     return "" if isinstance(kind, Text) else _EMPTY
 
 

@@ -365,17 +365,17 @@ def _alternatives(value: Value, schema: Schema, at: ValuePath) -> Iterator[Probl
         fitting = sum([refused is None for refused, _ in answers])
         yield from (problem for _, unchecked in answers for problem in unchecked)
         if name == "anyOf" and not fitting:
-            yield _composite(at, "one", f"{go_quote(at.text)} must validate at least one schema (anyOf)")
+            yield _composite_problem(at, "one", f"{go_quote(at.text)} must validate at least one schema (anyOf)")
         elif name == "oneOf" and fitting != 1:
             many = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
             text = f"{go_quote(at.text)} must validate one and only one schema (oneOf). {many}"
-            yield _composite(at, "exactly one", text)
+            yield _composite_problem(at, "exactly one", text)
     if schema.forbidden is not None:
         refused, unchecked = _until_refused(value, schema.forbidden, at)
         if unchecked and refused is None:
             yield from unchecked
         elif refused is None:
-            yield _composite(at, "none", f"{go_quote(at.text)} must not validate the schema (not)")
+            yield _composite_problem(at, "none", f"{go_quote(at.text)} must not validate the schema (not)")
 
 
 def _until_refused(value: Value, schema: Schema, at: ValuePath) -> tuple[Problem | None, list[Problem]]:
@@ -388,7 +388,7 @@ def _until_refused(value: Value, schema: Schema, at: ValuePath) -> tuple[Problem
     return None, unchecked
 
 
-def _composite(at: ValuePath, number: str, text: str) -> Problem:
+def _composite_problem(at: ValuePath, number: str, text: str) -> Problem:
     message = f"must match {number} of the alternatives in its CRD"
     return Problem(at.path, message, f'{NO_FIELD}: {ErrorType.INVALID}: "": {text}', Stage.SCHEMA)
 
