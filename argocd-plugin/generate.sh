@@ -1,8 +1,8 @@
 #!/bin/sh
-# What plugin.yaml names packwise-argocd; it runs in the application's folder.
+# The program packwise-argocd of plugin.yaml. It runs in the application's folder.
 #
-#   discover   prints something where packwise is to render this folder
-#   generate   manifests on stdout, findings on stderr; 1 where there is an error, so that Argo CD syncs nothing
+#   discover   prints a line if packwise renders this folder
+#   generate   manifests on stdout, findings on stderr; exits with 1 after an error, so that Argo CD syncs nothing
 set -eu
 
 is_kustomization() {
@@ -17,10 +17,10 @@ discover() {
   fi
 }
 
-# Whoever may write an Application chooses these paths: they lead to nothing but the application's own repository.
+# The author of an Application chooses these paths, so they must stay within the application's own repository.
 refuse_outside() {
   root=$(pwd -P)
-  # Where the repo-server goes by manifest-generate-paths, it sends a part of the repository: the path begins further down then.
+  # With manifest-generate-paths, the repo-server sends only a part of the repository, and the path begins further down.
   path=${ARGOCD_APP_SOURCE_PATH:-.}
   while [ "${root%"/$path"}" = "$root" ] && [ "${path#*/}" != "$path" ]; do
     path=${path#*/}
@@ -28,7 +28,7 @@ refuse_outside() {
   root=${root%"/$path"}
   case $(realpath -m "$1") in
     "$root"/*) ;;
-    *) echo "error: \"$1\" must stand within the repository; correct the parameters of the Application" >&2 && exit 1 ;;
+    *) echo "error: \"$1\" is outside the repository; correct the parameters of the Application" >&2 && exit 1 ;;
   esac
 }
 
@@ -54,10 +54,10 @@ generate() {
     packwise render "$@" . -o "$folder/rendered" >&2
   fi
   if [ ! -d "$folder/rendered/topologies" ]; then
-    echo 'error: spec.gitops of the TopologyRender must name argocd, so that the output is what Argo CD applies' >&2
+    echo 'error: spec.gitops of the TopologyRender does not name argocd; add it, so that Argo CD can apply the output' >&2
     exit 1
   fi
-  # Configuration and previews stand in local/: no API server knows them.
+  # Configuration and previews are in local/, because no API server accepts them.
   find "$folder/rendered/topologies" "$folder/rendered/workloads" -type f ! -name '.*' | LC_ALL=C sort |
     while IFS= read -r file; do
       echo "---"

@@ -3,7 +3,7 @@
 #
 #   push-branch.sh clusters/west rendered/west
 #
-# The branch changes in one commit or not at all: where packwise finds an error, nothing is pushed.
+# The branch changes in one commit or not at all. If packwise finds an error, the script pushes nothing.
 set -eu
 source=${1:?"usage: $0 SOURCE BRANCH"} branch=${2:?"usage: $0 SOURCE BRANCH"}
 

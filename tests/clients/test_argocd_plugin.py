@@ -129,7 +129,7 @@ def test_a_configuration_that_does_not_name_argocd_is_refused(plugin: Plugin, ap
     assert (ran.code, ran.stdout, ran.stderr.splitlines()[-1]) == (
         1,
         "",
-        "error: spec.gitops of the TopologyRender must name argocd, so that the output is what Argo CD applies",
+        "error: spec.gitops of the TopologyRender does not name argocd; add it, so that Argo CD can apply the output",
     )
 
 
@@ -145,7 +145,7 @@ def test_no_parameter_leads_out_of_the_repository(
     assert (ran.code, ran.stdout, ran.stderr) == (
         1,
         "",
-        f'error: "{path}" must stand within the repository; correct the parameters of the Application\n',
+        f'error: "{path}" is outside the repository; correct the parameters of the Application\n',
     )
 
 
@@ -162,7 +162,7 @@ def test_a_part_of_the_repository_ends_at_its_top(plugin: Plugin, kustomization:
     ran = plugin("generate", kustomization, PARAM_CONFIG="../../bin/packwise-argocd", ARGOCD_APP_SOURCE_PATH=path)
 
     assert (ran.code, ran.stdout) == (1, "")
-    assert "must stand within the repository" in ran.stderr
+    assert "is outside the repository" in ran.stderr
 
 
 def test_crds_are_a_list_of_paths(plugin: Plugin, app: Path) -> None:
