@@ -270,8 +270,10 @@ $(E2E_TOOLS):
 	  set -- $(MANIFESTS) && { [ $$# = 0 ] || install -m 644 "$$($(GO) list -m -f '{{.Dir}}' $$1)/$$2"/*.yaml $(CURDIR)/$(@D)/manifests; } && \
 	  mv $$part $(CURDIR)/$@
 
-# The seconds that `make fuzz` spends on each target, and the seed of its random numbers. Seed 0 is another one every time.
+# The seconds that `make fuzz` spends on each target, its inputs at most (-1: any number), and the seed of its random numbers. Seed 0
+# is another one every time. With a seed and few inputs, the same tree gets the same inputs on every machine, as CI wants it.
 SECONDS ?= 120
+RUNS ?= -1
 SEED ?= 0
 FUZZ_TARGETS := reader,splicer,configuration,workloads,templates,commands,mutations
 FUZZ := .cache/fuzz
@@ -279,7 +281,7 @@ FUZZ_ALL = JOBS=$(JOBS) PYTHONPATH=$(CURDIR):$(FUZZ)/library PYTHONHASHSEED=0 $(
   $(FUZZ_TARGETS) -max_len=2000 -rss_limit_mb=3000 -verbosity=0
 
 fuzz: setup $(FUZZ)/library ## run atheris for SECONDS (120) on each target of tests/fuzz, starting with testdata/fuzz (Python 3.11 to 3.13, Linux)
-	@$(FUZZ_ALL) -seed=$(SEED) -max_total_time=$(SECONDS) -print_final_stats=1 -artifact_prefix=$(FUZZ)/{}- $(FUZZ)/{} testdata/fuzz/{}
+	@$(FUZZ_ALL) -seed=$(SEED) -runs=$(RUNS) -max_total_time=$(SECONDS) -print_final_stats=1 -artifact_prefix=$(FUZZ)/{}- $(FUZZ)/{} testdata/fuzz/{}
 
 fuzz-merge: setup $(FUZZ)/library ## add the finds of `make fuzz`, and inputs that cover more, to testdata/fuzz
 	@$(FUZZ_ALL) -set_cover_merge=1 testdata/fuzz/{} $(FUZZ)/{}

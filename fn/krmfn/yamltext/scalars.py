@@ -74,9 +74,11 @@ def tagged(tag: str, text: str) -> Scalar:
     if kind == "binary":
         import base64
 
-        # Go's decoder skips line ends, and no other white space.
+        # Go's decoder skips line ends and no other white space, and refuses padding that Python's skips.
         encoded = text.replace("\n", "").replace("\r", "")
-        text = base64.b64decode(encoded, validate=True).decode("utf-8", "surrogateescape")
+        if _base64_pattern().fullmatch(encoded) is None:
+            raise ValueError("must be base64, with padding, to match its tag !!binary")
+        text = base64.b64decode(encoded).decode("utf-8", "surrogateescape")
         # Go's JSON replaces each byte that is not UTF-8 by this character.
         return re.sub("[\udc80-\udcff]", "\ufffd", text)
     value = resolve(text)
@@ -102,6 +104,11 @@ def key_name(text: str, tag: str | None, is_plain: bool) -> str | None:
 @cache
 def _integer_pattern() -> re.Pattern[str]:
     return re.compile(r"([-+]?)(?:0[xX](?P<x>[0-9a-fA-F]+)|0[bB](?P<b>[01]+)|0[oO]?(?P<o>[0-7]+)|(?P<d>0|[1-9][0-9]*))")
+
+
+@cache
+def _base64_pattern() -> re.Pattern[str]:
+    return re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 
 
 @cache
