@@ -137,8 +137,7 @@ def _place_answer(checkup: Checkup, judgement: Judgement, command: Comment, rend
     if len(rendered) > 1:
         raise UsageError(
             f"--nodes needs workloads of one cluster, but the input has {len(rendered)} configurations. Pass "
-            "the folder "
-            "of one"
+            "the folder of one"
         )
     if has_own_errors(checkup.results) or any(exit_code(each.results) for _, each in rendered):
         return CommentPart([_PLACE, "packwise places nothing, because there are errors."], [], ""), 1, ()
