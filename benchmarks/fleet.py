@@ -30,7 +30,7 @@ from time import perf_counter, sleep
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from bench import machine
 from fleet_files import generate
-from krmfn.record import Record
+from krmfn.hints import Record
 
 __all__ = ["main"]
 

@@ -24,7 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from foreign import write_repository
-from krmfn.record import Record
+from krmfn.hints import Record
 from workloads import resource_list
 
 HERE = Path(__file__).resolve().parent

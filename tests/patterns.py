@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from krmfn.record import as_dict
+from krmfn.hints import as_dict
 from tests.places import ROOT
 
 __all__ = ["LENGTH", "Use", "attacks", "patterns_that_are_data", "uses", "uses_of_data"]

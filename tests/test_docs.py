@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from krmfn.record import field_names
+from krmfn.hints import field_names
 from packwise.revisions.grove import HISTORY, RECORDS, Revision
 from tests.places import ROOT, TOOLS, needs_command
 

@@ -177,7 +177,7 @@ def test_a_setting_is_a_field_of_a_record_and_of_the_table(source: Path) -> None
 
 
 HELLO = """
-from krmfn.record import Record
+from krmfn.hints import Record
 from packwise.answer import Answer, Text
 from packwise.cli.arguments import Command
 from packwise.cli.deliver import deliver

@@ -10,9 +10,8 @@ from itertools import pairwise
 
 from krmfn.edit import is_same_json
 from krmfn.fieldpath import describe
-from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from krmfn.kubeobject import KubeObject, Source
-from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.edit import set_value
 from krmfn.yamltext.reader import MOST_KEPT, YamlNode, keep_tree, line_and_column, read_tree, skip_gap, unify_breaks

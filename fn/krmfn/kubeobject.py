@@ -15,8 +15,7 @@ from krmfn.edit import (
     without_value,
 )
 from krmfn.fieldpath import NOUNS, FieldError, FieldPath, describe, parse_path
-from krmfn.hints import TYPE_CHECKING, cast, final
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record, cast, final
 from krmfn.result import Severity, result_of
 from krmfn.yamltext import YamlError, read, write
 

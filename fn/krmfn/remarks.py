@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from krmfn.hints import Record
 from krmfn.kubeobject import KubeObject, Location, line_location
-from krmfn.record import Record
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import placed_comments
 

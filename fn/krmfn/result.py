@@ -9,8 +9,7 @@ import re
 from collections import Counter
 from enum import StrEnum
 
-from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record, cast
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

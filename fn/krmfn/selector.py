@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from krmfn.fieldpath import describe
-from krmfn.record import Record
+from krmfn.hints import Record
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject

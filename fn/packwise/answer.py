@@ -5,8 +5,7 @@ Engines return an answer and print nothing. The command line delivers it. A prog
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,8 +10,7 @@ import re
 from collections import Counter
 from enum import Enum
 
-from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from krmfn.yamltext import YamlError, read
 from packwise.globs import Globs
 from packwise.wording import count_text

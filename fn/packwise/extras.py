@@ -6,8 +6,7 @@ import re
 import sys
 from functools import cache
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from typing import Any

@@ -11,8 +11,7 @@ import re
 from types import MappingProxyType
 
 from krmfn.fieldpath import FieldPath, describe, unknown_field
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.findings import Problem
 from packwise.wording import count_text
 

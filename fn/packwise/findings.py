@@ -5,8 +5,7 @@ from __future__ import annotations
 from enum import Enum, StrEnum, auto
 
 from krmfn.fieldpath import format_path
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from functools import lru_cache
 
 from krmfn.edit import is_same_json
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from krmfn.kubeobject import KubeObject, is_client_key
-from krmfn.record import Record
 from krmfn.resourcelist import with_content
 from krmfn.result import Severity
 from packwise.findings import Finding, Rule

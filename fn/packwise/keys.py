@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Finding, Problem, Rule
 from packwise.lenient import mapping

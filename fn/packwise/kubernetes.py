@@ -10,8 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from krmfn.fieldpath import describe, format_path
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.findings import Problem, Stage
 
 if TYPE_CHECKING:

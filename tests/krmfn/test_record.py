@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import pytest
 
-from krmfn.record import Record, as_dict, field_names
+from krmfn.hints import Record, as_dict, field_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable

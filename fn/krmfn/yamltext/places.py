@@ -7,8 +7,7 @@ from collections import Counter
 from functools import lru_cache
 from itertools import accumulate
 
-from krmfn.hints import TYPE_CHECKING, FieldPath
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, FieldPath, Record
 from krmfn.yamltext.reader import YamlError, error_at, find, line_and_column, read, tree_of, unify_breaks
 from krmfn.yamltext.writer import double_quote, scalar_text
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from krmfn.hints import TYPE_CHECKING, FieldPath, Protocol
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, FieldPath, Protocol, Record
 from krmfn.yamltext import native
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from os import cpu_count
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.yamltext import split_documents
 from packwise.build.charts import (
     CHART,

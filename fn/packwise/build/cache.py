@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import krmfn
 import packwise
-from krmfn.record import Record
+from krmfn.hints import Record
 from krmfn.yamltext import native
 from packwise.extras import FSSPEC
 

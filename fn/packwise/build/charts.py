@@ -12,8 +12,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.yamltext import YamlError, read
 from packwise.build.confinement import BOUNDS, ProgramError, confine, run
 from packwise.build.sources import Obstacle, SourceError, Values, first_line, overlay_values, path_from_top

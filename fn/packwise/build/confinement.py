@@ -23,8 +23,7 @@ from struct import pack
 from tempfile import TemporaryDirectory
 from threading import Thread
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.inputs.git import program_on_path
 
 if TYPE_CHECKING:

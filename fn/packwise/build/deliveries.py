@@ -10,9 +10,8 @@ import posixpath
 import re
 
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject, Source
-from krmfn.record import Record
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.build.applications import GROUP as ARGO
 from packwise.build.applications import application_owner, application_sources, enables_helm

@@ -12,9 +12,8 @@ from collections import Counter
 from hashlib import sha256
 
 from krmfn.fieldpath import FieldError, parse_path
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject
-from krmfn.record import Record
 from krmfn.result import Result, ResultFile
 from krmfn.yamltext import YamlError
 from packwise.build.applications import applies_hook, is_test

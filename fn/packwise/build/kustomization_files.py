@@ -13,8 +13,7 @@ import re
 from collections import Counter
 
 from krmfn.fieldpath import FieldPath, describe, format_path
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest_position
 from packwise.build.kustomization_fields import (

@@ -12,8 +12,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.yamltext import YamlError, split_documents
 from packwise.build.charts import helm, write_contents
 from packwise.build.confinement import ProgramError, confine, run

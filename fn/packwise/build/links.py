@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import posixpath
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.build.sources import Obstacle, SourceError
 from packwise.build.tree import folders_above, paths_below
 

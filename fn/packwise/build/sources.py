@@ -10,8 +10,7 @@ import posixpath
 import re
 from enum import Enum
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.lenient import mapping, text_at
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from fnmatch import translate
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

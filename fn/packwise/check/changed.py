@@ -10,8 +10,7 @@ import stat
 from pathlib import Path, PurePosixPath
 
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Result, ResultFile
 from krmfn.run import MAX_INPUT
 from packwise.discovery import Reason

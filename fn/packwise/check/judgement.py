@@ -7,8 +7,7 @@ variants of an object, and users apply one of them. Source: spec/gitops.md; spec
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity, sort_results
 from packwise.discovery import count_unjudged
 from packwise.inputs.coverage import Coverage, groups_covered, judge_of, objects_judged

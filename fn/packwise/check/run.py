@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity, exit_code, sort_results
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.judgement import judge

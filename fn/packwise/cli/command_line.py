@@ -15,8 +15,7 @@ from textwrap import wrap
 
 from krmfn import NO_MEMORY
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.terminal import escape_commands, escape_line
 from packwise.console import say, show
 from packwise.inputs.request import STDIN, UsageError

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.build.cache import DEFAULT_SIZE, CacheError, contents_of, default_place, open_store, prune
 from packwise.cli.arguments import Command, add_size
 from packwise.console import say, show

@@ -8,8 +8,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, requires
 from importlib.metadata import version as installed
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.yamltext.native import READER
 from packwise.cli.arguments import Command
 from packwise.console import show

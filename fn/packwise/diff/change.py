@@ -7,9 +7,8 @@ from enum import StrEnum
 
 from krmfn.edit import is_same_json
 from krmfn.fieldpath import format_path
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject, is_client_key
-from krmfn.record import Record
 from packwise.lenient import entries, mapping, mapping_at, mappings
 from packwise.objects.index import EPOCH, GENERATION, PART_OF, REPLICA, ROLE, has_epoch, identity, stable_identities
 from packwise.objects.kinds import GANGS, KINDS

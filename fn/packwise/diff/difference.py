@@ -8,9 +8,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from krmfn.fieldpath import parse_path
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject
-from krmfn.record import Record
 from krmfn.result import ResourceRef, Severity, exit_code
 from packwise.diff.change import (
     ORDER,

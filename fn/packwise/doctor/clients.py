@@ -13,8 +13,7 @@ import shlex
 from collections import Counter
 
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from krmfn.yamltext import YamlError, read
 from packwise.build.problems import KPTFILE, ClientProblem, is_settings_value

@@ -8,8 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record, as_dict
+from krmfn.hints import TYPE_CHECKING, Record, as_dict
 from krmfn.result import Severity, sort_results
 from krmfn.terminal import escape_line
 from krmfn.yamltext import YamlError, read

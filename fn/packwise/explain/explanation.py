@@ -6,9 +6,8 @@ Users ask about the whole render, an object, or a line of the input.
 from __future__ import annotations
 
 from krmfn.fieldpath import FieldError, FieldPath
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject, Location, is_client_key
-from krmfn.record import Record
 from krmfn.result import exit_code
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest_position

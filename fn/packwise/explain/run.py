@@ -11,8 +11,7 @@ import re
 from itertools import groupby
 
 from krmfn.fieldpath import format_path
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity, exit_code, sort_results
 from krmfn.terminal import escape_line
 from packwise.answer import PLAIN, Answer, Terminal, Text

@@ -10,8 +10,7 @@ import json
 import posixpath
 from hashlib import sha256
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record, as_dict
+from krmfn.hints import TYPE_CHECKING, Record, as_dict
 from packwise.build.deliveries import Delivered
 from packwise.build.files import built_files, configured_folder
 from packwise.build.links import Trees

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.inputs.request import Verbosity
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from struct import Struct
 from time import time_ns
 
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Result, ResultFile, exit_code
 from packwise.build.cache import build
 from packwise.fleet.requests import plan_digest, plan_of

@@ -9,9 +9,8 @@ from collections import Counter
 from enum import StrEnum
 
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject, Source
-from krmfn.record import Record
 from krmfn.yamltext import YamlError
 from packwise.build.kustomization_fields import PLUGINS, same_name
 from packwise.build.kustomization_files import Kustomizations, file_of, folders_named_by, plugin_entries

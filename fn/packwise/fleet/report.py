@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 from textwrap import indent
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import ResultFile
 from krmfn.terminal import escape_line
 from packwise.check.formats import finding_fields

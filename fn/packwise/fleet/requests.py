@@ -15,8 +15,7 @@ from hashlib import sha256
 from itertools import accumulate, pairwise
 from pathlib import Path
 
-from krmfn.hints import TYPE_CHECKING, Protocol
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Protocol, Record
 from krmfn.result import Result, ResultFile
 from packwise.build.cache import build
 from packwise.build.problems import ClientProblem

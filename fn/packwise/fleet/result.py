@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from enum import StrEnum
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record, as_dict
+from krmfn.hints import TYPE_CHECKING, Record, as_dict
 from krmfn.result import Result, Severity, form_of
 from packwise.discovery import count_unjudged
 from packwise.findings import Rule

@@ -7,8 +7,7 @@ from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import exit_code
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.build.cache import CacheError, default_place, open_cache

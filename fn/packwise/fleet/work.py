@@ -13,9 +13,8 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject, Source
-from krmfn.record import Record
 from krmfn.result import Result, ResultFile, Severity, exit_code, sort_results
 from packwise.build.kustomization_files import copy_of, file_of
 from packwise.build.tree import SAYING, DiskTree, MemoryTree

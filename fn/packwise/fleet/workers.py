@@ -19,7 +19,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar
 
-from krmfn.record import Record
+from krmfn.hints import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator

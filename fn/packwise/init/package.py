@@ -10,8 +10,7 @@ import json
 import re
 from shlex import quote
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.yamltext.writer import scalar_text
 from packwise.init.proposal import LevelProposal, propose
 from packwise.keys import HOSTNAME

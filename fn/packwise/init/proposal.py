@@ -9,9 +9,8 @@ import json
 import re
 from collections import Counter
 
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject
-from krmfn.record import Record
 from krmfn.terminal import escape_line
 from packwise.answer import Answer, Text
 from packwise.inputs.request import UsageError

@@ -10,7 +10,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from krmfn.fieldpath import FieldError
-from krmfn.record import Record
+from krmfn.hints import Record
 from krmfn.result import exit_code
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.console import cannot_write, encode_text

@@ -13,8 +13,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.findings import Finding, Rule

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.discovery import Reason, count_unjudged, summary
 from packwise.inputs.reader import is_readable, readable_items
 from packwise.objects.index import group_and_kind, is_generated

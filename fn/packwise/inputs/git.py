@@ -13,8 +13,7 @@ from contextlib import suppress
 from hashlib import sha1, sha256
 from pathlib import Path, PurePosixPath
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.run import MAX_INPUT
 from packwise.discovery import GITIGNORE, LANDMARKS, Landmarks, LeftOut, Reason, ignored_files
 from packwise.globs import Globs

@@ -7,8 +7,7 @@ import posixpath
 from functools import partial
 from pathlib import Path
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import exit_code
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.inputs.paths import folder_of, real

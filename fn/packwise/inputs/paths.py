@@ -7,8 +7,7 @@ import re
 from collections import deque
 from pathlib import Path
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Result, ResultFile, Severity, exit_code
 from packwise.discovery import (
     GITIGNORE,

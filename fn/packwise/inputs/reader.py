@@ -10,9 +10,8 @@ from collections import Counter
 from pathlib import Path
 
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from krmfn.kubeobject import KubeObject, Location, Source
-from krmfn.record import Record
 from krmfn.resourcelist import ResourceList, ResourceListError
 from krmfn.result import Result, exit_code
 from krmfn.run import MAX_INPUT, read_input

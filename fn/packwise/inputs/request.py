@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

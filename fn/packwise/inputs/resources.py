@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.record import Record
+from krmfn.hints import Record
 
 
 class Resource(Record):

@@ -10,8 +10,7 @@ import re
 from pathlib import Path
 
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.inputs.paths import SUFFIXES, InputPath, contains, find_files, folder_of, real, top_of
 from packwise.inputs.reader import (
     InputFile,

@@ -15,9 +15,8 @@ from collections import Counter
 
 from krmfn.edit import is_same_json
 from krmfn.fieldpath import FieldError, FieldPath
-from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from krmfn.kubeobject import KubeObject
-from krmfn.record import Record
 from krmfn.result import Severity, exit_code
 from krmfn.yamltext import YamlError, locate, read, write
 from krmfn.yamltext.places import comments, placed_comments

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import ObjectId
-from krmfn.record import Record
 from packwise.findings import Finding, Rule, from_field_error
 from packwise.objects.kinds import (
     CLUSTER_SCOPED,

@@ -6,8 +6,7 @@ spec/kai.md, spec/kueue.md#5, spec/grove.md#9 and #10.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.findings import Finding, Rule
 from packwise.wording import letters_apart, list_known
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from krmfn.fieldpath import FieldPath, format_path
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject, Location
-from krmfn.record import Record
 from krmfn.result import ResourceRef
 from krmfn.yamltext import YamlError
 from packwise.findings import Finding, Problem, Rule

@@ -5,8 +5,7 @@ Source: spec/kubernetes-gangs.md#3, #5, #8.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.lenient import integer, mapping_at, mappings_by_place, text, text_at, value_at
 from packwise.objects.index import identity
 

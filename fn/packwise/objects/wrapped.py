@@ -7,9 +7,8 @@ spec/podgrouper.md#4, spec/kueue.md#3; LWS, pkg/controllers/disaggregatedset/lws
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject
-from krmfn.record import Record
 from packwise.lenient import mapping, mapping_at, mappings_by_place, text, texts, value_at
 from packwise.objects.index import identity
 

@@ -7,8 +7,7 @@ import re
 from collections import Counter
 from functools import cache
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Result, Severity, Shown, form_of, group_results, rest_line
 from krmfn.terminal import escape_line
 from packwise.answer import Styled

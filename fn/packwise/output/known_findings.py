@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from krmfn.result import Severity
 from packwise.findings import Stage
 

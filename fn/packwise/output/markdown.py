@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.terminal import escape_line
 from packwise.console import shorten
 from packwise.wording import count_text

@@ -14,8 +14,7 @@ import stat
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.terminal import escape_commands
 from packwise.console import cannot_write, encode_text, name_file, say
 from packwise.inputs.paths import real

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record, as_dict
+from krmfn.hints import TYPE_CHECKING, Record, as_dict
 from krmfn.result import Severity
 from packwise.findings import Finding, Rule
 from packwise.frontends.candidates import candidate_key_findings, candidate_metadata, may_be_workload

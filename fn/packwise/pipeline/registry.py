@@ -10,8 +10,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.findings import Stage
 from packwise.frontends.candidates import has_candidates
 from packwise.frontends.grove import frontend as grove

@@ -13,8 +13,7 @@ import re
 from functools import cache
 from posixpath import dirname
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.remarks import remarks
 from krmfn.result import Severity, exit_code
 from packwise import generated, keys, placement

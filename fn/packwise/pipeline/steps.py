@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING, Protocol
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Protocol, Record
 from krmfn.result import Severity, exit_code
 from packwise.findings import Finding, Rule
 from packwise.generated import annotate, annotate_generated, with_notes

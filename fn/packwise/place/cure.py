@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.schedulers.kai.allocate.candidates import refusals
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, PODS, Pod, Scene
 from packwise.schedulers.kai.allocate.session import FITS, JobTree, SetPart, allocate

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from enum import StrEnum
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.objects.index import gang_identities
 from packwise.pipeline.registry import simulations, unsimulated_queues
 from packwise.placement import Gang

@@ -8,8 +8,7 @@ from collections import Counter
 from itertools import groupby
 from pathlib import Path
 
-from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from krmfn.result import Severity, exit_code
 from krmfn.terminal import escape_line
 from packwise.answer import PLAIN, Answer, Terminal, Text

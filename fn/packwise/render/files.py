@@ -13,9 +13,8 @@ from hashlib import sha256
 from pathlib import PurePosixPath
 
 from krmfn.fieldpath import FieldError, FieldPath, describe
-from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from krmfn.kubeobject import PATH_KEYS, KubeObject, Location
-from krmfn.record import Record
 from krmfn.result import Result, ResultFile, sort_results
 from krmfn.terminal import escape_line
 from packwise.console import encode_text

@@ -14,8 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Result, ResultFile, Severity
 from packwise.console import name_file
 from packwise.findings import Rule

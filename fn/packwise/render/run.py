@@ -6,8 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import exit_code, sort_results
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.console import cannot_write

@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from krmfn.record import Record
+from krmfn.hints import Record
 from krmfn.result import Severity
 from krmfn.terminal import HASH, escape_line
 from packwise.check.formats import finding_fields

@@ -10,8 +10,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import exit_code, sort_results
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.diff.difference import State, state_after, state_before

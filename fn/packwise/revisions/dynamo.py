@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.revisions.grove import REVISIONS, precedes
 
 if TYPE_CHECKING:

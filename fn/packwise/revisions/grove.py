@@ -7,8 +7,7 @@ and #7.
 from __future__ import annotations
 
 from krmfn.fieldpath import format_path
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.fields import Duration, Field, Number, Object, Open
 from packwise.findings import Problem, Stage
 from packwise.kubernetes import ErrorType, OperatorError, is_prefixed_name, qualified_name

@@ -5,8 +5,7 @@ Source: spec/podgrouper.md#11, spec/kai.md (v0.12 to v0.18).
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from typing import Literal

@@ -6,8 +6,7 @@ source of its first beta.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -5,7 +5,7 @@ A minor release is one record. Kueue v0.18 and v0.19 were run. The data of v0.17
 
 from __future__ import annotations
 
-from krmfn.record import Record
+from krmfn.hints import Record
 
 
 class KueueRelease(Record):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from krmfn.record import Record
+from krmfn.hints import Record
 from packwise.wording import list_known
 
 _SPELLING = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:\.\d{1,9})?(?:[-+][0-9A-Za-z.+-]{1,64})?")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING, Protocol
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Protocol, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,8 +6,7 @@ corev1.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.lenient import entries, mapping_at, mappings, text_at
 
 if TYPE_CHECKING:

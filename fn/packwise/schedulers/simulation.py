@@ -6,8 +6,7 @@ that the earlier ones left free.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING, Protocol
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Protocol, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -8,8 +8,7 @@ from __future__ import annotations
 import posixpath
 
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Finding, Rule, has_errors
 from packwise.objects.index import Index, Inventory, identity

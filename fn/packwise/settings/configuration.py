@@ -6,9 +6,8 @@ Source: spec/designs.md#2, spec/grove.md#9.
 from __future__ import annotations
 
 from krmfn.fieldpath import describe
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject, Source
-from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
 from packwise.fields import Array, Field, Flag, Object, Open, Text, field_problems
 from packwise.findings import Finding, Rule, Stage, soften_lists

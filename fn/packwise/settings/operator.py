@@ -11,8 +11,7 @@ from __future__ import annotations
 from functools import cache
 
 from krmfn.fieldpath import format_path
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.fields import Array, Decimal, Duration, Field, Flag, Number, Object, Open, Text
 from packwise.findings import Effect, Finding, Problem, Rule, Stage

@@ -6,8 +6,7 @@ Source: spec/packwise.md#2.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import Record, field_names
+from krmfn.hints import TYPE_CHECKING, Record, cast, field_names
 from packwise.fields import (
     Array,
     ByName,

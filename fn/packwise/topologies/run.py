@@ -7,8 +7,7 @@ spec/packwise.md#3.
 from __future__ import annotations
 
 from krmfn.fieldpath import FieldError
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import exit_code, sort_results
 from krmfn.terminal import escape_line
 from packwise.answer import PLAIN, Answer, Terminal, Text

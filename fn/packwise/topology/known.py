@@ -10,8 +10,7 @@ from functools import partial
 from itertools import pairwise
 
 from krmfn.fieldpath import format_path
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Effect, Finding, Problem, Rule, Stage, has_errors
 from packwise.kubernetes import (

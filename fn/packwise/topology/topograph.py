@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from krmfn.yamltext import YamlError, read
 from packwise.lenient import mapping, mapping_at, mappings, text_at, texts
 

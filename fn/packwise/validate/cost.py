@@ -6,8 +6,7 @@ entry that `map` adds. The limit is in bytes kept and read, so that it limits ti
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from packwise.validate.structure import match_cost
 
 if TYPE_CHECKING:

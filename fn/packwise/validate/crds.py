@@ -6,8 +6,7 @@ It also decodes values by packwise's tables of fields.
 from __future__ import annotations
 
 from krmfn.fieldpath import format_path
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Effect, Finding, Problem, Rule, findings_of
 from packwise.objects.index import ONCE, format_identity, identity

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.lenient import mapping, mappings_in_place, text, value_at
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ Source: spec/dynamo.md. The results are previews because the cluster's operator 
 from __future__ import annotations
 
 from krmfn.fieldpath import format_path
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject
-from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings import Finding, findings_of, has_errors
 from packwise.frontends.dynamo.convert import ALPHA, BETA

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.fields import Array, ByName, Field, Flag, Number, Object, Open, Text, TextMap, field_problems
 from packwise.findings import Effect, Problem, Stage
 from packwise.frontends.dynamo.convert import ALPHA, MAIN, as_v1beta1

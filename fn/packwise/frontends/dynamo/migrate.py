@@ -9,9 +9,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from krmfn.edit import is_same_json
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject
-from krmfn.record import Record
 from krmfn.yamltext import YamlError, locate, read, write
 from krmfn.yamltext.places import comments
 from packwise.frontends.dynamo.convert import BETA, COMPONENT_FIELDS, SAVED, to_v1beta1

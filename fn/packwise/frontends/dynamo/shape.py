@@ -6,8 +6,7 @@ variables, volumes and launch flags that the operator adds to pods (spec/dynamo.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.frontends.dynamo.convert import MAIN, Trace, Written
 from packwise.frontends.dynamo.graph import WORKERS
 from packwise.keys import KAI_QUEUE

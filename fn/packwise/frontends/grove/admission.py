@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Problem, Rule, Stage
 from packwise.frontends.grove.default import default

@@ -5,9 +5,8 @@ Source: spec/grove.md#7, #6, spec/grove-releases.md#3.3.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject, is_client_key
-from krmfn.record import Record
 from krmfn.result import Severity
 from packwise.findings import Finding, Rule
 from packwise.frontends.grove.podcliqueset import (

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.frontends.grove.podcliqueset import known_fields
 from packwise.kubernetes import format_duration, parse_duration
 from packwise.lenient import entries, mapping, mapping_at, value_at

@@ -10,8 +10,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from krmfn.fieldpath import FieldPath, describe
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Finding, Rule
 from packwise.frontends.grove.admission import live_replicas

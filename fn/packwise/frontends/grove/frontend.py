@@ -5,8 +5,7 @@ Source: spec/grove.md#8, spec/designs.md#5, #1, #6, #8.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Effect, Finding, Rule, Stage, findings_of, has_errors, soften_lists
 from packwise.frontends.grove.admission import (

@@ -9,8 +9,7 @@ from __future__ import annotations
 from functools import cache
 from types import MappingProxyType
 
-from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from packwise.fields import Array, Duration, Field, Flag, Object, Open, Reference, Text, TextMap
 from packwise.keys import KAI_QUEUE
 from packwise.kubernetes import read_nanos

@@ -5,8 +5,7 @@ Each rule is a function over the groups, the pods and the Jobs of the input. Sou
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Finding
 from packwise.frontends.kubernetes import rules

@@ -5,8 +5,7 @@ Source: spec/kubernetes-gangs.md.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Finding
 from packwise.frontends.frontend import FrontEnd

@@ -5,8 +5,7 @@ Source: spec/kubernetes-gangs.md#3, #7.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.frontends.kubernetes.schema import JOB_GATE, POD_GATE, Listing, Struct, job_scheduling, spec_of
 from packwise.lenient import mapping, mapping_at
 from packwise.revisions.kubernetes import COMPOSITE, GENERIC, NEEDS, PREEMPTION

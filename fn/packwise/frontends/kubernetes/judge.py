@@ -5,8 +5,7 @@ Source: spec/kubernetes-gangs.md#2 to #7.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Finding, has_errors
 from packwise.frontends.kubernetes import rules

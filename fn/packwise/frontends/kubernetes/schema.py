@@ -9,8 +9,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from functools import cache, partial
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.fields import Array, Field, Number, Object, Text
 from packwise.kubernetes import V35, dns_label, dns_subdomain, path_segment, qualified_name
 from packwise.revisions.kubernetes import CLAIMS, COMPOSITE, GENERIC, JOBS, PREEMPTION, TOPOLOGY

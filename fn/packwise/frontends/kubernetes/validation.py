@@ -7,8 +7,7 @@ spec/kubernetes-gangs.md#4, #5, #6.
 from __future__ import annotations
 
 from krmfn.fieldpath import describe, format_path
-from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from packwise.fields import Array, Field, Object, Open
 from packwise.findings import Problem, Stage
 from packwise.frontends.kubernetes.schema import (

@@ -15,8 +15,7 @@ import warnings
 from contextlib import suppress
 from inspect import currentframe
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 
 # The copy can open no file to import anything.
 if sys.platform != "win32":

@@ -10,9 +10,8 @@ from functools import partial
 from pydantic import ValidationError
 
 from krmfn.fieldpath import FieldError, describe
-from krmfn.hints import TYPE_CHECKING, cast
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from krmfn.kubeobject import KubeObject
-from krmfn.record import Record
 from krmfn.yamltext import YamlError, read
 from packwise.findings import Finding, Stage, has_errors
 from packwise.frontends.osmo import schema

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Stage, has_errors
 from packwise.frontends.frontend import FrontEnd

@@ -7,8 +7,7 @@ import re
 from collections import Counter
 from pathlib import PurePath
 
-from krmfn.hints import TYPE_CHECKING, TypeVar
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record, TypeVar
 from packwise.lenient import mapping_at, text_at, value_at
 from packwise.placement import Bounds, GpuShare
 from packwise.settings.topologyrender import KAI_PROFILE

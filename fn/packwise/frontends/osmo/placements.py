@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.frontends.osmo.model import (
     MAX_NAME,
     TaskGroup,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from krmfn.fieldpath import FieldError, FieldPath
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.lenient import mapping
 from packwise.objects.place import Place
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Generic, Record, TypeVar
 from krmfn.result import Severity
 from packwise.findings import Problem, Rule, Stage
 from packwise.frontends.osmo.model import Levelled, one_of_each, paths_of

@@ -27,8 +27,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from jinja2.utils import Cycler, Joiner
 from jinja2.visitor import NodeTransformer
 
-from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

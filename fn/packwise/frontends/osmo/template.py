@@ -10,8 +10,7 @@ import hashlib
 import re
 from functools import partial
 
-from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from krmfn.yamltext import YamlError, read
 from packwise.extras import OSMO
 from packwise.frontends.osmo import account as accounts

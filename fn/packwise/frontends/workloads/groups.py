@@ -6,8 +6,7 @@ spec/podgrouper.md#3, #4 and #5.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.frontends.workloads.leaders import (
     has_segments,
     leader_worker_set,

@@ -6,8 +6,7 @@ be segments. Source: spec/podgrouper.md#6, #7 and #8.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.frontends.workloads.workload import (
     SEGMENT_LEVELS,
     SEGMENT_SIZE,

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.keys import KAI_QUEUE
 from packwise.kubernetes import format_duration, parse_duration
 from packwise.lenient import entries, mapping, mappings_by_place, text, texts, value_at

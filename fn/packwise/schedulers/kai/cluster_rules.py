@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Finding, Rule, Stage
 from packwise.objects.index import is_placeholder

@@ -5,8 +5,7 @@ Source: spec/placement.md#1, spec/grove.md#10.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.keys import KAI_QUEUE
 from packwise.lenient import mapping_at, text_at
 from packwise.objects.kinds import QUEUE, TOPOLOGY

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.yamltext import YamlError, read
 from packwise.lenient import entries, mapping, mappings, mappings_by_place, text, text_at, texts, value_at
 from packwise.objects.kinds import KAI_CONFIG, SCHEDULING_SHARD

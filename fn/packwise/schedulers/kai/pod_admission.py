@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Finding, Problem, Rule, Stage
 from packwise.kubernetes import quantity_fault

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 
 from krmfn.fieldpath import FieldPath, describe, format_path
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.findings import Effect, Problem, Stage
 from packwise.kubernetes import ErrorType, OperatorError, go_quote, json_type, type_error
 from packwise.lenient import entries, integer, mapping_at, mappings, mappings_by_place, text_at

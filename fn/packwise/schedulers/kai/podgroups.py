@@ -11,8 +11,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import groupby
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Effect, Finding, Problem, Rule, Stage
 from packwise.lenient import entries, value_at

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from packwise.kubernetes import amounts, container_requests, parse_natural
 from packwise.lenient import entries, mapping_at, mappings, text_at
 from packwise.placement import MNNVL_CLAIM

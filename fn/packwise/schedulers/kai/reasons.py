@@ -5,8 +5,7 @@ Source: spec/placement.md#4, #5 and #7.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU
 from packwise.schedulers.kai.allocate.session import lineage
 from packwise.schedulers.kai.allocate.state import ROOT

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from packwise.keys import KAI_QUEUE
 from packwise.lenient import entries, integer, mapping_at, mappings, text_at
 from packwise.schedulers.kai.allocate.scene import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from krmfn.fieldpath import format_path
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Cause, Finding, Problem, Rule, Stage
 from packwise.keys import HOSTNAME

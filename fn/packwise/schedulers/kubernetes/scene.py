@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.kubernetes import amounts, container_requests
 from packwise.lenient import mapping, mapping_at, text, text_at, texts, value_at
 from packwise.objects.index import identity

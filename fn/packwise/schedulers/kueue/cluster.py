@@ -5,8 +5,7 @@ Source: spec/kueue.md#9.1, #9.2 and #9.8; Kueue, tas_nodes_cache.go and non_tas_
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.keys import HOSTNAME
 from packwise.kubernetes import amounts
 from packwise.lenient import entries, mapping_at, mappings, strings, text_at, texts, value_at

@@ -5,8 +5,7 @@ Source: spec/kueue.md#6.16 and #7; Kueue v0.19.2, apis/config/v1beta2 and pkg/dr
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.yamltext import YamlError, read
 from packwise.lenient import mapping, mapping_at, mappings, mappings_by_place, strings, text, text_at, value_at
 

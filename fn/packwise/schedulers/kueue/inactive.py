@@ -5,8 +5,7 @@ Source: spec/kueue.md#5.3; Kueue v0.19.2, clusterqueue.go (inactiveReason), snap
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.lenient import entries, mapping_at, mappings_by_place, strings, text, text_at, value_at
 from packwise.objects.index import is_placeholder
 from packwise.wording import closest, list_known

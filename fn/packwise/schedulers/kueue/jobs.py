@@ -9,8 +9,7 @@ import hashlib
 import json
 from dataclasses import replace
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.lenient import integer, mappings, text, text_at, value_at
 from packwise.objects.index import is_placeholder
 from packwise.objects.workload_kinds import Grouping, Integration, is_queued

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.kubernetes import amounts, container_requests
 from packwise.lenient import mapping, mapping_at, mappings, mappings_by_place, text_at
 from packwise.wording import list_known

@@ -10,8 +10,7 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.findings import Problem, Stage
 from packwise.kubernetes import (
     V35,

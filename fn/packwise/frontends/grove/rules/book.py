@@ -5,8 +5,7 @@ Source: spec/grove.md#4 and #5.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING, Generic, TypeVar
-from krmfn.record import Record, as_dict
+from krmfn.hints import TYPE_CHECKING, Generic, Record, TypeVar, as_dict
 from packwise.frontends.grove.podcliqueset import TEMPLATE
 from packwise.kubernetes import ErrorType, field_error
 from packwise.revisions.grove import is_within

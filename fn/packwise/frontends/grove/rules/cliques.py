@@ -6,8 +6,7 @@ Source: spec/grove.md#r02 to #r05, #r08 to #r25, #r27 to #r42.
 from __future__ import annotations
 
 from krmfn.fieldpath import format_path
-from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from packwise import kubernetes
 from packwise.findings import Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE

@@ -6,8 +6,7 @@ Source: spec/grove.md#r01, #r06, #r07, #r26, #r34.
 from __future__ import annotations
 
 from krmfn.fieldpath import format_path
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise import kubernetes
 from packwise.findings import Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE

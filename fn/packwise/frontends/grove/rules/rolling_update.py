@@ -5,8 +5,7 @@ Source: spec/grove-releases.md#2.6, #v1 to #v4.
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Problem, Rule
 from packwise.frontends.grove.podcliqueset import COHERENT, ON_DELETE

@@ -10,8 +10,7 @@ The texts of the first two designs have no field prefix.
 from __future__ import annotations
 
 from krmfn.fieldpath import format_path
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Problem, Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE, chosen_topology, resolve_topology

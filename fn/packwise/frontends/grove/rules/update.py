@@ -6,8 +6,7 @@ Source: spec/grove.md#5, spec/grove-releases.md.
 from __future__ import annotations
 
 from krmfn.fieldpath import format_path
-from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record, cast
 from krmfn.result import Severity
 from packwise.findings import Problem, Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE, chosen_topology

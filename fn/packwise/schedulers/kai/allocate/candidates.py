@@ -9,8 +9,7 @@ from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import chain
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.schedulers.kai.allocate.fit_errors import (
     FitError,
     Shortage,

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from math import ceil
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, MEMORY, PODS
 from packwise.schedulers.kai.allocate.state import MIG, gpus_of, portion_of
 

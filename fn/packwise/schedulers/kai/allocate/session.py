@@ -13,8 +13,7 @@ from collections import Counter
 from heapq import heappop, heappush
 from itertools import islice
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.schedulers.kai.allocate.candidates import (
     PodDemand,
     Rankings,

@@ -12,8 +12,7 @@ from collections import Counter, OrderedDict
 from copy import copy
 from math import ceil
 
-from krmfn.hints import TYPE_CHECKING, TypeVar
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record, TypeVar
 from packwise.kubernetes import parse_natural
 from packwise.schedulers.kai.allocate.scene import GPU, PODS
 from packwise.schedulers.node_selection import selects_labels

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.keys import HOSTNAME
 from packwise.schedulers.node_selection import repelling_taint, selects_node
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.schedulers.kueue.allocate.scene import PODS, Quota
 from packwise.schedulers.kueue.flavors import (
     missing_flavor,

@@ -5,8 +5,7 @@ Amounts are whole numbers by Kubernetes' resource name: millicores of `cpu`, byt
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.schedulers.kueue.request import TopologyRequest
 
 if TYPE_CHECKING:

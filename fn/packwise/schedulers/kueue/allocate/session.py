@@ -6,8 +6,7 @@ jobs that still fit together. Source: spec/kueue.md#9.7 to #9.11; Kueue, schedul
 
 from __future__ import annotations
 
-from krmfn.hints import TYPE_CHECKING
-from krmfn.record import Record
+from krmfn.hints import TYPE_CHECKING, Record
 from packwise.schedulers.kueue.allocate.domains import DomainTree
 from packwise.schedulers.kueue.allocate.quota import FlavorChoice, Mode, Quotas, group_sets, pod_set_text
 from packwise.schedulers.kueue.allocate.scene import PlacedPods, with_pod
