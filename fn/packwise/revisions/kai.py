@@ -124,6 +124,13 @@ SEGMENT_COUNTS = 16
 """The first version whose pod-grouper writes the number of needed subgroups, not of pods."""
 
 
+NO_DEPARTMENTS = 13
+"""The first version that schedules pods of a queue without a parent. Older ones call the parent a department.
+
+It is also the first one that skips pods of a queue with children, and that reports a missing queue.
+"""
+
+
 NO_TAINT_NAMES = 17
 """The first version whose messages do not name the taint that a pod does not tolerate."""
 

@@ -17,7 +17,7 @@ from packwise.objects.kinds import DYNAMO_GRAPH, TOPOLOGY
 from packwise.objects.kinds import QUEUE as QUEUE_KIND
 from packwise.objects.place import Place
 from packwise.placement import Gang, Grouper, NodeTopology
-from packwise.revisions.kai import NAME
+from packwise.revisions.kai import NAME, NO_DEPARTMENTS, minor_of
 from packwise.schedulers.kai.allocate.scene import GPU
 from packwise.schedulers.kai.allocate.session import MAX_QUEUE_DEPTH, existing_queues, lineage
 from packwise.schedulers.kai.gang_jobs import CHART_CLASSES, queues
@@ -202,7 +202,12 @@ _PARENT = Rule(
     Severity.WARNING,
 )
 _KNOWN = Rule("queue-known", "The queue of a workload does not exist.", "spec/placement.md#9.2", Severity.WARNING)
-_LEAF = Rule("queue-leaf", "A workload is in a queue that has child queues.", "spec/placement.md#9.2", Severity.WARNING)
+_LEAF = Rule(
+    "queue-leaf",
+    "A workload is in a queue that has child queues or, before v0.13, no parent.",
+    "spec/placement.md#9.2",
+    Severity.WARNING,
+)
 _CLASS = Rule(
     "priority-class-known",
     "The PriorityClass of a workload does not exist.",
@@ -230,7 +235,9 @@ def check_queues(source: SchedulerInput) -> Iterator[Finding]:
     shares = queues(source)
     if shares:
         yield from _parents(source, shares)
-        yield from _check_named_queues([*_queues_of_gangs(gangs), *_queues_of_podgroups(source)], shares)
+        has_departments = minor_of(source.settings.kai_version) < NO_DEPARTMENTS
+        named = [*_queues_of_gangs(gangs), *_queues_of_podgroups(source)]
+        yield from _check_named_queues(named, shares, has_departments=has_departments)
         from packwise.schedulers.kai.queue_rules import check_queue_tree
 
         yield from check_queue_tree(source, shares)
@@ -307,17 +314,26 @@ def _queues_of_podgroups(source: SchedulerInput) -> Iterator[_NamedQueue]:
             yield _NamedQueue(name, Place(item, ("spec", "queue")))
 
 
-def _check_named_queues(named: Sequence[_NamedQueue], shares: Sequence[QueueShare]) -> Iterator[Finding]:
+def _check_named_queues(
+    named: Sequence[_NamedQueue], shares: Sequence[QueueShare], *, has_departments: bool
+) -> Iterator[Finding]:
     names = [*(share.name for share in shares), *_OF_CHART]
     known = frozenset(names)
     below: dict[str, list[str]] = {}
-    for share in existing_queues(shares).values():
+    existing = existing_queues(shares)
+    for share in existing.values():
         below.setdefault(share.parent, []).append(share.name)
     for each in named:
         queue = each.name
         if is_placeholder(queue):
             continue
-        if queue in below:
+        if has_departments and queue in existing and not existing[queue].parent:
+            message = (
+                f'the queue "{queue}" has no parent, and {NAME} before v0.{NO_DEPARTMENTS} silently skips its pods. '
+                "Give the queue a parent, or name one of its child queues"
+            )
+            yield each.place.finding(_LEAF, message)
+        elif queue in below and not has_departments:
             message = (
                 f'the queue "{queue}" has child queues ({list_known(below[queue])}), and {NAME} silently skips its '
                 "pods. Name a child queue"

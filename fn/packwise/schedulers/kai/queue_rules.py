@@ -12,7 +12,7 @@ from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import DYNAMO_GRAPH, QUEUE, SCHEDULING_SHARD
 from packwise.objects.place import Place
 from packwise.placement import Gang, GangPod
-from packwise.revisions.kai import NAME
+from packwise.revisions.kai import NAME, NO_DEPARTMENTS, minor_of
 from packwise.schedulers.kai.allocate.scene import Scene, absent_queues
 from packwise.schedulers.kai.allocate.session import JobTree, Queues, existing_queues, lineage
 from packwise.schedulers.kai.gang_jobs import gang_jobs, is_of_kai, pool_of
@@ -145,7 +145,7 @@ def _gangs_in_pools(
             f"scheduler does not see the queue; {_cure(placement, share.pool, key)}"
         )
         yield queue_place(gang).finding(
-            _POOL, message, operator_message=_missing_queue_text(share), stage=Stage.SCHEDULER
+            _POOL, message, operator_message=_missing_queue_text(share, source), stage=Stage.SCHEDULER
         )
     for item in written_podgroups(source.inventory.items):
         share, pool = by_name.get(str(item.get(("spec", "queue")))), item.labels.get(key, "")
@@ -156,11 +156,13 @@ def _gangs_in_pools(
                 f"its scheduler does not see the queue; {cure}"
             )
             place = Place(item, ("spec", "queue"))
-            yield place.finding(_POOL, message, operator_message=_missing_queue_text(share), stage=Stage.SCHEDULER)
+            text = _missing_queue_text(share, source)
+            yield place.finding(_POOL, message, operator_message=text, stage=Stage.SCHEDULER)
 
 
-def _missing_queue_text(share: QueueShare) -> str:
-    return f"Queue '{share.name}' does not exist"
+def _missing_queue_text(share: QueueShare, source: SchedulerInput) -> str | None:
+    """Return KAI's text about a queue that its scheduler does not see. Before v0.13, it has none."""
+    return None if minor_of(source.settings.kai_version) < NO_DEPARTMENTS else f"Queue '{share.name}' does not exist"
 
 
 def _cure(placement: Placement, pool: str, key: str) -> str:
@@ -213,7 +215,8 @@ def _gangs_over_limits(source: SchedulerInput, shares: Sequence[QueueShare]) -> 
         jobs = gang_jobs(source.replace(placements=(*_distinct_placements(chosen), *pods)), Snapshot(()))
     except TooManyPodsError:
         return
-    queues = Queues(Scene((), (), tuple(shares), ()))
+    has_departments = minor_of(source.settings.kai_version) < NO_DEPARTMENTS
+    queues = Queues(Scene((), (), tuple(shares), (), has_departments=has_departments))
     absent = {pool: absent_queues(shares, pool) for pool in {each.job.pool for each in jobs}}
     for gang_job in jobs:
         job = gang_job.job

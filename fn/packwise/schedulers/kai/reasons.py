@@ -104,7 +104,9 @@ def _queue_reasons(job: Job, around: Surroundings) -> Iterator[str]:
         )
     elif queues.missing_queue_error(job.queue) is not None:
         yield queues.reason_missing(job.queue)
-    elif not queues.is_tried(job.queue):
+    elif queues.is_skipped(job.queue) and scene.has_departments:
+        yield f'the queue "{job.queue}" has no parent, and KAI before v0.13 silently skips its gangs'
+    elif queues.is_skipped(job.queue):
         below = list_known(queues.child_queues(job.queue))
         yield f'the queue "{job.queue}" has child queues ({below}), and KAI silently skips its gangs'
 

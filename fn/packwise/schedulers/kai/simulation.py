@@ -9,7 +9,7 @@ from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.objects.index import PLACEHOLDER, without_epoch
-from packwise.revisions.kai import NO_TAINT_NAMES
+from packwise.revisions.kai import NO_DEPARTMENTS, NO_TAINT_NAMES, minor_of
 from packwise.schedulers.kai.allocate.scene import DEFAULT_POD_SET, GPU, PODS, Scene, scene_in_pool
 from packwise.schedulers.kai.allocate.session import Queues, allocate, usage_of
 from packwise.schedulers.kai.allocate.state import add_amounts
@@ -65,6 +65,7 @@ class KaiSimulation:
         own = {(gang.job.namespace, pod.name) for gang in jobs for pod in gang.job.pods if pod.node}
         others = [bound for bound in snapshot.pods if (bound.pod.namespace, bound.pod.name) not in own]
         known = topologies(source, generated, snapshot)
+        minor = minor_of(source.settings.kai_version) if snapshot.kai is None else snapshot.kai
         self.words = level_words(source)
         self.scene = Scene(
             _with_pods(snapshot.nodes, [(bound.pod, bound.node) for bound in others]),
@@ -73,7 +74,8 @@ class KaiSimulation:
             tuple(gang.job for gang in jobs),
             tuple(bound.pod for bound in others),
             has_all_queues=snapshot.queues is not None,
-            names_taints=snapshot.kai is not None and snapshot.kai < NO_TAINT_NAMES,
+            names_taints=minor < NO_TAINT_NAMES,
+            has_departments=minor < NO_DEPARTMENTS,
             pool_label=installation_of(source.inventory.items).pool_label,
         )
         self.notes = tuple(_about_podgroups(source.inventory.items))

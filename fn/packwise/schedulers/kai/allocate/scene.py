@@ -227,7 +227,8 @@ class Scene(Record):
     `residents` are the pods outside jobs, with their nodes, for their ports and labels. The nodes include their use.
     With `has_all_queues`, a queue outside `queues` does not exist. Otherwise it is unbounded. With `names_taints`,
     messages name the taint, as in KAI before v0.17. `pool_label` is the label of node pools, or "" for a single pool.
-    `absent_queues` are queues that do not exist for the pool of the scene.
+    `absent_queues` are queues that do not exist for the pool of the scene. With `has_departments`, queues count as in
+    KAI before v0.13.
     """
 
     nodes: tuple[Node, ...]
@@ -237,6 +238,7 @@ class Scene(Record):
     residents: tuple[Pod, ...] = ()
     has_all_queues: bool = False
     names_taints: bool = False
+    has_departments: bool = False
     pool_label: str = ""
     absent_queues: frozenset[str] = frozenset()
 

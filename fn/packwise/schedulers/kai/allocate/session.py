@@ -69,6 +69,7 @@ class Queues:
         self._by_name = existing_queues(scene.queues)
         self._has_all = scene.has_all_queues
         self._absent = scene.absent_queues
+        self._has_departments = scene.has_departments
         self._below: dict[str, list[str]] = {}
         for queue in self._by_name.values():
             self._below.setdefault(queue.parent, []).append(queue.name)
@@ -88,9 +89,16 @@ class Queues:
         return missing_queue(name) if is_missing else None
 
     def is_tried(self, name: str) -> bool:
-        """Return True if KAI tries the jobs of the queue: it exists, and has no queue below it."""
-        # KAI silently skips jobs of a queue with children. Source: spec/placement.md#9.2.
-        return self.missing_queue_error(name) is None and name not in self._below
+        """Return True if KAI tries the jobs of the queue: it exists, and is in the right place of the tree."""
+        return self.missing_queue_error(name) is None and not self.is_skipped(name)
+
+    def is_skipped(self, name: str) -> bool:
+        """Return True if KAI silently skips jobs of the queue: it has children or, before v0.13, no parent."""
+        # Source: spec/placement.md#9.2.
+        if self._has_departments:
+            queue = self._by_name.get(name)
+            return queue is not None and not queue.parent
+        return name in self._below
 
     def child_queues(self, name: str) -> Sequence[str]:
         """The names of the queues directly below the queue."""
@@ -587,7 +595,8 @@ class _Session:
         for tree in self._trees:
             self._queues.count(tree.job, [(pod, pod.node) for pod in tree.job.pods if pod.node])
             missing = self._queues.missing_queue_error(tree.job.queue)
-            if missing is not None:
+            # Before v0.13, KAI ignores the job without an error.
+            if missing is not None and not scene.has_departments:
                 self._errors[tree.index].append(missing)
 
     def run(self) -> SessionAnswer:
