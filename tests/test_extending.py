@@ -373,7 +373,7 @@ def test_a_scheduler_stands_where_the_page_says() -> None:
 
 
 CREW = """
-from packwise.objects.place import Generated
+from packwise.objects.index import Generated
 from packwise.objects.kinds import CREW
 from packwise.placement import Gang, gang_kinds
 from packwise.schedulers import SchedulerObjects

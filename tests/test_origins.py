@@ -13,9 +13,10 @@ from krmfn.kubeobject import KubeObject
 from krmfn.resourcelist import ResourceList
 from krmfn.testing import case_input
 from krmfn.value import Value
+from packwise.findings import Origin
 from packwise.inputs.groups import read_inputs
 from packwise.inputs.request import Named
-from packwise.objects.place import Generated, Origin
+from packwise.objects.index import Generated
 from packwise.pipeline import render
 from packwise.select.selection import Package
 from tests.examples import RENDERED

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 import pytest
 
 from krmfn.kubeobject import KubeObject
-from packwise.findings import Finding, Rule
-from packwise.objects.index import Inventory
+from packwise.findings import Finding, Origin, Place, Rule
+from packwise.objects.index import Generated, Inventory
 from packwise.objects.kinds import QUEUE
-from packwise.objects.place import Generated, Origin, Place
 from packwise.pipeline import registry, render
 from packwise.placement import Bounds, Cluster, Gang, Grouper, Placement, PodSet, WorkloadPlan
 from packwise.revisions.grove import Revision, Step

@@ -13,7 +13,7 @@ from krmfn.hints import TYPE_CHECKING, Record, cast
 from krmfn.kubeobject import KubeObject, is_client_key
 from krmfn.resourcelist import with_content
 from krmfn.result import Severity
-from packwise.findings import Finding, Rule
+from packwise.findings import Finding, Rule, place_text
 from packwise.kubernetes import json_list, json_object, json_string
 from packwise.lenient import integer
 from packwise.objects.index import (
@@ -25,15 +25,13 @@ from packwise.objects.index import (
     stable_identities,
 )
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, GENERATED, KINDS, kind_of_object
-from packwise.objects.place import place_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from typing import Any
 
     from krmfn.value import Value
-    from packwise.objects.index import Identity, Index
-    from packwise.objects.place import Generated
+    from packwise.objects.index import Generated, Identity, Index
     from packwise.settings.topologyrender import TopologyRender
     from packwise.topology.known import Condition, Status
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.findings import Finding
+    from packwise.findings import Finding, Origin, Place
+    from packwise.objects.index import Generated
     from packwise.objects.kinds import Kind
-    from packwise.objects.place import Generated, Origin, Place
     from packwise.revisions.grove import Revision
     from packwise.topology.known import ClusterTopology, Condition, Level
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from krmfn import KubeObject
-from packwise.objects.place import Origin, Place
+from packwise.findings import Origin, Place
 from packwise.pipeline.steps import read_package
 from packwise.placement import Bounds, Gang, Grouper, Placement, PodSet
 from packwise.schedulers import SchedulerInput

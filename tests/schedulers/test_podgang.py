@@ -10,7 +10,7 @@ import pytest
 
 from krmfn.fieldpath import format_path
 from krmfn.yamltext import read
-from packwise.objects.place import Origin, Place
+from packwise.findings import Origin, Place
 from packwise.placement import Grouper
 from packwise.revisions.kai import KNOWN, Versions, versions_for
 from packwise.schedulers.grove import podgang_value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from krmfn.result import Severity
-from packwise.objects.place import Origin, Place
+from packwise.findings import Origin, Place
 from packwise.placement import Grouper, Placement
 from packwise.schedulers.kai.scheduler import KAI
 from tests.schedulers.gangs import SUBJECT, gang_of, input_of

@@ -11,7 +11,7 @@ from krmfn.kubeobject import KubeObject, Location, is_client_key
 from krmfn.result import exit_code
 from krmfn.yamltext import YamlError
 from krmfn.yamltext.places import nearest_position
-from packwise.findings import has_errors
+from packwise.findings import Origin, Place, has_errors
 from packwise.generated import CONDITIONS, LAST_ERRORS, LOCAL_CONFIG, PATH
 from packwise.lenient import mapping
 from packwise.objects.index import (
@@ -23,7 +23,6 @@ from packwise.objects.index import (
     stable_identities,
 )
 from packwise.objects.kinds import GANGS, POD, QUEUE, TOPOLOGY
-from packwise.objects.place import Origin, Place
 from packwise.pipeline.registry import node_pools, omission_sources, queued_sources
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Omission, Queue, gang_kinds
 from packwise.select.selection import cluster_of, index_package
@@ -35,9 +34,8 @@ if TYPE_CHECKING:
 
     from krmfn.result import ResourceRef, Result
     from krmfn.value import Value
-    from packwise.objects.index import Inventory
+    from packwise.objects.index import Generated, Inventory
     from packwise.objects.kinds import Kind
-    from packwise.objects.place import Generated
     from packwise.pipeline import Rendered
     from packwise.placement import Node, Outline, Placement, PodSet, QueuedPods, WorkloadPlan
     from packwise.select.selection import Package

@@ -50,9 +50,9 @@ if TYPE_CHECKING:
         WorkloadTree,
     )
     from packwise.explain.options import Explain
+    from packwise.findings import Origin, Place
     from packwise.inputs.coverage import Coverage
     from packwise.inputs.groups import Checkup
-    from packwise.objects.place import Origin, Place
     from packwise.placement import Bounds, Gang, Omission, Outline
     from packwise.topology.known import Level
 

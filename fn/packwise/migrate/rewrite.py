@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
     from krmfn.result import Result
     from krmfn.value import Value
+    from packwise.findings import Place
     from packwise.objects.index import Inventory
-    from packwise.objects.place import Place
     from packwise.revisions.grove import Revision
     from packwise.select.selection import Package, Selection
     from packwise.settings.configuration import Configuration

@@ -11,7 +11,7 @@ import re
 from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import ObjectId
-from packwise.findings import Finding, Rule, from_field_error
+from packwise.findings import Finding, Rule, from_field_error, place_text
 from packwise.objects.kinds import (
     CLUSTER_SCOPED,
     CLUSTER_TOPOLOGY,
@@ -20,13 +20,14 @@ from packwise.objects.kinds import (
     GENERATED,
     WORKLOADS,
 )
-from packwise.objects.place import place_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+    from packwise.findings import Origin
 
 
 Identity = tuple[str, str, str, str]
@@ -366,3 +367,24 @@ class Inventory(Record):
             (stable,) = stable_identities([value])
             item = self.baseline.gangs.get(stable)
         return None if item is None else item.value
+
+
+class Generated(Record):
+    """An object to write. `value` is the manifest without packwise's own annotations.
+
+    `source` describes its origin in words and `subject` is that object, or None without a configuration. `notes` are
+    further annotations without the prefix `packwise.dev/`. With `recreate`, the API server refuses updates. The object
+    must be deleted and created, and it satisfies every rule of its CRD. With `emit_by_default`, it is written even if
+    `spec.emit` is not set. `judged` is true if the cluster's CRD has judged it already. A `preview` is for review only:
+    a component of the cluster makes and owns the object. `origins` computes the origin of each part of the manifest.
+    """
+
+    value: Mapping[str, Value]
+    source: str
+    subject: KubeObject | None
+    origins: Callable[[], Mapping[FieldPath, Origin]]
+    notes: Mapping[str, str] = {}
+    recreate: bool = False
+    emit_by_default: bool = False
+    judged: bool = False
+    preview: bool = False

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.index import Index
-    from packwise.objects.place import Generated
+    from packwise.objects.index import Generated, Index
     from packwise.schedulers import SchedulerInput
     from packwise.select.selection import Selection
     from packwise.validate.crds import Definitions

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.value import Value
-    from packwise.objects.index import Index, Inventory
-    from packwise.objects.place import Generated
+    from packwise.objects.index import Generated, Index, Inventory
     from packwise.pipeline.rules import Choice
     from packwise.placement import Cluster, Placement, WorkloadPlan
     from packwise.select.selection import Package, Selection

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import Location
     from krmfn.result import Result
     from packwise.diff.run import ChangedKind
+    from packwise.findings import Place
     from packwise.inputs.groups import Inputs
     from packwise.objects.index import Identity
-    from packwise.objects.place import Place
     from packwise.pipeline import Rendered
     from packwise.place.placing import Placing
     from packwise.report.options import Drawing, ReportFormat, ReportOptions

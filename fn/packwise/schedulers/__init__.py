@@ -9,8 +9,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from packwise.findings import Finding
-    from packwise.objects.index import Index, Inventory
-    from packwise.objects.place import Generated
+    from packwise.objects.index import Generated, Index, Inventory
     from packwise.placement import Cluster, NodePool, Placement, QueuedPods
     from packwise.settings.topologyrender import TopologyRender
     from packwise.topology.known import Condition, KnownTopologies

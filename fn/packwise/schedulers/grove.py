@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.objects.index import Generated
 from packwise.objects.kinds import PODGANG
-from packwise.objects.place import Generated
 from packwise.placement import Gang
 from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.objects.place import Origin
+    from packwise.findings import Origin
     from packwise.placement import Bounds
 
 _API_VERSION = PODGANG.api_version

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.place import Place
+    from packwise.findings import Place
     from packwise.schedulers import SchedulerInput
     from packwise.schedulers.kai.snapshot import Snapshot
 

@@ -11,10 +11,9 @@ import re
 
 from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
-from packwise.findings import Finding, Rule, Stage
+from packwise.findings import Finding, Place, Rule, Stage, place_text
 from packwise.lenient import value_at
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGROUP
-from packwise.objects.place import Place, place_text
 from packwise.revisions.grove import ALPHA_8, ALPHA_9, ALPHA_10, ALPHA_12, API_FIELDS, RECORDS, precedes
 from packwise.revisions.grove import NEWEST as NEWEST_GROVE
 from packwise.revisions.kai import NEWEST, RELEASES, release_of

@@ -10,10 +10,9 @@ import posixpath
 from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
-from packwise.findings import Finding, Rule, has_errors
+from packwise.findings import Finding, Rule, has_errors, place_text
 from packwise.objects.index import Index, Inventory, identity
 from packwise.objects.kinds import DYNAMO_GRAPH, GANGS, POD_CLIQUE_SET, kind_of
-from packwise.objects.place import place_text
 from packwise.placement import Cluster
 from packwise.revisions.grove import ALPHA_8, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS
 from packwise.settings.configuration import (

@@ -10,11 +10,10 @@ from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject, Source
 from krmfn.yamltext import YamlError, read
 from packwise.fields import Array, Field, Flag, Object, Open, Text, field_problems
-from packwise.findings import Finding, Rule, Stage, soften_lists
+from packwise.findings import Finding, Place, Rule, Stage, soften_lists
 from packwise.kubernetes import ErrorType, OperatorError, TypedText, dns_subdomain, go_quote
 from packwise.lenient import entries, mapping, mappings, text_at, value_at
 from packwise.objects.index import READABLE, group_and_kind
-from packwise.objects.place import Place
 from packwise.placement import Schedulers
 from packwise.revisions.grove import NEWEST, PLANNED_BACKENDS, REVISIONS
 from packwise.settings.topologyrender import DIALECTS, GROUP, KAI_PROFILE, KIND, settings_place

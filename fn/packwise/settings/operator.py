@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.objects.place import Place
+    from packwise.findings import Place
     from packwise.revisions.grove import Revision
     from packwise.settings.configuration import Operator
     from packwise.validate.decode import At

@@ -21,7 +21,7 @@ from packwise.fields import (
     field_problems,
     kind_at,
 )
-from packwise.objects.place import Place
+from packwise.findings import Place
 from packwise.placement import MAX_GANGS
 from packwise.revisions.grove import REVISIONS
 from packwise.wording import closest, list_known

@@ -12,7 +12,7 @@ from itertools import pairwise
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
-from packwise.findings import Effect, Finding, Problem, Rule, Stage, has_errors
+from packwise.findings import Effect, Finding, Origin, Place, Problem, Rule, Stage, has_errors
 from packwise.kubernetes import (
     JSON_NOUNS,
     ErrorType,
@@ -25,9 +25,8 @@ from packwise.kubernetes import (
     type_error,
 )
 from packwise.lenient import entries, value_at
-from packwise.objects.index import identity, is_generated, repetitions
+from packwise.objects.index import Generated, identity, is_generated, repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
-from packwise.objects.place import Generated, Origin, Place
 from packwise.validate.crds import judge
 from packwise.wording import closest, list_known
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
-from packwise.findings import Effect, Finding, Problem, Rule, findings_of
+from packwise.findings import Effect, Finding, Problem, Rule, findings_of, place_text
 from packwise.objects.index import ONCE, format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CONFIGURING, GANGS, KINDS, QUEUEING
-from packwise.objects.place import place_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.index import Index, Inventory
-    from packwise.objects.place import Generated
+    from packwise.objects.index import Generated, Index, Inventory
     from packwise.validate.definition import Definition
 
 UNCHECKED = Rule("crd-rule", "packwise cannot evaluate a rule of a CRD.", "spec/kubernetes.md#3.2", Severity.WARNING)

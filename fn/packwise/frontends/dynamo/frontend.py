@@ -9,7 +9,7 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject
 from krmfn.result import Severity
-from packwise.findings import Finding, findings_of, has_errors
+from packwise.findings import Finding, Origin, Place, findings_of, has_errors, place_text
 from packwise.frontends.dynamo.convert import ALPHA, BETA
 from packwise.frontends.dynamo.graph import paths_of, read_graph, shape_problems
 from packwise.frontends.dynamo.rules import (
@@ -30,9 +30,8 @@ from packwise.frontends.dynamo.rules.admission import COMPONENTS, MOST_COMPONENT
 from packwise.frontends.dynamo.shape import clique_names, set_name, shape_of
 from packwise.frontends.frontend import FrontEnd
 from packwise.lenient import mapping
-from packwise.objects.index import identity, is_placeholder, repetitions
+from packwise.objects.index import Generated, identity, is_placeholder, repetitions
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGANG, QUEUE
-from packwise.objects.place import Generated, Origin, Place, place_text
 from packwise.placement import LIMIT, Gang, WorkloadPlan, characters, excess_text, length, weight_of_copies
 from packwise.revisions.dynamo import NEWEST, release_of
 from packwise.topology.known import Use

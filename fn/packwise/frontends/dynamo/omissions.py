@@ -6,13 +6,13 @@ Source: spec/dynamo.md#2.4, #3.4 and #3.7 to #3.11.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.findings import Origin, Place
 from packwise.frontends.dynamo.frontend import derive_set, release_for
 from packwise.frontends.dynamo.graph import read_graph
 from packwise.frontends.dynamo.shape import QUEUE
 from packwise.lenient import mapping
 from packwise.objects.index import identity
 from packwise.objects.kinds import DYNAMO_GRAPH
-from packwise.objects.place import Origin, Place
 from packwise.placement import Omission
 from packwise.revisions.dynamo import RELEASES, Known
 from packwise.settings.topologyrender import KAI_PROFILE

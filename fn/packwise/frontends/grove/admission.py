@@ -55,10 +55,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.value import Value
+    from packwise.findings import Origin
     from packwise.frontends.grove.podcliqueset import Clique, ScalingGroup
     from packwise.frontends.grove.rules.book import Node, Steps
     from packwise.objects.index import Index, Inventory
-    from packwise.objects.place import Origin
     from packwise.placement import Gang, PodSet
     from packwise.revisions.grove import Revision
 

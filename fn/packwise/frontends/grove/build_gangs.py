@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject, is_client_key
 from krmfn.result import Severity
-from packwise.findings import Finding, Rule
+from packwise.findings import Finding, Origin, Place, Rule
 from packwise.frontends.grove.podcliqueset import (
     TEMPLATE,
     VOLCANO,
@@ -28,7 +28,6 @@ from packwise.frontends.grove.podcliqueset import (
     volcano_queue,
 )
 from packwise.objects.index import EPOCH, GENERATION, REPLICA, ROLE
-from packwise.objects.place import Origin, Place
 from packwise.placement import Bounds, Gang, Grouper, PodSet
 from packwise.settings.topologyrender import KAI_PROFILE
 

@@ -12,13 +12,12 @@ from enum import StrEnum
 from krmfn.fieldpath import FieldPath, describe
 from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
-from packwise.findings import Finding, Rule
+from packwise.findings import Finding, Origin, Place, Rule
 from packwise.frontends.grove.admission import live_replicas
 from packwise.frontends.grove.podcliqueset import scaling_group, standalone_clique
 from packwise.lenient import mapping, strings, value_at
 from packwise.objects.index import EPOCH, GENERATION, PART_OF, PLACEHOLDER, REPLICA, ROLE, identity
 from packwise.objects.kinds import PODGANG, PODGANG_MAP
-from packwise.objects.place import Origin, Place
 from packwise.settings.topologyrender import settings_place
 from packwise.wording import list_known
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.findings import Origin, Place
 from packwise.frontends.grove.build_gangs import is_mirrored
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.frontend import lost_domains
 from packwise.frontends.grove.podcliqueset import TEMPLATE, PodCliqueSet, resolve_topology
 from packwise.objects.index import identity
 from packwise.objects.kinds import POD_CLIQUE_SET
-from packwise.objects.place import Origin, Place
 from packwise.placement import Omission
 from packwise.revisions.grove import RECORDS
 

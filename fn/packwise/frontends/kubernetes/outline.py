@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
+from packwise.findings import Place
 from packwise.objects.index import identity
-from packwise.objects.place import Place
 from packwise.objects.scheduling_groups import FIELD
 from packwise.placement import Outline
 from packwise.wording import count_text

@@ -13,7 +13,7 @@ from krmfn.fieldpath import FieldError, describe
 from krmfn.hints import TYPE_CHECKING, Record, cast
 from krmfn.kubeobject import KubeObject
 from krmfn.yamltext import YamlError, read
-from packwise.findings import Finding, Stage, has_errors
+from packwise.findings import Derived, Finding, Stage, has_errors
 from packwise.frontends.osmo import schema
 from packwise.frontends.osmo.account import current_account
 from packwise.frontends.osmo.model import one_of_each, read_backends, read_pool, read_workflow
@@ -22,16 +22,15 @@ from packwise.frontends.osmo.rules import DOCUMENT, DUPLICATE_KEY, NAMES, SCHEMA
 from packwise.frontends.osmo.schema import schema_problems
 from packwise.frontends.osmo.template import Filled, Unfilled, fill, read_as_osmo, sections
 from packwise.objects.index import READABLE
-from packwise.objects.place import Derived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from krmfn.value import Value
+    from packwise.findings import Place
     from packwise.frontends.osmo.model import OsmoPool, Workflow
     from packwise.frontends.osmo.recognition import DocumentAt
     from packwise.frontends.osmo.template import Duplicate, TextRead
-    from packwise.objects.place import Place
 
     FillIn = Callable[[str], Filled | Unfilled]
     """Fill in the templates of a spec with the values of the submission."""

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
+    from packwise.findings import Place
     from packwise.frontends.osmo import schema
-    from packwise.objects.place import Place
 
 
 DEFAULT_SCHEDULER = KAI_PROFILE

@@ -5,13 +5,13 @@ spec/osmo.md#1 to #5.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.findings import Origin
 from packwise.frontends.osmo.document import read_documents
 from packwise.frontends.osmo.model import pool_of
 from packwise.frontends.osmo.placements import tree_of
 from packwise.frontends.osmo.recognition import document_places
 from packwise.frontends.osmo.rules import Submission
 from packwise.lenient import mapping_at
-from packwise.objects.place import Origin
 from packwise.placement import Gang, GangPod, Omission
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from krmfn.hints import TYPE_CHECKING, Record
+from packwise.findings import Origin
 from packwise.frontends.osmo.model import (
     MAX_NAME,
     TaskGroup,
@@ -20,7 +21,6 @@ from packwise.frontends.osmo.model import (
 )
 from packwise.frontends.osmo.rules import DIFFERS, levels_of
 from packwise.kubernetes import label_value
-from packwise.objects.place import Origin
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Placement, PodSet, Queue
 from packwise.wording import count_text
 

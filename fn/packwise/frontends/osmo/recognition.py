@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from krmfn.fieldpath import FieldError, FieldPath
 from krmfn.hints import TYPE_CHECKING, Record
+from packwise.findings import Place
 from packwise.lenient import mapping
-from packwise.objects.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

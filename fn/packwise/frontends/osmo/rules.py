@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.findings import Finding
+    from packwise.findings import Finding, Place
     from packwise.frontends.osmo.model import OsmoPool, Path, Requirement, Task, TaskGroup, Workflow
-    from packwise.objects.place import Place
     from packwise.settings.topologyrender import Osmo
 
     ProblemAt: TypeAlias = tuple[Place, Problem]

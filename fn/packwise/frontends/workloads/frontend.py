@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings import Finding, has_errors
+from packwise.findings import Finding, Place, has_errors
 from packwise.frontends.candidates import candidates
 from packwise.frontends.frontend import FrontEnd
 from packwise.frontends.workloads.groups import gangs, idle_reason, pods_in_order, shapes, weight
@@ -19,7 +19,6 @@ from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
 from packwise.frontends.workloads.workload import Classes, RefusedError, classes_of, read_workloads
 from packwise.objects.index import format_object, identity
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
-from packwise.objects.place import Place
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Grouping
 from packwise.objects.wrapped import unwrap
 from packwise.placement import LIMIT, Placement, WorkloadPlan, excess_text

@@ -7,6 +7,7 @@ spec/podgrouper.md#3, #4 and #5.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING, Record
+from packwise.findings import Origin
 from packwise.frontends.workloads.leaders import (
     has_segments,
     leader_worker_set,
@@ -37,7 +38,6 @@ from packwise.frontends.workloads.workload import (
 from packwise.kubernetes import atoi, parse_int
 from packwise.lenient import integer, mapping_at, mappings_by_place, mappings_in_place, texts, value_at
 from packwise.lenient import text as text_of
-from packwise.objects.place import Origin
 from packwise.objects.workload_kinds import Grouping
 from packwise.placement import Bounds, Gang, GangOwner, Grouper, PodSet
 from packwise.settings.topologyrender import KAI_PROFILE
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
+    from packwise.findings import Place
     from packwise.frontends.workloads.workload import FieldRead, Owner, Template, Workload
-    from packwise.objects.place import Place
 
 # Groups of Jobs, of JobSets and of workloads without sets: bare pods, pods of a Deployment, revisions. A JobSet is a
 # tree of its replicated Jobs, or a flat group in earlier releases. Source: spec/podgrouper.md#4 and #5.

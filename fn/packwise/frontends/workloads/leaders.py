@@ -7,6 +7,7 @@ be segments. Source: spec/podgrouper.md#6, #7 and #8.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING, Record
+from packwise.findings import Origin
 from packwise.frontends.workloads.workload import (
     SEGMENT_LEVELS,
     SEGMENT_SIZE,
@@ -21,7 +22,6 @@ from packwise.kubernetes import atoi
 from packwise.lenient import integer, mapping, mapping_at, mappings_in_place, value_at
 from packwise.lenient import text as text_of
 from packwise.objects.index import identity
-from packwise.objects.place import Origin
 from packwise.objects.workload_kinds import Grouping, workload_kind
 from packwise.placement import Bounds, PodSet
 

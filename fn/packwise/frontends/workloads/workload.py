@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 
 from krmfn.hints import TYPE_CHECKING, Record
+from packwise.findings import Origin, Place
 from packwise.keys import KAI_QUEUE
 from packwise.kubernetes import format_duration, parse_duration
 from packwise.lenient import entries, mapping, mappings_by_place, text, texts, value_at
 from packwise.objects.index import identity
-from packwise.objects.place import Origin, Place
 from packwise.objects.workload_kinds import ANYWHERE, Grouping, pod_templates_in, workload_kind
 from packwise.placement import Bounds, PodSet
 from packwise.topology.known import Level

@@ -11,11 +11,10 @@ from itertools import islice
 
 from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
-from packwise.findings import Finding, Rule, Stage
+from packwise.findings import Finding, Place, Rule, Stage
 from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import DYNAMO_GRAPH, TOPOLOGY
 from packwise.objects.kinds import QUEUE as QUEUE_KIND
-from packwise.objects.place import Place
 from packwise.placement import Gang, Grouper, NodeTopology
 from packwise.revisions.kai import NAME, NO_DEPARTMENTS, minor_of
 from packwise.schedulers.kai.allocate.scene import GPU

@@ -10,9 +10,9 @@ import re
 
 from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.yamltext import YamlError, read
+from packwise.findings import Place
 from packwise.lenient import entries, mapping, mappings, mappings_by_place, text, text_at, texts, value_at
 from packwise.objects.kinds import KAI_CONFIG, SCHEDULING_SHARD
-from packwise.objects.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
+    from packwise.findings import Place
     from packwise.objects.index import Index
-    from packwise.objects.place import Place
     from packwise.placement import Placement
     from packwise.schedulers import SchedulerInput
     from packwise.schedulers.kai.installation import Installation

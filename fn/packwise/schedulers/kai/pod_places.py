@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.findings import Place
 from packwise.objects.kinds import PODGROUP
-from packwise.objects.place import Place
 from packwise.schedulers.kai.podgroup import QUEUE_LABELS
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from krmfn.value import Value
-    from packwise.objects.place import Generated
+    from packwise.objects.index import Generated
     from packwise.schedulers import SchedulerInput
 
 _OLD, _NEW = Versions(KNOWN.oldest, SUBGROUP_COUNTS - 1), Versions(SUBGROUP_COUNTS, KNOWN.newest)

@@ -15,9 +15,8 @@ from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Effect, Finding, Problem, Rule, Stage
 from packwise.lenient import entries, value_at
-from packwise.objects.index import format_identity, identity
+from packwise.objects.index import Generated, format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP
-from packwise.objects.place import Generated
 from packwise.placement import Gang
 from packwise.revisions.kai import NAME, SUBGROUP_COUNTS, Versions, release_of, versions_for
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, listed_sets, podgroup, podgroup_origins

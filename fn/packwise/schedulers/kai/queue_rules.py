@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings import Finding, Rule, Stage
+from packwise.findings import Finding, Place, Rule, Stage
 from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import DYNAMO_GRAPH, QUEUE, SCHEDULING_SHARD
-from packwise.objects.place import Place
 from packwise.placement import Gang, GangPod
 from packwise.revisions.kai import NAME, NO_DEPARTMENTS, minor_of
 from packwise.schedulers.kai.allocate.scene import Scene, absent_queues

@@ -12,8 +12,8 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Finding, Rule
 from packwise.lenient import entries, mapping
+from packwise.objects.index import Generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
-from packwise.objects.place import Generated
 from packwise.placement import Gang
 from packwise.schedulers import SchedulerObjects
 from packwise.schedulers.kai.topology import check_known, users_topologies, value_of

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from packwise.findings import Finding, Rule
-    from packwise.objects.place import Generated
+    from packwise.objects.index import Generated
     from packwise.placement import Cluster, Node
     from packwise.settings.topologyrender import TopologyRender
 

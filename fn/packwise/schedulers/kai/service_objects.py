@@ -11,9 +11,8 @@ from krmfn.fieldpath import parse_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Effect, Finding, Rule
-from packwise.objects.index import identity
+from packwise.objects.index import Generated, identity
 from packwise.objects.kinds import PODGROUP, QUEUE, TOPOLOGY
-from packwise.objects.place import Generated
 from packwise.placement import Gang, NodeTopology, Queue
 from packwise.revisions.kai import NAME
 from packwise.schedulers.kai.podgroup import QUEUE_LABELS, podgroup, podgroup_origins
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.objects.place import Origin
+    from packwise.findings import Origin
     from packwise.placement import GangPod, Node, Placement
     from packwise.schedulers import SchedulerInput
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.kubeobject import KubeObject
+    from packwise.findings import Origin
     from packwise.objects.index import Index
-    from packwise.objects.place import Origin
     from packwise.placement import Bounds, Gang
     from packwise.schedulers import SchedulerInput
     from packwise.schedulers.kai.allocate.fit_errors import Shortage

@@ -11,8 +11,8 @@ from packwise.findings import Cause, Finding, Problem, Rule, Stage
 from packwise.keys import HOSTNAME
 from packwise.kubernetes import OMITTED, ErrorType, OperatorError, field_error, refusal, type_error
 from packwise.lenient import value_at
+from packwise.objects.index import Generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
-from packwise.objects.place import Generated
 from packwise.placement import Gang, Grouper
 from packwise.revisions.kai import KNOWN, LEVEL_ALIASES, NAME, minor_of
 from packwise.schedulers import SchedulerInput, SchedulerObjects

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.objects.place import Generated
+    from packwise.objects.index import Generated
     from packwise.schedulers import SchedulerInput
     from packwise.settings.topologyrender import TopologyRender
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.objects.index import Generated
 from packwise.objects.kinds import KUBERNETES_WORKLOAD
-from packwise.objects.place import Generated
 from packwise.placement import Gang
 from packwise.schedulers import Scheduler, SchedulerObjects
 from packwise.schedulers.kubernetes.workload import (

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.findings import Place
 from packwise.lenient import text, value_at
 from packwise.objects.index import identity
-from packwise.objects.place import Place
 from packwise.objects.scheduling_groups import DEFAULT_SCHEDULER
 from packwise.revisions.kubernetes import kubernetes_release
 from packwise.schedulers.kubernetes.scene import (

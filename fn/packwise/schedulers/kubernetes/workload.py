@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
-    from packwise.objects.place import Origin
+    from packwise.findings import Origin
     from packwise.placement import Bounds, Gang, PodSet
     from packwise.schedulers import SchedulerInput
 

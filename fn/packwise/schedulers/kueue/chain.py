@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.findings import Place
 from packwise.kubernetes import amounts
 from packwise.lenient import mapping_at, mappings_by_place, mappings_in_place, strings, text, value_at
 from packwise.objects.kinds import (
@@ -21,7 +22,6 @@ from packwise.objects.kinds import (
     TOPOLOGY,
     WORKLOAD_PRIORITY_CLASS,
 )
-from packwise.objects.place import Place
 from packwise.schedulers.kueue.inactive import GROUP, named_checks, read_checks
 from packwise.schedulers.node_selection import read_selector, selects_labels
 from packwise.topology.known import node_labels

@@ -11,7 +11,7 @@ from functools import partial
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
-from packwise.findings import Finding, Problem, Rule, Stage
+from packwise.findings import Finding, Origin, Problem, Rule, Stage
 from packwise.keys import HOSTNAME
 from packwise.kubernetes import (
     V35,
@@ -28,8 +28,8 @@ from packwise.kubernetes import (
     variable_advice,
 )
 from packwise.lenient import entries, mapping, mappings_by_place, value_at
+from packwise.objects.index import Generated
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
-from packwise.objects.place import Generated, Origin
 from packwise.schedulers.kueue.request import merge_texts
 from packwise.settings.topologyrender import settings_place
 from packwise.topology.known import LABEL_PATTERN, is_label, level_origins, node_labels
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+    from packwise.findings import Place
     from packwise.objects.index import Index
     from packwise.objects.kinds import Kind
-    from packwise.objects.place import Place
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers import SchedulerInput
     from packwise.settings.topologyrender import KueueFlavor, TopologyRender

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.findings import Place
 from packwise.lenient import mappings_by_place
-from packwise.objects.place import Place
 from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.placement import PodSlice, QueuedPods
 from packwise.revisions.kueue import kueue_release

@@ -6,8 +6,8 @@ Source: spec/kueue.md#9.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from packwise.findings import Place
 from packwise.lenient import mappings, text_at, value_at
-from packwise.objects.place import Place
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue.allocate.scene import with_pod
 from packwise.schedulers.kueue.allocate.session import admit_jobs

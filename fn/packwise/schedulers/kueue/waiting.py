@@ -51,8 +51,7 @@ if TYPE_CHECKING:
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
-    from packwise.objects.index import Index
-    from packwise.objects.place import Generated
+    from packwise.objects.index import Generated, Index
     from packwise.revisions.kueue import KueueRelease
     from packwise.schedulers import SchedulerInput
     from packwise.schedulers.kueue.chain import ClusterQueue, Flavor, ResourceGroup
