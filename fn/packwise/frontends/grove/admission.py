@@ -25,7 +25,7 @@ from packwise.frontends.grove.podcliqueset import (
     scaling_group,
     standalone_clique,
 )
-from packwise.frontends.grove.rules import cliques, metadata, rolling_update, schedulers, topology
+from packwise.frontends.grove.rules import cliques, metadata, pods, topology
 from packwise.frontends.grove.rules.book import (
     Check,
     CliqueAt,
@@ -136,39 +136,39 @@ def _each_clique(at: CliqueAt, _context: Context) -> Iterable[CliqueAt]:
 RULES = Rulebook(
     constraints=topology.CONSTRAINTS,
     whole=(
-        Scope(whole_set, (*metadata.METADATA, *cliques.SET, *cliques.SET_SHARING, *cliques.CLIQUES_ANY)),
+        Scope(whole_set, (*metadata.METADATA, *cliques.SET, *pods.SET_SHARING, *cliques.CLIQUES_ANY)),
         Scope(cliques_of, (
             *cliques.CLIQUE_NAME,
             # A clique without a name is one error. Before this release, it is also an invalid name.
             Scope(_with_name, _NAME_CONSTRAINTS, since=ALPHA_12_RC1),
             *metadata.CLIQUE_METADATA,
-            *cliques.CLIQUE_SHARING,
+            *pods.CLIQUE_SHARING,
             *cliques.CLIQUE_SIZE,
             *cliques.DEPENDENCIES,
             *cliques.AUTOSCALING,
-            *cliques.POD_SPEC,
+            *pods.POD_SPEC,
             Scope(_each_clique, _NAME_CONSTRAINTS, until=ALPHA_12_RC1),
-            *rolling_update.CLIQUE,
+            *cliques.CLIQUE_UPDATES,
         )),
         Scope(whole_set, (
             *cliques.CLIQUES_UNIQUE,
             *cliques.ONE_SCHEDULER,
-            *schedulers.SCHEDULER_NAMES,
+            *pods.SCHEDULER_NAMES,
             *cliques.DEPENDENCY_GRAPH,
         )),
         Scope(groups_of, (
             *cliques.GROUP_NAMES,
             *metadata.GROUP_NAME_LENGTH,
             *cliques.GROUP_SIZE,
-            *rolling_update.GROUP,
-            *cliques.GROUP_SHARING,
+            *cliques.GROUP_UPDATES,
+            *pods.GROUP_SHARING,
         )),
         Scope(whole_set, (*cliques.GROUPS_TOGETHER, *cliques.TERMINATION)),
-        *rolling_update.UNDETERMINED,
+        *cliques.UNDETERMINED,
     ),
     mnnvl=metadata.MNNVL,
     mnnvl_update=metadata.MNNVL_UPDATE,
-    backend=schedulers.BACKEND,
+    backend=pods.BACKEND,
 )  # fmt: skip
 
 
@@ -336,7 +336,7 @@ def _kept_updates(change: _Change, context: Context) -> Iterator[Problem]:
     merged = _merge(change.value, default(change.stored, change.before.release or context.revision, create=False))
     if merged is None:
         return
-    checks = prepare((Scope(cliques_of, rolling_update.CLIQUE), Scope(groups_of, rolling_update.GROUP)))
+    checks = prepare((Scope(cliques_of, cliques.CLIQUE_UPDATES), Scope(groups_of, cliques.GROUP_UPDATES)))
     known = {problem.path for _, problem in run(checks, change.pcs, context)}
     whole = PodCliqueSet.read(default(merged, context.revision, create=False))
     for _, problem in run(checks, whole, context):

@@ -13,7 +13,7 @@ from krmfn.yamltext import native
 from packwise.findings import Problem, Rule
 from packwise.frontends.grove.podcliqueset import KUEUE, TEMPLATE
 from packwise.frontends.grove.rules.book import Check, Context, prepare, run
-from packwise.frontends.grove.rules.schedulers import UNRELEASED, scheduler_of
+from packwise.frontends.grove.rules.pods import UNRELEASED, scheduler_of
 from packwise.keys import KAI_QUEUE
 from packwise.lenient import entries, mapping, value_at
 from packwise.settings.topologyrender import KAI_PROFILE

@@ -1,21 +1,22 @@
-"""Rules for the set's own numbers, its cliques with their pods and start order, and its scaling groups.
+"""Rules for the set's own numbers, its cliques and their start order, its scaling groups, and updates of both.
 
-Source: spec/grove.md#r02 to #r05, #r08 to #r25, #r27 to #r42.
+Source: spec/grove.md#r02 to #r05, #r08 to #r19, #r24 to #r25, #r27 to #r42, spec/grove-releases.md#2.6.
 """
 
 from __future__ import annotations
 
 from krmfn.fieldpath import format_path
-from krmfn.hints import TYPE_CHECKING, Record, cast
-from packwise import kubernetes
-from packwise.findings import Rule
-from packwise.frontends.grove.podcliqueset import TEMPLATE
+from krmfn.hints import TYPE_CHECKING, Record
+from krmfn.result import Severity
+from packwise.findings import Problem, Rule
+from packwise.frontends.grove.podcliqueset import COHERENT, ON_DELETE, TEMPLATE
 from packwise.frontends.grove.rules.book import (
     Check,
     CliqueAt,
     Context,
     GroupAt,
     Scope,
+    forbidden_problem,
     invalid,
     required_value,
 )
@@ -24,22 +25,18 @@ from packwise.kubernetes import (
     OperatorError,
     TypedText,
     format_duration,
-    go_quote,
     is_dns_subdomain,
     parse_duration,
     refusal,
 )
-from packwise.lenient import entries, text_at, value_at
-from packwise.revisions.grove import ALPHA_8, ALPHA_9
+from packwise.revisions.grove import ALPHA_8, ALPHA_9, ALPHA_14, ALPHA_14_RC1
 from packwise.wording import closest, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
-    from krmfn.value import Value
-    from packwise.findings import Problem
-    from packwise.frontends.grove.podcliqueset import AutoScaling, PodCliqueSet
+    from packwise.frontends.grove.podcliqueset import AutoScaling, PodCliqueSet, RollingUpdate
 
 STARTUP_TYPES = ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeExplicit", "CliqueStartupTypeInOrder")
 """The values of cliqueStartupType."""
@@ -258,99 +255,6 @@ AUTOSCALING = (
     )),
 )  # fmt: skip
 """Rules of the bounds of a clique's autoscaler."""
-
-
-_SPREAD_FIELDS = (
-    "maxSkew",
-    "topologyKey",
-    "whenUnsatisfiable",
-    "labelSelector",
-    "minDomains",
-    "nodeAffinityPolicy",
-    "nodeTaintsPolicy",
-    "matchLabelKeys",
-)
-
-
-class _Env(Record):
-    """The environment of one container, names only."""
-
-    path: FieldPath
-    names: tuple[str, ...]
-
-    @property
-    def field(self) -> str:
-        """Return the path in the operator's errors. It contains `podSpec.spec`."""
-        at = self.path.index("podSpec") + 1
-        return format_path((*self.path[:at], "spec", *self.path[at:]))
-
-
-def _environments(at: CliqueAt, _context: Context) -> Iterable[_Env]:
-    environments: list[_Env] = []
-    for kind in ("containers", "initContainers"):
-        for index, container in enumerate(entries(at.clique.pod_spec.get(kind))):
-            env = value_at(container, "env")
-            if isinstance(env, list) and env:
-                path = at.path("spec", "podSpec", kind, index, "env")
-                environments.append(_Env(path, tuple(text_at(entry, "name") for entry in env)))
-    return environments
-
-
-def _env_name(env: _Env, _context: Context) -> Iterator[Problem]:
-    for position, name in enumerate(env.names):
-        faults = kubernetes.env_name(name)
-        if faults:
-            wrong = "; ".join(faults)
-            path = (*env.path, position, "name")
-            message = f'must be a valid name of an environment variable; got "{name}": {wrong}'
-            yield invalid(path, name, wrong, message, field=f"{env.field}[{position}].name")
-
-
-def _env_unique(env: _Env, _context: Context) -> Iterator[Problem]:
-    repeated = duplicates(env.names)
-    if repeated:
-        message = f"sets a variable twice: {list_known(repeated)}"
-        yield refusal(env.path, message, OperatorError(env.field, ErrorType.DUPLICATE, repeated))
-
-
-def _spread(at: CliqueAt, _context: Context) -> Iterator[Problem]:
-    spread = at.clique.pod_spec.get("topologySpreadConstraints")
-    if isinstance(spread, list):
-        message = "must not be set: Grove places the pods by topologyConstraint; remove the field"
-        field = format_path(at.path("spec", "podSpec", "spec", "topologySpreadConstraints"))
-        path = at.path("spec", "podSpec", "topologySpreadConstraints")
-        yield invalid(path, [_as_typed(entry) for entry in spread], "must not be set", message, field=field)
-
-
-def _as_typed(entry: Value) -> Value:
-    """Return a constraint as Go prints its type: fields in order, with zero values of fields that are always
-    written.
-    """
-    if not isinstance(entry, dict):
-        entry = {}
-    present = {name: entry[name] for name in _SPREAD_FIELDS if entry.get(name) is not None}
-    return {"maxSkew": 0, "topologyKey": "", "whenUnsatisfiable": "", **present}
-
-
-def _node_name(at: CliqueAt, _context: Context) -> Iterator[Problem]:
-    node = at.clique.pod_spec.get("nodeName")
-    if isinstance(node, str) and node.strip():
-        message = f'must not be set: the scheduler chooses the nodes of a gang; got "{node}"'
-        field = format_path(at.path("spec", "podSpec", "spec", "nodeName"))
-        yield invalid(at.path("spec", "podSpec", "nodeName"), node, "must not be set", message, field=field)
-
-
-POD_SPEC = (
-    Check(Rule("pod-topology-spread", "A new pod template has topologySpreadConstraints.", "spec/grove.md#r20"),
-          _spread, create_only=True),
-    Check(Rule("pod-node-name", "A new pod template sets nodeName.", "spec/grove.md#r21"),
-          _node_name, create_only=True),
-    Scope(_environments, (
-        Check(Rule("env-name", "An environment variable has an invalid name.", "spec/grove.md#r22"), _env_name),
-        Check(Rule("env-unique", "A container sets an environment variable twice.", "spec/grove.md#r23"), _env_unique),
-    )),
-)  # fmt: skip
-"""Rules of one clique's pod template."""
 
 
 EXPLICIT = "CliqueStartupTypeExplicit"
@@ -611,172 +515,134 @@ GROUPS_TOGETHER = (
 """Rules of all scaling groups together."""
 
 
-# Claims on devices that pods share: resourceClaimTemplates and resourceSharing. Source: spec/grove.md#4.4.
+# The rollingUpdate of cliques and scaling groups, by the updateStrategy. Source: spec/grove-releases.md#2.6, #v1-#v4.
 
 
-_TEMPLATES = (*TEMPLATE, "resourceClaimTemplates")
-_SCOPES = ("AllReplicas", "PerReplica")
+_ROLLING = "rollingUpdate"
+
+_POSITIVE = "must be greater than 0"
 
 
-class _Sharing(Record):
-    """One list of references: `children` are the names that a filter may have, by its field."""
+class _Rolled(Record):
+    """A clique or scaling group with a rollingUpdate at `path`, and its limits."""
 
-    pcs: PodCliqueSet
+    strategy: str
     path: FieldPath
-    entries: Sequence[Mapping[str, Value]]
-    children: Mapping[str, Sequence[str]] = {}
+    rolling: RollingUpdate
+    replicas: int
+    min_available: int
 
 
-class _Reference(Record):
-    """One entry of such a list."""
-
-    sharing: _Sharing
-    at: int
-    entry: Mapping[str, Value]
-
-    def path(self, *steps: str | int) -> FieldPath:
-        """A path below the entry."""
-        return (*self.sharing.path, self.at, *steps)
-
-    def text(self, field: str) -> str:
-        """Return a field with text, or "" for another value."""
-        value = self.entry.get(field)
-        return value if isinstance(value, str) else ""
-
-
-def _claim_templates(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
-    for index, template in enumerate(pcs.claim_templates):
-        if not template.get("name"):
-            yield required_value((*_TEMPLATES, index, "name"), "template name is required", "must name the template")
-        part: Value = cast("Value", template)
-        for key in ("templateSpec", "spec", "devices", "requests"):
-            part = value_at(part, key)
-        if not part:
-            path = (*_TEMPLATES, index, "templateSpec", "spec", "devices", "requests")
-            text = "at least one device request is required"
-            yield required_value(path, text, "must have at least one device request; got none")
-
-
-def _claim_templates_unique(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
-    names = [str(template.get("name") or "") for template in pcs.claim_templates]
-    repeated = duplicates(names)
-    if repeated:
-        at = len(names) - 1 - names[::-1].index(repeated[0])
-        error = OperatorError(f"{format_path(_TEMPLATES)}.name", ErrorType.DUPLICATE, repeated)
-        message = f"two templates have the same name: {list_known(repeated)}"
-        yield refusal((*_TEMPLATES, at, "name"), message, error)
-
-
-def _set_sharing(pcs: PodCliqueSet, _context: Context) -> tuple[_Sharing, ...]:
-    if not pcs.resource_sharing:
+def _clique_update(at: CliqueAt, _context: Context) -> Iterable[_Rolled]:
+    clique, rolling = at.clique, at.clique.rolling_update
+    if rolling is None or at.grouped:
         return ()
-    children = {
-        "childCliqueNames": [clique.name for clique in pcs.cliques],
-        "childScalingGroupNames": [group.name for group in pcs.groups],
-    }
-    return (_Sharing(pcs, (*TEMPLATE, "resourceSharing"), pcs.resource_sharing, children),)
+    return (_Rolled(at.pcs.update_strategy, at.path(_ROLLING), rolling, clique.replicas, clique.min_available),)
 
 
-def _clique_sharing(at: CliqueAt, _context: Context) -> tuple[_Sharing, ...]:
-    entries = at.clique.resource_sharing
-    return (_Sharing(at.pcs, at.path("resourceSharing"), entries),) if entries else ()
-
-
-def _group_sharing(at: GroupAt, _context: Context) -> tuple[_Sharing, ...]:
-    entries = at.group.resource_sharing
-    if not entries:
+def _group_update(at: GroupAt, _context: Context) -> Iterable[_Rolled]:
+    group, rolling = at.group, at.group.rolling_update
+    if rolling is None:
         return ()
-    return (_Sharing(at.pcs, at.path("resourceSharing"), entries, {"childCliqueNames": at.group.clique_names}),)
+    return (_Rolled(at.pcs.update_strategy, at.path(_ROLLING), rolling, group.replicas, group.min_available),)
 
 
-def _references(sharing: _Sharing, _context: Context) -> list[_Reference]:
-    return [_Reference(sharing, index, entry) for index, entry in enumerate(sharing.entries)]
-
-
-def _reference_name(reference: _Reference, _context: Context) -> Iterator[Problem]:
-    name, path = reference.text("name"), reference.path("name")
-    before = [entry.get("name") for entry in reference.sharing.entries[: reference.at]]
-    if not name:
-        yield required_value(path, "reference name is required", "must name a resourceClaimTemplate")
-    elif name in before:
-        message = f'duplicate reference to "{name}"'
-        yield refusal(path, message, OperatorError(format_path(path), ErrorType.DUPLICATE, name))
-
-
-def _namespace(reference: _Reference, _context: Context) -> Iterator[Problem]:
-    namespace, name = reference.text("namespace"), reference.text("name")
-    if namespace and name and any(template.get("name") == name for template in reference.sharing.pcs.claim_templates):
-        text = "namespace must be empty when name matches an internal resourceClaimTemplate"
-        message = f'must not be set: "{name}" is a template of this workload; got "{namespace}"'
-        yield invalid(reference.path("namespace"), namespace, text, message)
-
-
-def _scope(reference: _Reference, _context: Context) -> Iterator[Problem]:
-    scope = reference.text("scope")
-    if scope not in _SCOPES:
-        path = reference.path("scope")
-        supported = ", ".join([go_quote(name) for name in _SCOPES])
-        error = OperatorError(
-            format_path(path), ErrorType.NOT_SUPPORTED, TypedText(scope), f"supported values: {supported}"
+def _check_member_update(at: CliqueAt, _context: Context) -> Iterator[Problem]:
+    if at.grouped and at.clique.rolling_update is not None:
+        text = (
+            "rollingUpdate must not be set on a PodClique that is a member of a PodCliqueScalingGroup. Set it on the "
+            "PodCliqueScalingGroup instead"
         )
-        yield refusal(path, f'must be one of {list_known(_SCOPES)}; got "{scope}"', error)
-
-
-def _filters(sharing: _Sharing, _context: Context) -> list[_Reference]:
-    # The operator checks them after all entries.
-    return [
-        reference
-        for reference in _references(sharing, _context)
-        if sharing.children and reference.entry.get("filter") is not None
-    ]
-
-
-def _filter(reference: _Reference, _context: Context) -> Iterator[Problem]:
-    chosen, children = reference.entry.get("filter"), reference.sharing.children
-    names = {field: value_at(chosen, field) for field in children}
-    if not any(names.values()):
-        fields = " or ".join(children)
-        text = f"filter must specify at least one {fields} entry"
-        yield required_value(
-            reference.path("filter"), text, f"must name at least one child in {fields}; remove the filter to select all"
+        yield forbidden_problem(
+            at.path(_ROLLING), text, "must not be set on a member of a scaling group; set it on the scaling group"
         )
-    for field, listed in names.items():
-        for index, name in enumerate(entries(listed)):
-            known = children[field]
-            if isinstance(name, str) and name not in known:
-                path = reference.path("filter", field, index)
-                message = f'must name a child of it; got "{name}", known: {list_known(known)}{closest(name, known)}'
-                yield refusal(path, message, OperatorError(format_path(path), ErrorType.NOT_FOUND, name))
 
 
-_SOURCE = "spec/grove.md#resource-sharing"
+def _on_delete(at: _Rolled, _context: Context) -> Iterator[Problem]:
+    if at.strategy == ON_DELETE:
+        text = "rollingUpdate must not be set when the update strategy is OnDelete"
+        yield forbidden_problem(at.path, text, f'must not be set if updateStrategy.type is "{ON_DELETE}"; remove it')
 
-_SHARING = (
-    Scope(_references, (
-        Check(Rule("resource-sharing-name", "A resourceSharing entry names no template, or one twice.",
-                   _SOURCE), _reference_name),
-        Check(Rule("resource-sharing-namespace", "A resourceSharing entry gives a namespace for an own template.",
-                   _SOURCE),
-              _namespace),
-        Check(Rule("resource-sharing-scope", "scope is neither AllReplicas nor PerReplica.", _SOURCE), _scope),
-    )),
-    Scope(_filters, (
-        Check(Rule("resource-sharing-filter", "A filter names no children, or children that do not exist.",
-                   _SOURCE), _filter),
-    )),
-)  # fmt: skip
 
-SET_SHARING = (
-    Check(Rule("claim-template", "A resourceClaimTemplate has no name or requests no device.", _SOURCE),
-          _claim_templates, since=ALPHA_8),
-    Check(Rule("claim-templates-unique", "Two resourceClaimTemplates have the same name.", _SOURCE),
-          _claim_templates_unique, since=ALPHA_8),
-    Scope(_set_sharing, _SHARING, since=ALPHA_8),
-)  # fmt: skip
-"""Rules of the set. They run before the cliques."""
+def _max_unavailable(at: _Rolled, _context: Context) -> Iterator[Problem]:
+    most = at.rolling.max_unavailable
+    if most is None or at.strategy == ON_DELETE:
+        return
+    path = (*at.path, "maxUnavailable")
+    if most <= 0:
+        yield invalid(path, most, _POSITIVE, f'must be at least 1; got "{most}"')
+    elif most > at.replicas:
+        text = f"must not be greater than replicas ({at.replicas})"
+        yield invalid(path, most, text, f"must be at most {at.replicas}, the replicas; got {most}")
+    elif at.strategy == COHERENT and most < at.min_available:
+        text = f"must not be less than minAvailable ({at.min_available}) under the Coherent update strategy"
+        message = (
+            f'must be at least minAvailable ("{at.min_available}") if updateStrategy.type is "{COHERENT}"; got "{most}"'
+        )
+        yield invalid(path, most, text, message)
 
-CLIQUE_SHARING = (Scope(_clique_sharing, _SHARING, since=ALPHA_8),)
-"""Rules of a clique. They run before its spec."""
 
-GROUP_SHARING = (Scope(_group_sharing, _SHARING, since=ALPHA_8),)
-"""Rules of a scaling group. They run after its numbers."""
+def _progress_deadline(at: _Rolled, _context: Context) -> Iterator[Problem]:
+    deadline = parse_duration(at.rolling.progress_deadline)
+    if deadline is not None and deadline <= 0 and at.strategy != ON_DELETE:
+        shown = format_duration(deadline)
+        message = f'must be a duration greater than 0; got "{at.rolling.progress_deadline}"'
+        yield invalid((*at.path, "progressDeadline"), shown, _POSITIVE, message)
+
+
+def _unsure_fields(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+    release = context.revision.name
+    if pcs.update_strategy == COHERENT:
+        message = (
+            f'{release} may not have "{COHERENT}": alpha.14 has it, and alpha.13 does not. See the enum in the '
+            "cluster's CRD"
+        )
+        yield Problem(("spec", "updateStrategy", "type"), message)
+    cliques = [(("cliques", index), clique.rolling_update) for index, clique in enumerate(pcs.cliques)]
+    groups = [(("podCliqueScalingGroups", index), group.rolling_update) for index, group in enumerate(pcs.groups)]
+    for (field, index), rolling in (*cliques, *groups):
+        if rolling is not None:
+            message = (
+                f"{release} may not have this field: alpha.14 has it, and alpha.13 drops it. See the cluster's CRD"
+            )
+            yield Problem(("spec", "template", field, index, _ROLLING), message)
+
+
+_MEMBER_UPDATE = Rule(
+    "rolling-update-member", "A member of a scaling group has a rollingUpdate.", "spec/grove-releases.md#v1"
+)
+_FORBIDDEN = Rule("rolling-update-on-delete", "The strategy OnDelete has a rollingUpdate.", "spec/grove-releases.md#v2")
+_MAX_UNAVAILABLE = Rule(
+    "rolling-update-max", "maxUnavailable is too low, or greater than replicas.", "spec/grove-releases.md#v3"
+)
+_DEADLINE = Rule("rolling-update-deadline", "progressDeadline is not greater than 0.", "spec/grove-releases.md#v4")
+
+_ROLLED = (
+    Check(_FORBIDDEN, _on_delete),
+    Check(_MAX_UNAVAILABLE, _max_unavailable),
+    Check(_DEADLINE, _progress_deadline),
+)
+
+CLIQUE_UPDATES = (
+    Check(_MEMBER_UPDATE, _check_member_update, since=ALPHA_14),
+    Scope(_clique_update, _ROLLED, since=ALPHA_14),
+)
+"""The last rules of each clique."""
+
+GROUP_UPDATES = (Scope(_group_update, _ROLLED, since=ALPHA_14),)
+"""Rules that run after the numbers of each scaling group."""
+
+UNDETERMINED = (
+    Check(
+        Rule(
+            "release-undetermined",
+            "A field may be missing in the release.",
+            "spec/grove-releases.md#7",
+            Severity.WARNING,
+        ),
+        _unsure_fields,
+        since=ALPHA_14_RC1,
+        until=ALPHA_14,
+    ),
+)
+"""Warnings if the rules of a release are not fully known."""

@@ -1,0 +1,542 @@
+"""Rules for the pods of cliques: their fields, the claims that they share, and the requirements of their scheduler.
+
+Source: spec/grove.md#r20 to #r23, #r29, #4.4.
+"""
+
+from __future__ import annotations
+
+from krmfn.fieldpath import format_path
+from krmfn.hints import TYPE_CHECKING, Record, cast
+from packwise import kubernetes
+from packwise.findings import Problem, Rule
+from packwise.frontends.grove.podcliqueset import (
+    KUEUE,
+    LPX,
+    TEMPLATE,
+    VOLCANO,
+    VOLCANO_QUEUE,
+    asks_for_lpu,
+    queue_of,
+)
+from packwise.frontends.grove.rules.book import Check, CliqueAt, Context, GroupAt, Scope, invalid, required_value
+from packwise.frontends.grove.rules.cliques import SAME_SCHEDULER, duplicates
+from packwise.frontends.grove.rules.topology import constraints_at
+from packwise.keys import KAI_QUEUE
+from packwise.kubernetes import (
+    ErrorType,
+    OperatorError,
+    TypedText,
+    Unquoted,
+    dns_subdomain,
+    go_quote,
+    refusal,
+)
+from packwise.lenient import entries, text_at, value_at
+from packwise.revisions.grove import ALPHA_8, ALPHA_9, ALPHA_10, ALPHA_14, UPSTREAM
+from packwise.settings.topologyrender import KAI_PROFILE
+from packwise.wording import closest, list_known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from krmfn.fieldpath import FieldPath
+    from krmfn.value import Value
+    from packwise.frontends.grove.podcliqueset import PodCliqueSet
+
+_SPREAD_FIELDS = (
+    "maxSkew",
+    "topologyKey",
+    "whenUnsatisfiable",
+    "labelSelector",
+    "minDomains",
+    "nodeAffinityPolicy",
+    "nodeTaintsPolicy",
+    "matchLabelKeys",
+)
+
+
+class _Env(Record):
+    """The environment of one container, names only."""
+
+    path: FieldPath
+    names: tuple[str, ...]
+
+    @property
+    def field(self) -> str:
+        """Return the path in the operator's errors. It contains `podSpec.spec`."""
+        at = self.path.index("podSpec") + 1
+        return format_path((*self.path[:at], "spec", *self.path[at:]))
+
+
+def _environments(at: CliqueAt, _context: Context) -> Iterable[_Env]:
+    environments: list[_Env] = []
+    for kind in ("containers", "initContainers"):
+        for index, container in enumerate(entries(at.clique.pod_spec.get(kind))):
+            env = value_at(container, "env")
+            if isinstance(env, list) and env:
+                path = at.path("spec", "podSpec", kind, index, "env")
+                environments.append(_Env(path, tuple(text_at(entry, "name") for entry in env)))
+    return environments
+
+
+def _env_name(env: _Env, _context: Context) -> Iterator[Problem]:
+    for position, name in enumerate(env.names):
+        faults = kubernetes.env_name(name)
+        if faults:
+            wrong = "; ".join(faults)
+            path = (*env.path, position, "name")
+            message = f'must be a valid name of an environment variable; got "{name}": {wrong}'
+            yield invalid(path, name, wrong, message, field=f"{env.field}[{position}].name")
+
+
+def _env_unique(env: _Env, _context: Context) -> Iterator[Problem]:
+    repeated = duplicates(env.names)
+    if repeated:
+        message = f"sets a variable twice: {list_known(repeated)}"
+        yield refusal(env.path, message, OperatorError(env.field, ErrorType.DUPLICATE, repeated))
+
+
+def _spread(at: CliqueAt, _context: Context) -> Iterator[Problem]:
+    spread = at.clique.pod_spec.get("topologySpreadConstraints")
+    if isinstance(spread, list):
+        message = "must not be set: Grove places the pods by topologyConstraint; remove the field"
+        field = format_path(at.path("spec", "podSpec", "spec", "topologySpreadConstraints"))
+        path = at.path("spec", "podSpec", "topologySpreadConstraints")
+        yield invalid(path, [_as_typed(entry) for entry in spread], "must not be set", message, field=field)
+
+
+def _as_typed(entry: Value) -> Value:
+    """Return a constraint as Go prints its type: fields in order, with zero values of fields that are always
+    written.
+    """
+    if not isinstance(entry, dict):
+        entry = {}
+    present = {name: entry[name] for name in _SPREAD_FIELDS if entry.get(name) is not None}
+    return {"maxSkew": 0, "topologyKey": "", "whenUnsatisfiable": "", **present}
+
+
+def _node_name(at: CliqueAt, _context: Context) -> Iterator[Problem]:
+    node = at.clique.pod_spec.get("nodeName")
+    if isinstance(node, str) and node.strip():
+        message = f'must not be set: the scheduler chooses the nodes of a gang; got "{node}"'
+        field = format_path(at.path("spec", "podSpec", "spec", "nodeName"))
+        yield invalid(at.path("spec", "podSpec", "nodeName"), node, "must not be set", message, field=field)
+
+
+POD_SPEC = (
+    Check(Rule("pod-topology-spread", "A new pod template has topologySpreadConstraints.", "spec/grove.md#r20"),
+          _spread, create_only=True),
+    Check(Rule("pod-node-name", "A new pod template sets nodeName.", "spec/grove.md#r21"),
+          _node_name, create_only=True),
+    Scope(_environments, (
+        Check(Rule("env-name", "An environment variable has an invalid name.", "spec/grove.md#r22"), _env_name),
+        Check(Rule("env-unique", "A container sets an environment variable twice.", "spec/grove.md#r23"), _env_unique),
+    )),
+)  # fmt: skip
+"""Rules of one clique's pod template."""
+
+
+# Claims on devices that pods share: resourceClaimTemplates and resourceSharing. Source: spec/grove.md#4.4.
+
+
+_CLAIM_TEMPLATES = (*TEMPLATE, "resourceClaimTemplates")
+_SCOPES = ("AllReplicas", "PerReplica")
+
+
+class _Sharing(Record):
+    """One list of references: `children` are the names that a filter may have, by its field."""
+
+    pcs: PodCliqueSet
+    path: FieldPath
+    entries: Sequence[Mapping[str, Value]]
+    children: Mapping[str, Sequence[str]] = {}
+
+
+class _Reference(Record):
+    """One entry of such a list."""
+
+    sharing: _Sharing
+    at: int
+    entry: Mapping[str, Value]
+
+    def path(self, *steps: str | int) -> FieldPath:
+        """A path below the entry."""
+        return (*self.sharing.path, self.at, *steps)
+
+    def text(self, field: str) -> str:
+        """Return a field with text, or "" for another value."""
+        value = self.entry.get(field)
+        return value if isinstance(value, str) else ""
+
+
+def _claim_templates(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
+    for index, template in enumerate(pcs.claim_templates):
+        if not template.get("name"):
+            yield required_value(
+                (*_CLAIM_TEMPLATES, index, "name"), "template name is required", "must name the template"
+            )
+        part: Value = cast("Value", template)
+        for key in ("templateSpec", "spec", "devices", "requests"):
+            part = value_at(part, key)
+        if not part:
+            path = (*_CLAIM_TEMPLATES, index, "templateSpec", "spec", "devices", "requests")
+            text = "at least one device request is required"
+            yield required_value(path, text, "must have at least one device request; got none")
+
+
+def _claim_templates_unique(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
+    names = [str(template.get("name") or "") for template in pcs.claim_templates]
+    repeated = duplicates(names)
+    if repeated:
+        at = len(names) - 1 - names[::-1].index(repeated[0])
+        error = OperatorError(f"{format_path(_CLAIM_TEMPLATES)}.name", ErrorType.DUPLICATE, repeated)
+        message = f"two templates have the same name: {list_known(repeated)}"
+        yield refusal((*_CLAIM_TEMPLATES, at, "name"), message, error)
+
+
+def _set_sharing(pcs: PodCliqueSet, _context: Context) -> tuple[_Sharing, ...]:
+    if not pcs.resource_sharing:
+        return ()
+    children = {
+        "childCliqueNames": [clique.name for clique in pcs.cliques],
+        "childScalingGroupNames": [group.name for group in pcs.groups],
+    }
+    return (_Sharing(pcs, (*TEMPLATE, "resourceSharing"), pcs.resource_sharing, children),)
+
+
+def _clique_sharing(at: CliqueAt, _context: Context) -> tuple[_Sharing, ...]:
+    entries = at.clique.resource_sharing
+    return (_Sharing(at.pcs, at.path("resourceSharing"), entries),) if entries else ()
+
+
+def _group_sharing(at: GroupAt, _context: Context) -> tuple[_Sharing, ...]:
+    entries = at.group.resource_sharing
+    if not entries:
+        return ()
+    return (_Sharing(at.pcs, at.path("resourceSharing"), entries, {"childCliqueNames": at.group.clique_names}),)
+
+
+def _references(sharing: _Sharing, _context: Context) -> list[_Reference]:
+    return [_Reference(sharing, index, entry) for index, entry in enumerate(sharing.entries)]
+
+
+def _reference_name(reference: _Reference, _context: Context) -> Iterator[Problem]:
+    name, path = reference.text("name"), reference.path("name")
+    before = [entry.get("name") for entry in reference.sharing.entries[: reference.at]]
+    if not name:
+        yield required_value(path, "reference name is required", "must name a resourceClaimTemplate")
+    elif name in before:
+        message = f'duplicate reference to "{name}"'
+        yield refusal(path, message, OperatorError(format_path(path), ErrorType.DUPLICATE, name))
+
+
+def _reference_namespace(reference: _Reference, _context: Context) -> Iterator[Problem]:
+    namespace, name = reference.text("namespace"), reference.text("name")
+    if namespace and name and any(template.get("name") == name for template in reference.sharing.pcs.claim_templates):
+        text = "namespace must be empty when name matches an internal resourceClaimTemplate"
+        message = f'must not be set: "{name}" is a template of this workload; got "{namespace}"'
+        yield invalid(reference.path("namespace"), namespace, text, message)
+
+
+def _scope(reference: _Reference, _context: Context) -> Iterator[Problem]:
+    scope = reference.text("scope")
+    if scope not in _SCOPES:
+        path = reference.path("scope")
+        supported = ", ".join([go_quote(name) for name in _SCOPES])
+        error = OperatorError(
+            format_path(path), ErrorType.NOT_SUPPORTED, TypedText(scope), f"supported values: {supported}"
+        )
+        yield refusal(path, f'must be one of {list_known(_SCOPES)}; got "{scope}"', error)
+
+
+def _filters(sharing: _Sharing, _context: Context) -> list[_Reference]:
+    # The operator checks them after all entries.
+    return [
+        reference
+        for reference in _references(sharing, _context)
+        if sharing.children and reference.entry.get("filter") is not None
+    ]
+
+
+def _filter(reference: _Reference, _context: Context) -> Iterator[Problem]:
+    chosen, children = reference.entry.get("filter"), reference.sharing.children
+    names = {field: value_at(chosen, field) for field in children}
+    if not any(names.values()):
+        fields = " or ".join(children)
+        text = f"filter must specify at least one {fields} entry"
+        yield required_value(
+            reference.path("filter"), text, f"must name at least one child in {fields}; remove the filter to select all"
+        )
+    for field, listed in names.items():
+        for index, name in enumerate(entries(listed)):
+            known = children[field]
+            if isinstance(name, str) and name not in known:
+                path = reference.path("filter", field, index)
+                message = f'must name a child of it; got "{name}", known: {list_known(known)}{closest(name, known)}'
+                yield refusal(path, message, OperatorError(format_path(path), ErrorType.NOT_FOUND, name))
+
+
+_SHARING_SOURCE = "spec/grove.md#resource-sharing"
+
+_SHARING = (
+    Scope(_references, (
+        Check(Rule("resource-sharing-name", "A resourceSharing entry names no template, or one twice.",
+                   _SHARING_SOURCE), _reference_name),
+        Check(Rule("resource-sharing-namespace", "A resourceSharing entry gives a namespace for an own template.",
+                   _SHARING_SOURCE),
+              _reference_namespace),
+        Check(Rule("resource-sharing-scope", "scope is neither AllReplicas nor PerReplica.", _SHARING_SOURCE), _scope),
+    )),
+    Scope(_filters, (
+        Check(Rule("resource-sharing-filter", "A filter names no children, or children that do not exist.",
+                   _SHARING_SOURCE), _filter),
+    )),
+)  # fmt: skip
+
+SET_SHARING = (
+    Check(Rule("claim-template", "A resourceClaimTemplate has no name or requests no device.", _SHARING_SOURCE),
+          _claim_templates, since=ALPHA_8),
+    Check(Rule("claim-templates-unique", "Two resourceClaimTemplates have the same name.", _SHARING_SOURCE),
+          _claim_templates_unique, since=ALPHA_8),
+    Scope(_set_sharing, _SHARING, since=ALPHA_8),
+)  # fmt: skip
+"""Rules of the set. They run before the cliques."""
+
+CLIQUE_SHARING = (Scope(_clique_sharing, _SHARING, since=ALPHA_8),)
+"""Rules of a clique. They run before its spec."""
+
+GROUP_SHARING = (Scope(_group_sharing, _SHARING, since=ALPHA_8),)
+"""Rules of a scaling group. They run after its numbers."""
+
+
+# The scheduler of the pods, and its requirements for the workload. Source: spec/grove.md#r29, #4.4.
+
+_QUEUE = Rule("queue", "A workload for KAI names several queues.", "spec/grove.md#kai-backend")
+_ENABLED = Rule("scheduler-enabled", "The scheduler of a workload has no profile.", "spec/grove.md#r29")
+_SCHEDULER_FIELD = "spec.template.cliques.spec.podSpec.schedulerName"
+_WHOLE_SPEC = Unquoted("{…}")
+"""Stands for the whole spec, which the operator prints as the value."""
+
+_VOLCANO_DEFAULT = "default"
+UNRELEASED = "GREP-704, in no release of Grove"
+"""The end of each message about Grove's coming backend for Kueue."""
+
+_LPX_UNSUPPORTED = (
+    "lpx-scheduler does not support Grove topology constraints; placement topology must be expressed through the LPX "
+    "workload contract"
+)
+
+
+def _scheduler_path(index: int) -> FieldPath:
+    return (*TEMPLATE, "cliques", index, "spec", "podSpec", "schedulerName")
+
+
+def _scheduler_names(pcs: PodCliqueSet, context: Context) -> list[str]:
+    default = context.schedulers.default if context.schedulers is not None else ""
+    return [clique.scheduler or default for clique in pcs.cliques]
+
+
+def _check_one_scheduler(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+    names = _scheduler_names(pcs, context)
+    distinct = list(dict.fromkeys(names))
+    if len(distinct) > 1:
+        at = names.index(distinct[1])
+        first = pcs.cliques[0].name
+        message = f'all cliques need the same scheduler, but "{first}" has "{names[0]}"; got "{distinct[1]}"'
+        text = "the schedulerName for all pods have to be the same"
+        yield invalid(_scheduler_path(at), ", ".join(distinct), text, message, field=_SCHEDULER_FIELD)
+
+
+def _not_enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+    known = context.schedulers.names if context.schedulers is not None else ()
+    for name in _scheduler_names(pcs, context)[:1]:
+        if name not in known:
+            text = (
+                "schedulerName must be an enabled scheduler backend; this scheduler is not enabled in "
+                "OperatorConfiguration"
+            )
+            message = (
+                f'Grove is not configured for the scheduler "{name}"; known: {list_known(known)}'
+                f"{closest(name, known)}. Use one of these, or add a profile"
+            )
+            yield invalid(_scheduler_path(0), name, text, message, field=_SCHEDULER_FIELD)
+
+
+def _profile(words: str) -> Callable[[PodCliqueSet, Context], Iterator[Problem]]:
+    """Check that the first clique's scheduler has a profile. `words` is the operator's refusal."""
+
+    def problems(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+        known = context.schedulers.names if context.schedulers is not None else ()
+        name = pcs.cliques[0].scheduler if pcs.cliques else ""
+        if name and name not in known:
+            message = f'Grove is not configured for the scheduler "{name}"; known: {list_known(known)}'
+            yield _refuse_spec(_scheduler_path(0), f"schedulerName {go_quote(name)} {words}", message)
+
+    return problems
+
+
+def scheduler_of(pcs: PodCliqueSet, context: Context) -> str:
+    """Return the first clique's scheduler, or "" if it has no profile: another rule refuses that."""
+    schedulers = context.schedulers
+    if schedulers is None:
+        return ""
+    name = (pcs.cliques[0].scheduler if pcs.cliques else "") or schedulers.default
+    return name if name in schedulers.names else ""
+
+
+def _queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+    if scheduler_of(pcs, context) == KAI_PROFILE:
+        yield from _one_queue(pcs)
+
+
+def _queue_beside_lpx(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+    """Check the queues of LPX workloads. KAI schedules their cliques without LPUs. Skip workloads that LPX refuses
+    anyway.
+    """
+    known = context.schedulers.names if context.schedulers is not None else ()
+    if scheduler_of(pcs, context) != LPX or KAI_PROFILE not in known or pcs.is_constrained:
+        return
+    if not all(asks_for_lpu(clique) for clique in pcs.cliques):
+        yield from _one_queue(pcs)
+
+
+def _one_queue(pcs: PodCliqueSet) -> Iterator[Problem]:
+    own = queue_of(pcs.labels, pcs.annotations)
+    named = [(index, queue_of(clique.labels, clique.annotations)) for index, clique in enumerate(pcs.cliques)]
+    named = [(index, queue) for index, queue in named if queue]
+    queues = sorted({queue for _, queue in named})
+    who = f"{pcs.namespace}/{pcs.name}"
+    if own:
+        for index, queue in named:
+            if queue != own:
+                clique = pcs.cliques[index].name
+                text = (
+                    f"KAI queue on PodCliqueSet {who} is {go_quote(own)} but PodClique template {go_quote(clique)} "
+                    f"resolves to {go_quote(queue)}"
+                )
+                message = f'the clique is in queue "{queue}", but the workload is in "{own}"; remove {KAI_QUEUE} here'
+                yield _refuse_spec((*TEMPLATE, "cliques", index), text, message)
+                return
+    elif not queues:
+        text = f"no KAI queue is configured on PodCliqueSet {who} or its PodClique templates"
+        message = f"the workload names no queue of the KAI Scheduler; add the label {KAI_QUEUE}"
+        yield _refuse_spec(("metadata", "labels"), text, message)
+    elif len(queues) > 1:
+        text = f"conflicting KAI queues on PodCliqueSet {who} PodClique templates: [{' '.join(queues)}]"
+        message = f"cliques are in different queues: {list_known(queues)}; name one queue in the workload's own labels"
+        other = next(index for index, queue in named if queue != named[0][1])
+        yield _refuse_spec((*TEMPLATE, "cliques", other), text, message)
+
+
+def _constraints(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+    scheduler = scheduler_of(pcs, context)
+    if scheduler not in (LPX, VOLCANO):
+        return
+    place = next(iter(constraints_at(pcs)), None)
+    if place is not None:
+        text = _LPX_UNSUPPORTED
+        if scheduler == VOLCANO:
+            owner = place.kind if place.name is None else f"{place.kind} {go_quote(place.name)}"
+            text = f"volcano scheduler backend does not support topologyConstraint on {owner}"
+        yield _refuse_spec(place.path, text, f"must not be set: {scheduler} has no topologies; remove the constraint")
+
+
+def _volcano_queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+    # The operator checks only the first constraint.
+    if scheduler_of(pcs, context) != VOLCANO or pcs.is_constrained:
+        return
+    own, path = pcs.annotations.get(VOLCANO_QUEUE, "").strip(), ("metadata", "annotations", VOLCANO_QUEUE)
+    if own and dns_subdomain(own):
+        reasons = "; ".join(dns_subdomain(own))
+        message = f'must be the name of a queue; got "{own}": {reasons}'
+        yield _refuse_spec(path, f"metadata.annotations[{VOLCANO_QUEUE}]: {reasons}", message)
+        return
+    faults = list(_volcano_cliques(pcs, own))
+    texts = [f"{format_path(path[:-1])}[{VOLCANO_QUEUE}]: {text}" for path, text, _ in faults]
+    whole = texts[0] if len(texts) == 1 else f"[{', '.join(dict.fromkeys(texts))}]"
+    for path, _, message in faults:
+        # The operator has one error for all of them.
+        yield _refuse_spec(path, whole, message)
+
+
+def _volcano_cliques(pcs: PodCliqueSet, own: str) -> Iterator[tuple[FieldPath, str, str]]:
+    """Yield problems of the cliques' queues: the path, the operator's words and packwise's message."""
+    first = None
+    for index, clique in enumerate(pcs.cliques):
+        path = (*TEMPLATE, "cliques", index, "annotations", VOLCANO_QUEUE)
+        queue = clique.annotations.get(VOLCANO_QUEUE, "").strip()
+        if queue and dns_subdomain(queue):
+            reasons = "; ".join(dns_subdomain(queue))
+            yield path, reasons, f'must be the name of a queue; got "{queue}": {reasons}'
+        if own and queue and own != queue:
+            text = (
+                f"conflicting volcano queue annotations: PodCliqueSet has {go_quote(own)}, PodClique has "
+                f"{go_quote(queue)}"
+            )
+            yield path, text, f'must be "{own}", like the workload; got "{queue}"; remove the annotation here'
+            continue
+        queue = own or queue or _VOLCANO_DEFAULT
+        first = first or queue
+        if queue != first:
+            text = "all PodCliques in a PodCliqueSet using volcano scheduler must resolve to the same queue"
+            message = (
+                f'must be "{first}", like clique "{pcs.cliques[0].name}"; got "{queue}"; name one queue in the '
+                "workload's own annotations"
+            )
+            yield path, text, message
+
+
+def _kueue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+    """Check what Grove's coming backend for Kueue can make a Workload of. No release has texts for it."""
+    if scheduler_of(pcs, context) != KUEUE:
+        return
+    # Few workloads are for Kueue.
+    from packwise.objects.workload_kinds import QUEUE_NAME
+
+    if not pcs.labels.get(QUEUE_NAME):
+        message = f"the workload names no LocalQueue of Kueue; add the label {QUEUE_NAME} ({UNRELEASED})"
+        yield Problem(("metadata", "labels"), message)
+    grouped, first = pcs.grouped_cliques(), None
+    for index, clique in enumerate(pcs.cliques):
+        path = (*TEMPLATE, "cliques", index, "spec", "minAvailable")
+        if not 0 < clique.min_available < clique.replicas:
+            continue
+        wanted = f"must be {clique.replicas}, like replicas; got {clique.min_available}"
+        if clique.name in grouped:
+            yield Problem(path, f"{wanted}: Kueue admits all pods of a grouped clique or none ({UNRELEASED})")
+        elif first is not None:
+            why = f'Kueue allows fewer pods in one pod set of a gang, and "{first}" is that one'
+            yield Problem(path, f"{wanted}: {why} ({UNRELEASED})")
+        else:
+            first = clique.name
+
+
+def _refuse_spec(path: FieldPath, text: str, message: str) -> Problem:
+    return refusal(path, message, OperatorError("spec", ErrorType.INVALID, _WHOLE_SPEC, text))
+
+
+SCHEDULER_NAMES = (
+    Check(SAME_SCHEDULER, _check_one_scheduler, since=ALPHA_8),
+    Check(_ENABLED, _not_enabled, since=ALPHA_8),
+)
+"""Rules of all cliques together."""
+
+_UNSUPPORTED = _profile("is not a supported backend")
+_DISABLED = _profile("is not enabled in OperatorConfiguration")
+
+BACKEND = (
+    Check(_ENABLED, _UNSUPPORTED, since=ALPHA_9, until=ALPHA_10),
+    Check(_ENABLED, _DISABLED, since=ALPHA_10),
+    Check(_QUEUE, _queue, since=UPSTREAM),
+    Check(Rule("scheduler-without-topology", "A workload has a constraint, but its scheduler has no topologies.",
+               "spec/grove-releases.md#2.3.3"), _constraints, since=ALPHA_10),
+    Check(Rule("volcano-queue", "A workload for Volcano names two queues, or an empty one.",
+               "spec/grove-releases.md#2.3.3"),
+          _volcano_queue, since=ALPHA_10),
+    Check(_QUEUE, _queue_beside_lpx, since=ALPHA_14),
+    Check(Rule("kueue-backend", "Grove's future backend for Kueue refuses a workload.", "spec/kueue.md#10.3"), _kueue,
+          since=ALPHA_8),
+)  # fmt: skip
+"""The rules of the schedulers for their workloads, after all other whole-object rules. KAI's rule requires a queue if
+the operator makes its PodGroups, including PodGroups of LPX workloads.
+"""
