@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import PATH_KEYS
-from packwise.frontends.candidates import WORDS
+from packwise.objects.index import KAI_WORDS
 from packwise.objects.kinds import BESIDE_PODS, CONFIGURING, KINDS, QUEUEING, WORKLOADS, may_be_misspelt
 from packwise.objects.workload_kinds import WORKLOAD_KINDS
 from packwise.objects.wrapped import WRAPPERS
@@ -52,7 +52,7 @@ _GROUPS = frozenset(group for group, _ in _READ) - {"", "apps", "batch"}
 """Groups of which rules may read every kind. Kubernetes' own groups have many kinds that no rule reads."""
 
 _WORDS = (
-    *WORDS, *PATH_KEYS, *[kind.name for kind in WORKLOADS], OPERATOR_GROUP,
+    *KAI_WORDS, *PATH_KEYS, *[kind.name for kind in WORKLOADS], OPERATOR_GROUP,
     # Schedulers and front ends look for these words in all texts: pipeline/registry.py.
     "kueue", "scheduling.k8s.io", "schedulingGroup",
     # Comments for packwise, its annotations, and its settings in ConfigMaps.

@@ -18,11 +18,13 @@ from packwise.objects.kinds import (
     CLUSTER_TOPOLOGY_BINDING,
     GANGS,
     GENERATED,
+    KINDS,
+    POD,
     WORKLOADS,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -367,6 +369,51 @@ class Inventory(Record):
             (stable,) = stable_identities([value])
             item = self.baseline.gangs.get(stable)
         return None if item is None else item.value
+
+
+_OF_OTHERS = frozenset(kind.key for kind in KINDS if kind is not POD)
+
+_TRAIN_JOB = ("trainer.kubeflow.org", "TrainJob")
+
+KAI_WORDS = ("schedulerName", "kai.scheduler/", "batchScheduler")
+"""Every workload with a scheduler or a key of KAI contains one of these texts."""
+
+_TYPED, _TYPES = "kubeflow.org", "ReplicaSpecs"
+"""The group of jobs with replicas by type, and the suffix of their fields. Without this suffix, no pod has a template.
+"""
+
+
+def kai_candidates(index: Index) -> Iterator[KubeObject]:
+    """Yield the users' objects that KAI may group, judged by their texts alone.
+
+    A TrainJob's runtime names its scheduler. If there is any candidate, TrainJobs are candidates too.
+    """
+    seen: dict[str, bool] = {}
+    waiting: list[KubeObject] = []
+    is_any = False
+    for key, items in index.by_kind.items():
+        if key in _OF_OTHERS:
+            continue
+        for item in items:
+            if not item.has_source or (key[0] == _TYPED and _TYPES not in item.source.text):
+                is_any = True
+                yield item
+                continue
+            # The objects of a file share its text.
+            text = item.source.text
+            if text not in seen:
+                seen[text] = any(word in text for word in KAI_WORDS)
+            if seen[text]:
+                is_any = True
+                yield item
+            elif key == _TRAIN_JOB:
+                waiting.append(item)
+    yield from waiting if is_any else ()
+
+
+def has_kai_candidates(index: Index) -> bool:
+    """Return True if KAI may group any of the users' objects."""
+    return next(kai_candidates(index), None) is not None
 
 
 class Generated(Record):

@@ -10,15 +10,14 @@ from functools import cache
 from krmfn.hints import TYPE_CHECKING, Record, as_dict
 from krmfn.result import Severity
 from packwise.findings import Finding, Rule
-from packwise.frontends.candidates import candidate_key_findings, candidate_metadata, may_be_workload
 from packwise.frontends.grove.admission import differing_rules
 from packwise.frontends.grove.build_gangs import NAME_RULES
 from packwise.frontends.grove.frontend import DECODE, SCHEMA, UNKNOWN
 from packwise.frontends.grove.rules.topology import DISABLED
 from packwise.keys import key_findings
-from packwise.objects.index import ONCE, are_strings, group_and_kind, is_placeholder
+from packwise.objects.index import KAI_WORDS, ONCE, are_strings, group_and_kind, is_placeholder
 from packwise.objects.kinds import BESIDE_PODS, KINDS, POD_CLIQUE_SET, WORKLOADS
-from packwise.pipeline.registry import front_ends
+from packwise.pipeline.registry import front_ends, metadata_of_workloads, workload_key_findings
 from packwise.revisions.grove import RELEASES
 from packwise.select.selection import ABSENT
 from packwise.settings.configuration import has_topology, held_configuration
@@ -81,10 +80,7 @@ def judge(
         *_workload_metadata(items, known_findings, source.settings.kai_name),
     ]
     revision = source.cluster.revision if selection.is_named else None
-    of_keys = (
-        *key_findings(items, revision),
-        *candidate_key_findings(items, source.settings.kai_version, source.settings.kai_name),
-    )
+    of_keys = (*key_findings(items, revision), *workload_key_findings(items, source.settings))
     evidence = () if selection.evidence is None else selection.evidence.findings
     findings = FindingsBySubject(
         of_input=(*absence, *known.of_input, *of_topologies),
@@ -177,13 +173,26 @@ def _metadata_findings(index: Index, known: Iterable[Finding]) -> Iterator[Findi
     """
     for item in index.malformed:
         key = group_and_kind(item.value)
-        if key in _KINDS or key in BESIDE_PODS or _configures(item) or may_be_workload(item):
+        if key in _KINDS or key in BESIDE_PODS or _configures(item) or _may_be_workload(item):
             yield from _type_findings(item, known)
+
+
+_QUEUED = "kueue.x-k8s.io/"
+"""Prefix of the keys that Kueue reads."""
+
+
+def _may_be_workload(item: KubeObject) -> bool:
+    """Return True if an unreadable object has a kind or words of KAI or Kueue."""
+    # Few inputs have such an object.
+    from packwise.objects.workload_kinds import WORKLOAD_KINDS
+
+    words = (*KAI_WORDS, _QUEUED)
+    return group_and_kind(item.value) in WORKLOAD_KINDS or any(word in item.source.text for word in words)
 
 
 def _workload_metadata(index: Index, known: Iterable[Finding], kai_name: str) -> Iterator[Finding]:
     """Yield the same findings for workloads that KAI groups itself, and for their templates."""
-    for item, path, metadata in candidate_metadata(index, kai_name):
+    for item, path, metadata in metadata_of_workloads(index, kai_name):
         if not are_strings(metadata):
             yield from _type_findings(item, known, path, metadata)
 

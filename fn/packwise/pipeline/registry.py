@@ -12,19 +12,20 @@ from importlib import import_module
 
 from krmfn.hints import TYPE_CHECKING, Record
 from packwise.findings import Stage
-from packwise.frontends.candidates import has_candidates
 from packwise.frontends.grove import frontend as grove
+from packwise.objects.index import has_kai_candidates
 from packwise.objects.kinds import DYNAMO_GRAPH, KUBERNETES_WORKLOAD, KUEUE_TOPOLOGY
 from packwise.schedulers.grove import GROVE
 from packwise.schedulers.kai import scheduler as kai
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
+    from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.findings import Rule
+    from packwise.findings import Finding, Rule
     from packwise.frontends.frontend import FrontEnd, OmissionsOf, Recognition
     from packwise.objects.index import Index, Inventory
     from packwise.placement import NodePool, Placement
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from packwise.schedulers import NodePoolsOf, QueuedPodsOf, Scheduler, SchedulerInput
     from packwise.schedulers.kai.snapshot import Snapshot
     from packwise.schedulers.simulation import Simulation, SimulationOf
+    from packwise.settings.topologyrender import TopologyRender
 
 
 class FrontEndEntry(Record):
@@ -172,7 +174,7 @@ FRONT_ENDS: tuple[FrontEndEntry, ...] = (
         speaker="KAI",
         load=_importer("frontends.workloads.frontend:WORKLOADS"),
         rules=_importer("frontends.workloads.rules:RULES"),
-        has_objects=lambda inventory: has_candidates(inventory.items),
+        has_objects=lambda inventory: has_kai_candidates(inventory.items),
     ),
 )
 """Every front end, in the order in which their workloads are rendered."""
@@ -306,3 +308,23 @@ def is_document(value: Value) -> bool:
 def may_be_document(text: str) -> bool:
     """Return True if a text that is not valid YAML may still be a document of a front end."""
     return any(recognition.may_be_document(text) for recognition in _recognitions())
+
+
+def workload_key_findings(index: Index, settings: TopologyRender) -> Iterable[Finding]:
+    """Return the findings about keys without a reader on workloads that KAI groups itself."""
+    if not has_kai_candidates(index):
+        return ()
+    # Few inputs have such workloads.
+    from packwise.frontends.workloads import keys
+
+    return keys.workload_key_findings(index, settings.kai_version, settings.kai_name)
+
+
+def metadata_of_workloads(index: Index, kai_name: str) -> Iterable[tuple[KubeObject, FieldPath, Mapping[str, Value]]]:
+    """Return the metadata of workloads that KAI groups itself, and of their templates, each with its path."""
+    if not has_kai_candidates(index):
+        return ()
+    # Few inputs have such workloads.
+    from packwise.frontends.workloads import keys
+
+    return keys.metadata_of_workloads(index, kai_name)

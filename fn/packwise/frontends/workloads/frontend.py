@@ -9,7 +9,6 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Finding, Place, has_errors
-from packwise.frontends.candidates import candidates
 from packwise.frontends.frontend import FrontEnd
 from packwise.frontends.workloads.groups import gangs, idle_reason, pods_in_order, shapes, weight
 from packwise.frontends.workloads.leaders import without_types
@@ -17,7 +16,7 @@ from packwise.frontends.workloads.rules import advice, no_group, pod_findings, s
 from packwise.frontends.workloads.train_jobs import derived_job_sets, owners_of, train_job_of, unscheduled_train_job
 from packwise.frontends.workloads.workload import TOPOLOGY as TOPOLOGY_KEY
 from packwise.frontends.workloads.workload import Classes, RefusedError, classes_of, read_workloads
-from packwise.objects.index import format_object, identity
+from packwise.objects.index import format_object, identity, kai_candidates
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Grouping
 from packwise.objects.wrapped import unwrap
@@ -57,7 +56,7 @@ class _Workloads(FrontEnd):
         release = release_of(settings.kai_version)
         classes = classes_of(inventory.items)
         groups = inventory.items.of_kind(*PODGROUP.key)
-        for item in _sort(candidates(inventory.items)):
+        for item in _sort(kai_candidates(inventory.items)):
             workloads = () if _is_of_another(item) else read_workloads(item, release, settings.kai_name, classes)
             if not workloads and settings.kai_version is not None and (error := without_types(item.value)) is not None:
                 # The owner of these pods is unknown, and pods of no scheduler do not count either.
@@ -101,7 +100,7 @@ class _Workloads(FrontEnd):
     ) -> Iterable[Use]:
         """Yield the workloads with pods of KAI, each with the input's Topology that it names."""
         existing = {item.name for item in inventory.items.of_kind(*TOPOLOGY.key)}
-        for item in _sort(candidates(inventory.items)):
+        for item in _sort(kai_candidates(inventory.items)):
             workloads = () if _is_of_another(item) else read_workloads(item, NEWEST, settings.kai_name, _ANY_CLASS)
             named = [each.owner.annotations.get(TOPOLOGY_KEY) for each in workloads if each.scheduled_templates]
             for name in dict.fromkeys([name if name in existing else None for name in named]):

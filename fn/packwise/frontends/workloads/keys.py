@@ -10,7 +10,6 @@ from functools import lru_cache, partial
 
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Finding
-from packwise.frontends.candidates import candidates
 from packwise.frontends.workloads.rules import batch_scheduler_findings
 from packwise.frontends.workloads.train_jobs import derived_job_sets, policy_findings
 from packwise.frontends.workloads.workload import LEVELS, SEGMENT_LEVELS, SEGMENT_SIZE
@@ -18,6 +17,7 @@ from packwise.keys import FORMS, KAI_QUEUE, Key, KeyTable, Part, findings_at, ho
 from packwise.keys import KEYS as ALL_KEYS
 from packwise.keys import PLACE as KEY_PLACE
 from packwise.lenient import mapping
+from packwise.objects.index import kai_candidates
 from packwise.objects.workload_kinds import (
     ANYWHERE,
     WORKLOAD_KINDS,
@@ -209,7 +209,7 @@ def workload_key_findings(index: Index, kai_version: str | None, kai_name: str =
     yield from policy_findings(index)
     yield from batch_scheduler_findings(index, kai_name)
     of_jobs = {id(outer): job_set for outer, job_set in derived_job_sets(index)}
-    for item in candidates(index):
+    for item in kai_candidates(index):
         yield from _wrapped_findings(item, releases, kai_name)
         kind = workload_kind(item.value)
         # A TrainJob with KAI's keys is meant for KAI, even if its runtime names no scheduler.
@@ -248,7 +248,7 @@ def is_scheduled(item: KubeObject, kai_name: str = KAI_PROFILE) -> bool:
 
 def metadata_of_workloads(index: Index, kai_name: str) -> Iterator[tuple[KubeObject, FieldPath, Mapping[str, Value]]]:
     """Yield each metadata of KAI's workloads at a place known for their kind."""
-    for item in candidates(index):
+    for item in kai_candidates(index):
         if is_scheduled(item, kai_name):
             for part in workload_kind(item.value).metadata:
                 for path, metadata in holders(item.value, part.path) if part.path[0] != ANYWHERE else ():
