@@ -33,7 +33,7 @@ LAYERS = (
     ("topology",),
     ("placement",),
     ("settings",),
-    ("select", "frontends", "schedulers", "generated", "discovery"),
+    ("frontends", "schedulers", "generated", "discovery"),
     ("pipeline",),
     ("function",),
     ("inputs",),
@@ -219,10 +219,9 @@ def test_only_the_registry_lists_front_ends_and_schedulers() -> None:
 
 
 def test_no_step_receives_the_selection() -> None:
-    """A step has parameters instead: only `select` makes the selection, and the pipeline takes it apart."""
-    users = {
-        part_of(name_of(module)) for module in MODULES if "packwise.select.selection.Selection" in code(module).imports
-    }
+    """A step has parameters instead: only the pipeline makes the selection, and takes it apart."""
+    selection = "packwise.pipeline.selection.Selection"
+    users = {part_of(name_of(module)) for module in MODULES if selection in code(module).imports}
 
     assert users == {"migrate", "pipeline", "topologies"}
 
@@ -367,8 +366,8 @@ LONE_NAMES = frozenset(
         "packwise.keys.where",
         "packwise.objects.index.before",
         "packwise.objects.scheduling_groups.below",
+        "packwise.pipeline.selection.before",
         "packwise.schedulers.kueue.allocate.quota.available",
-        "packwise.select.selection.before",
         "packwise.validate.decode.unsure",
         "packwise.wording.closest",
     }
@@ -508,7 +507,7 @@ print(*sorted(file.rpartition("/fn/")[2] for file in files))
 """
 """The modules that `packwise fn` loads for ten workloads, and the files whose functions one of them runs through."""
 
-MODULES_LOADED, FILES_WALKED = 65, 46
+MODULES_LOADED, FILES_WALKED = 64, 46
 """Lower them as modules become fewer: a reader follows a workload through so many files."""
 
 

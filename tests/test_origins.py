@@ -18,7 +18,7 @@ from packwise.inputs.groups import read_inputs
 from packwise.inputs.request import Named
 from packwise.objects.index import Generated
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 from tests.examples import RENDERED
 from tests.places import TESTDATA
 

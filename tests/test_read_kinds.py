@@ -11,8 +11,8 @@ import re
 from functools import cache
 
 from packwise.objects.workload_kinds import WORKLOAD_KINDS
+from packwise.pipeline.selection import Package
 from packwise.pipeline.steps import render
-from packwise.select.selection import Package
 from tests.frontends.workloads.workloads import parsed
 from tests.places import ROOT
 

@@ -11,10 +11,10 @@ from packwise.findings import Finding, Origin, Place, Rule
 from packwise.objects.index import Generated, Inventory
 from packwise.objects.kinds import QUEUE
 from packwise.pipeline import registry, render
+from packwise.pipeline.selection import Package
 from packwise.placement import Bounds, Cluster, Gang, Grouper, Placement, PodSet, WorkloadPlan
 from packwise.revisions.grove import Revision, Step
 from packwise.schedulers import SchedulerInput, SchedulerObjects
-from packwise.select.selection import Package
 from packwise.settings.topologyrender import TopologyRender
 from packwise.topology.known import KnownTopologies, ListedTopology, Use
 from packwise.validate.crds import Definitions

@@ -6,7 +6,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import grouped_lines
 from krmfn.run import run
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

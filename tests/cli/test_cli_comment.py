@@ -11,7 +11,7 @@ import pytest
 
 from packwise.output.markdown import LIMIT
 from packwise.pipeline import steps
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 from tests.cli.calling import CONFIG, Call, write
 from tests.cli.test_cli_place import GPU_WORKLOAD, named, node, queue
 

@@ -14,7 +14,7 @@ from packwise.inputs.groups import read_groups, read_inputs
 from packwise.inputs.paths import from_top, real, top_of
 from packwise.inputs.request import Named
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 from tests.cli.calling import CONFIG, WORKLOAD, AssertEach, write
 from tests.fleet.trees import FUNCTION, KPTFILE
 

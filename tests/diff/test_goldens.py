@@ -10,7 +10,7 @@ import pytest
 from krmfn import KubeObject
 from krmfn.yamltext import read
 from packwise.diff.difference import diff, state_after, state_before
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 from tests.golden.cases import GOLDEN
 
 pytestmark = pytest.mark.client

@@ -16,7 +16,7 @@ from krmfn.edit import is_same_json
 from packwise.diff.change import ORDER, Action, NamedEntry, by_identity, counting_part, field_changes, part_at
 from packwise.diff.difference import State, diff, json_patch, state_after, state_before
 from packwise.diff.run import Comparison, as_json, as_patches, as_text
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 from tests.render.mangling import mangled_packages
 from tests.render.packages import config, others, render_specs, workloads
 

@@ -13,7 +13,7 @@ from krmfn.kubeobject import KubeObject
 from packwise.inputs.paths import InputPath
 from packwise.inputs.reader import decode
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 from tests.cli.calling import CONFIG, WORKLOAD
 
 OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c{}\ndata:\n  a: b\n"

@@ -18,7 +18,7 @@ from packwise.explain.explanation import Emitted, EmittedValue, Explanation, exp
 from packwise.inputs.groups import read_inputs
 from packwise.inputs.request import Named
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 from tests.examples import RENDERED
 from tests.golden.cases import GOLDEN
 from tests.places import TESTDATA

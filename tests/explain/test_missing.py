@@ -9,7 +9,7 @@ import pytest
 from krmfn.kubeobject import KubeObject
 from packwise.explain.explanation import Explanation, at_line, explanation_of
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 
 BINDING = """\
 apiVersion: grove.io/v1alpha1

@@ -11,8 +11,8 @@ from krmfn.fieldpath import format_path
 from packwise.keys import KEYS, PARTS, key_findings
 from packwise.objects.index import Index
 from packwise.pipeline import render
+from packwise.pipeline.selection import Package
 from packwise.revisions.grove import RECORDS
-from packwise.select.selection import Package
 
 BY_NAME = {revision.name: revision for revision in RECORDS}
 NEWEST = RECORDS[-1]

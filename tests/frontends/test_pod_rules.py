@@ -12,7 +12,7 @@ from krmfn.fieldpath import format_path
 from packwise.frontends.pod_rules import pod_problems
 from packwise.kubernetes import canonical_quantity, quantity_fault, read_nanos
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 from tests.places import ROOT
 
 GPU = "nvidia.com/gpu"

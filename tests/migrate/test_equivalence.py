@@ -7,8 +7,8 @@ import pytest
 from krmfn import KubeObject
 from packwise.migrate import rewrite
 from packwise.migrate.rewrite import as_admitted, changed_meanings
+from packwise.pipeline.selection import Package
 from packwise.revisions.grove import GREP_244_MULTI, UPSTREAM, Step
-from packwise.select.selection import Package
 from tests.cli.calling import CONFIG, WORKLOAD
 
 STEP = Step(GREP_244_MULTI, UPSTREAM, "grove-topology")

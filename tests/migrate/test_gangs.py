@@ -8,8 +8,8 @@ import pytest
 
 from packwise.migrate import rewrite as equivalence
 from packwise.migrate.rewrite import added_bounds, changed_meanings, gang_key, normalize
+from packwise.pipeline.selection import Package
 from packwise.revisions.grove import ALPHA_10, ALPHA_12, Step
-from packwise.select.selection import Package
 
 ZONE, RACK = {"required": "zone-key"}, {"required": "rack-key"}
 PREFERRED = {"preferred": "host-key"}

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from krmfn.kubeobject import KubeObject
 from packwise.pipeline import render
+from packwise.pipeline.selection import Package
 from packwise.place.run import as_json, place_render
 from packwise.schedulers.kai.snapshot import read_snapshot
-from packwise.select.selection import Package
 
 ZONE, RACK = "topology.kubernetes.io/zone", "example.com/rack"
 LEVELS = {"zone": (ZONE,), "rack": (ZONE, RACK)}

@@ -8,7 +8,7 @@ import pytest
 
 from krmfn import KubeObject
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 
 CONFIG = """\
 apiVersion: packwise.dev/v1alpha1

@@ -11,7 +11,7 @@ from krmfn import KubeObject
 from krmfn.yamltext import read, write
 from packwise.generated import LAST_ERRORS
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 
 HEAD = "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata:\n  name: topology\n"
 DOMAINS = ("region", "zone", "rack", "host")

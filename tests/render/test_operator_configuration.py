@@ -9,7 +9,7 @@ import pytest
 
 from krmfn import KubeObject, Result
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 
 HEAD = """\
 apiVersion: operator.config.grove.io/v1alpha1

@@ -8,7 +8,7 @@ from krmfn import KubeObject
 from krmfn.result import Severity
 from packwise.check.run import fix_package
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 from packwise.topology.known import new_label
 
 

@@ -9,9 +9,9 @@ from krmfn.result import Result, Severity
 from krmfn.yamltext import split_documents
 from packwise.output.findings_text import sentence
 from packwise.pipeline import Rendered, render
+from packwise.pipeline.selection import Package
 from packwise.placement import Gang
 from packwise.revisions.grove import NEWEST
-from packwise.select.selection import Package
 from tests.cli import calling
 from tests.cli.calling import UNNAMED_CONFIG, WORKLOAD
 

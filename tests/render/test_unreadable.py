@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn import KubeObject
 from krmfn.kubeobject import Source
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 
 
 def test_an_item_that_cannot_be_read_is_reported() -> None:

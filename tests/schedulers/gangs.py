@@ -7,10 +7,10 @@ from typing import Any
 
 from krmfn import KubeObject
 from packwise.findings import Origin, Place
+from packwise.pipeline.selection import Package, cluster_of, topologies_of
 from packwise.pipeline.steps import read_package
 from packwise.placement import Bounds, Gang, Grouper, Placement, PodSet
 from packwise.schedulers import SchedulerInput
-from packwise.select.selection import Package, cluster_of, topologies_of
 from packwise.topology.known import Level
 
 SUBJECT = KubeObject.parse("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: workflow\n")

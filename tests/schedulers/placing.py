@@ -6,9 +6,9 @@ from typing import Any, cast
 
 from krmfn.yamltext import read, split_documents
 from packwise.pipeline import render
+from packwise.pipeline.selection import Package
 from packwise.place.placing import place_gangs, situation
 from packwise.schedulers.kai.snapshot import read_snapshot
-from packwise.select.selection import Package
 
 
 def places(text: str, package: Package) -> list[str]:

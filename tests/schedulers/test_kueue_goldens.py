@@ -11,10 +11,10 @@ from typing import Any
 from krmfn.kubeobject import KubeObject
 from krmfn.result import Result, Severity, sort_results
 from packwise.pipeline import render
+from packwise.pipeline.selection import Package, index_package
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue.podsets import jobs_of
 from packwise.schedulers.kueue.request import TopologyRequest, read_request
-from packwise.select.selection import Package, index_package
 from tests.golden.cases import GOLDEN
 from tests.tables import each
 

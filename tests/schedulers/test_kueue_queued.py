@@ -9,8 +9,8 @@ from krmfn.result import Severity
 from packwise.cli.command_line import main
 from packwise.explain.explanation import explanation_of
 from packwise.pipeline import render
+from packwise.pipeline.selection import Package
 from packwise.placement import PodSlice
-from packwise.select.selection import Package
 from packwise.topologies.run import overview
 from tests.places import ROOT
 

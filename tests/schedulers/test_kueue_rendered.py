@@ -7,9 +7,9 @@ import pytest
 from krmfn.kubeobject import KubeObject
 from packwise.check.run import fix_package
 from packwise.pipeline import render
+from packwise.pipeline.selection import Package
 from packwise.pipeline.steps import Rendered
 from packwise.schedulers.kueue import KUEUE
-from packwise.select.selection import Package
 
 SETTINGS = """\
 apiVersion: packwise.dev/v1alpha1

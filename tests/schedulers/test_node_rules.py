@@ -8,7 +8,7 @@ import pytest
 
 from krmfn.kubeobject import KubeObject
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 from tests.cli.calling import CONFIG, WORKLOAD
 
 ZONE, RACK = "topology.kubernetes.io/zone", "example.com/rack"

@@ -8,7 +8,7 @@ import pytest
 
 from krmfn.kubeobject import KubeObject
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 
 RULES = ("queue-parent", "queue-known", "queue-leaf", "priority-class-known", "pod-priority-class")
 

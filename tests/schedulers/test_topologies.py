@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from krmfn import KubeObject
+from packwise.pipeline.selection import Package, cluster_of, topologies_of
 from packwise.pipeline.steps import read_package
 from packwise.schedulers import SchedulerInput
 from packwise.schedulers.kai.scheduler import KAI
-from packwise.select.selection import Package, cluster_of, topologies_of
 from packwise.topology.known import Condition
 from tests.schedulers.test_users_objects import items, line
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from krmfn import KubeObject
 from packwise.findings import Finding
+from packwise.pipeline.selection import Package, cluster_of, topologies_of
 from packwise.pipeline.steps import read_package
 from packwise.schedulers import SchedulerInput
 from packwise.schedulers.kai.scheduler import KAI
-from packwise.select.selection import Package, cluster_of, topologies_of
 
 SETTINGS = """\
 apiVersion: packwise.dev/v1alpha1

@@ -9,9 +9,9 @@ import pytest
 from krmfn import KubeObject
 from krmfn.fieldpath import format_path
 from packwise.findings import Problem
+from packwise.pipeline.selection import Package, topologies_of
 from packwise.pipeline.steps import read_package
 from packwise.revisions.grove import DESIGN_1, DESIGN_2, UPSTREAM
-from packwise.select.selection import Package, topologies_of
 from packwise.topology.bindings import binding_problems, references_of, webhook_problems
 from packwise.topology.known import (
     ClusterTopology,

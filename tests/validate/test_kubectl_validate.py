@@ -19,7 +19,7 @@ import yaml
 from krmfn.fieldpath import parse_path
 from krmfn.kubeobject import KubeObject
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 
 from . import test_rules, test_structure
 from .objects import crd, definition, thing

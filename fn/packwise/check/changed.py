@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from packwise.inputs.groups import Group
     from packwise.inputs.reader import InputFile
     from packwise.inputs.request import Named
-    from packwise.select.selection import Package
+    from packwise.pipeline.selection import Package
 
 
 class Before(Record):

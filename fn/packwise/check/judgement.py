@@ -16,11 +16,11 @@ from packwise.objects.index import group_and_kind
 from packwise.objects.kinds import WORKLOADS
 from packwise.output.known_findings import compare, fingerprints, without_echoes
 from packwise.pipeline import render
+from packwise.pipeline.evidence import KAI_UNNAMED
 from packwise.pipeline.judge import PLACEHOLDER
 from packwise.pipeline.rules import prevents, rules_missed_by, rules_of_packages
+from packwise.pipeline.selection import ABSENT, UNNAMED
 from packwise.pipeline.steps import NO_WORKLOADS
-from packwise.select.evidence import KAI_UNNAMED
-from packwise.select.selection import ABSENT, UNNAMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

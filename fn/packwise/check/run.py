@@ -21,8 +21,8 @@ from packwise.output.findings_text import Checked, as_text, closing_lines, count
 from packwise.output.known_findings import compare, content_of, fingerprints_in
 from packwise.pipeline.registry import schedulers, workload_front_ends
 from packwise.pipeline.rules import prevents
+from packwise.pipeline.selection import cluster_of, topologies_of
 from packwise.pipeline.steps import read_package
-from packwise.select.selection import cluster_of, topologies_of
 from packwise.topology.known import with_new_labels
 from packwise.wording import count_text
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.check.options import Format
     from packwise.inputs.groups import Checkup, Inputs
+    from packwise.pipeline.selection import Package
     from packwise.placement import Cluster
-    from packwise.select.selection import Package
     from packwise.settings.topologyrender import TopologyRender
 
 

@@ -32,7 +32,7 @@ from packwise.lenient import entries, mapping, mapping_at, mappings, mappings_in
 from packwise.objects.index import READABLE, format_identity, has_epoch, identity, is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, GANGS, KINDS, TOPOLOGY, GangFields
 from packwise.pipeline import render
-from packwise.select.selection import Configured
+from packwise.pipeline.selection import Configured
 from packwise.topologies.run import has_sources, overview
 from packwise.wording import list_known
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from packwise.objects.index import Identity
     from packwise.objects.kinds import FixedLevels
     from packwise.pipeline import Renderer
-    from packwise.select.selection import Package
+    from packwise.pipeline.selection import Package
 
 MAX_DEPTH = 100
 """The largest depth of mappings and lists in a compared object. Kubernetes' own objects have less than 20."""

@@ -20,16 +20,16 @@ from packwise.build.problems import KPTFILE, ClientProblem, is_settings_value
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.lenient import mapping, mapping_at, mappings, strings, text_at
 from packwise.objects.index import identity
+from packwise.pipeline.evidence import KAI_RULES, kai_release
+from packwise.pipeline.selection import has_grove_workloads
 from packwise.pipeline.steps import read_package, results_of
-from packwise.select.evidence import KAI_RULES, kai_release
-from packwise.select.selection import has_grove_workloads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from krmfn.result import Result
     from krmfn.value import Value
-    from packwise.select.selection import Package
+    from packwise.pipeline.selection import Package
 
     Documents = Mapping[str, tuple[Mapping[str, Value], ...]]
     """The objects of files, by path."""

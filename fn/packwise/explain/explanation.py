@@ -24,8 +24,8 @@ from packwise.objects.index import (
 )
 from packwise.objects.kinds import GANGS, POD, QUEUE, TOPOLOGY
 from packwise.pipeline.registry import node_pools, omission_sources, queued_sources
+from packwise.pipeline.selection import cluster_of, index_package
 from packwise.placement import Gang, GangPod, Grouper, NodeTopology, Omission, Queue, gang_kinds
-from packwise.select.selection import cluster_of, index_package
 from packwise.settings.topologyrender import settings_place
 from packwise.topology.known import Level
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from packwise.objects.index import Generated, Inventory
     from packwise.objects.kinds import Kind
     from packwise.pipeline import Rendered
+    from packwise.pipeline.selection import Package
     from packwise.placement import Node, Outline, Placement, PodSet, QueuedPods, WorkloadPlan
-    from packwise.select.selection import Package
     from packwise.settings.topologyrender import TopologyRender
 
 _ANNOTATIONS = ("metadata", "annotations")

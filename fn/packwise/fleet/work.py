@@ -43,8 +43,8 @@ from packwise.inputs.request import STDIN, UsageError
 from packwise.inputs.surroundings import definitions_of, traits_of
 from packwise.objects.kinds import GANGS
 from packwise.pipeline import render
+from packwise.pipeline.selection import Configured, Package
 from packwise.render.files import RenderedFiles, outcome_of, plan_folder, render_inputs
-from packwise.select.selection import Configured, Package
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -17,10 +17,10 @@ from packwise.keys import HOSTNAME
 from packwise.lenient import mapping_at, mappings, mappings_in_place
 from packwise.objects.index import Index
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, PODGROUP, TOPOLOGY
+from packwise.pipeline.evidence import deployed_release
 from packwise.place.cluster import read_cluster
 from packwise.revisions.grove import ALPHA_8, ALPHA_9, GREP_244_MULTI, NEWEST, RECORDS, REVISIONS
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
-from packwise.select.evidence import deployed_release
 from packwise.settings.configuration import operators_of
 from packwise.settings.topologyrender import DIALECTS, KAI_PROFILE
 from packwise.topology.known import Level
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+    from packwise.pipeline.evidence import Deployed
     from packwise.revisions.grove import Revision
-    from packwise.select.evidence import Deployed
     from packwise.settings.configuration import Operator
 
 GUESSED = (

@@ -25,7 +25,7 @@ from packwise.inputs.request import STDIN, UsageError, refuse_stdin_twice
 from packwise.inputs.surroundings import is_broken_configuration, keep_definitions, path_of, surroundings_of, traits_of
 from packwise.nearest import nearest_folder, nearest_folders
 from packwise.objects.index import identity
-from packwise.select.selection import Configured, Package
+from packwise.pipeline.selection import Configured, Package
 from packwise.settings.configuration import OPERATOR_KIND, held_configuration, is_operator, is_settings
 from packwise.settings.topologyrender import KIND
 from packwise.validate.crds import is_definition

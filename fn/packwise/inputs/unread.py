@@ -17,7 +17,7 @@ from packwise.objects.index import KAI_WORDS
 from packwise.objects.kinds import BESIDE_PODS, CONFIGURING, KINDS, QUEUEING, WORKLOADS, may_be_misspelt
 from packwise.objects.workload_kinds import WORKLOAD_KINDS
 from packwise.objects.wrapped import WRAPPERS
-from packwise.select.selection import DEPLOYING
+from packwise.pipeline.selection import DEPLOYING
 from packwise.settings.configuration import OPERATOR_GROUP
 from packwise.validate.crds import DEFINABLE
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.inputs.groups import Group
     from packwise.objects.index import Identity
-    from packwise.select.selection import Package
+    from packwise.pipeline.selection import Package
 
 
 _STREAM = ("stream", "")

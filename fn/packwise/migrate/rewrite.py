@@ -27,10 +27,10 @@ from packwise.objects.index import format_identity, identity, is_generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, TOPOLOGY
 from packwise.pipeline import render
 from packwise.pipeline.registry import SCHEDULERS, schedulers, workload_front_ends
+from packwise.pipeline.selection import Configured
 from packwise.pipeline.steps import read_package, results_of, unreadable_result
 from packwise.revisions.dynamo import goes_with, release_of, release_that_goes_with
 from packwise.revisions.grove import Step, precedes, same_record
-from packwise.select.selection import Configured
 from packwise.settings.topologyrender import API_VERSION, KAI_PROFILE, KIND, settings_place
 from packwise.topology.known import sort_levels
 from packwise.wording import list_known
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings import Place
     from packwise.objects.index import Inventory
+    from packwise.pipeline.selection import Package, Selection
     from packwise.revisions.grove import Revision
-    from packwise.select.selection import Package, Selection
     from packwise.settings.configuration import Configuration
     from packwise.topology.known import Level
 

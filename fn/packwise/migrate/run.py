@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from packwise.inputs.groups import Inputs
     from packwise.migrate.options import Migrate
     from packwise.migrate.rewrite import Migrated
-    from packwise.select.selection import Package
+    from packwise.pipeline.selection import Package
 
 
 def migrate(command: Migrate, terminal: Terminal = PLAIN) -> Answer:

@@ -13,15 +13,15 @@ from packwise.findings import Finding
 from packwise.nearest import Traits, nearest_folders
 from packwise.objects.index import group_and_kind, is_generated
 from packwise.objects.kinds import WORKLOADS
+from packwise.pipeline.selection import function_config_of
 from packwise.pipeline.steps import NO_WORKLOADS, Rendered, render
-from packwise.select.selection import function_config_of
 from packwise.settings.configuration import SOURCES, has_topology, is_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from krmfn.kubeobject import KubeObject
-    from packwise.select.selection import Package
+    from packwise.pipeline.selection import Package
 
 _WORKLOADS = frozenset(kind.key for kind in WORKLOADS)
 

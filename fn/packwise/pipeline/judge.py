@@ -18,8 +18,8 @@ from packwise.keys import key_findings
 from packwise.objects.index import KAI_WORDS, ONCE, are_strings, group_and_kind, is_placeholder
 from packwise.objects.kinds import BESIDE_PODS, KINDS, POD_CLIQUE_SET, WORKLOADS
 from packwise.pipeline.registry import front_ends, metadata_of_workloads, workload_key_findings
+from packwise.pipeline.selection import ABSENT
 from packwise.revisions.grove import RELEASES
-from packwise.select.selection import ABSENT
 from packwise.settings.configuration import has_topology, held_configuration
 from packwise.topology.known import check_protection
 from packwise.validate.crds import check_objects
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.index import Generated, Index
+    from packwise.pipeline.selection import Selection
     from packwise.schedulers import SchedulerInput
-    from packwise.select.selection import Selection
     from packwise.validate.crds import Definitions
 
 STRINGS = Rule("metadata-strings", "A name, label or annotation is not a string.", "spec/kubernetes.md#1.1")

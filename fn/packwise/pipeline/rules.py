@@ -19,8 +19,7 @@ from krmfn.result import Severity, exit_code
 from packwise import generated, keys, placement
 from packwise.findings import Finding, Rule
 from packwise.objects import index, kinds
-from packwise.pipeline import judge, registry, steps
-from packwise.select import evidence, selection
+from packwise.pipeline import evidence, judge, registry, selection, steps
 from packwise.settings import configuration, operator
 from packwise.settings.topologyrender import settings_place
 from packwise.topology import bindings, known

@@ -12,9 +12,9 @@ from packwise.objects.index import READABLE, identity, is_generated
 from packwise.objects.kinds import PODGROUP, WORKLOADS, spelling_findings
 from packwise.pipeline.judge import FindingsBySubject, adjust_severity, judge
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers_for
+from packwise.pipeline.selection import cluster_of, index_package, select, topologies_of
 from packwise.placement import within_limit
 from packwise.schedulers import SchedulerInput, SchedulerObjects
-from packwise.select.selection import cluster_of, index_package, select, topologies_of
 from packwise.topology.known import Status, topology_status, with_finalizer
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.objects.index import Generated, Index, Inventory
     from packwise.pipeline.rules import Choice
+    from packwise.pipeline.selection import Package, Selection
     from packwise.placement import Cluster, Placement, WorkloadPlan
-    from packwise.select.selection import Package, Selection
     from packwise.settings.topologyrender import TopologyRender
     from packwise.topology.known import Condition, KnownTopologies
 

@@ -59,11 +59,11 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
     from packwise.pipeline import Rendered, Renderer
+    from packwise.pipeline.selection import Package
     from packwise.place.cure import Second
     from packwise.place.options import PlaceGangs
     from packwise.place.placing import Move, Placing, Situation
     from packwise.schedulers.simulation import GangAnswer, NearestDomain, Spread
-    from packwise.select.selection import Package
 
 
 class Baseline(Record):

@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from packwise.inputs.groups import Inputs
     from packwise.objects.index import Identity
     from packwise.pipeline import Rendered
+    from packwise.pipeline.selection import Package
     from packwise.place.placing import Placing
     from packwise.report.options import Drawing, ReportFormat, ReportOptions
     from packwise.schedulers.kai.allocate.scene import Node
     from packwise.schedulers.simulation import GangAnswer, GangOutline, GangPart, Levels
-    from packwise.select.selection import Package
 _MOST_LEVELS = 16
 """The largest number of drawn levels of a topology. Source: KAI's CRD Topology, maxItems of `levels`."""
 

@@ -19,7 +19,7 @@ from packwise.inputs.request import UsageError
 from packwise.pipeline import render
 from packwise.pipeline.registry import SCHEDULERS, is_document
 from packwise.pipeline.rules import rule_table
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 from packwise.settings.topologyrender import DIALECTS
 from packwise.wording import closest
 

@@ -20,8 +20,8 @@ from packwise.objects.kinds import KINDS
 from packwise.output.findings_text import as_lines
 from packwise.pipeline import render
 from packwise.pipeline.registry import brings_topologies, front_ends, node_pools, queued_sources
+from packwise.pipeline.selection import has_grove_workloads, topologies_of
 from packwise.pipeline.steps import read_package, results_of, unreadable_result
-from packwise.select.selection import has_grove_workloads, topologies_of
 from packwise.topology.known import ListedTopology, Use
 from packwise.wording import list_first
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.inputs.coverage import Coverage
     from packwise.objects.index import Inventory
+    from packwise.pipeline.selection import Package, Selection
     from packwise.placement import NodePool, Placement
-    from packwise.select.selection import Package, Selection
     from packwise.topologies.options import Topologies
     from packwise.topology.known import KnownTopologies
 

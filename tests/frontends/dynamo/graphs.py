@@ -11,7 +11,7 @@ from krmfn.kubeobject import KubeObject
 from krmfn.result import Result
 from krmfn.yamltext import split_documents
 from packwise.pipeline import Rendered, render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 
 IMAGE = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.5.0"
 """What a case leaves out that is about something else."""

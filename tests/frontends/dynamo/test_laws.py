@@ -13,8 +13,8 @@ from packwise.frontends.dynamo.convert import SAVED, to_v1beta1
 from packwise.frontends.dynamo.graph import Graph
 from packwise.frontends.dynamo.shape import set_name, shape_of
 from packwise.pipeline import render
+from packwise.pipeline.selection import Package
 from packwise.revisions.dynamo import NEWEST, RELEASES
-from packwise.select.selection import Package
 from packwise.settings.topologyrender import Dynamo
 from tests.frontends.dynamo.back import to_v1alpha1
 from tests.frontends.dynamo.graphs import parsed

@@ -8,7 +8,7 @@ import pytest
 
 from krmfn.kubeobject import KubeObject
 from packwise.pipeline import Rendered, render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 from tests.frontends.dynamo.graphs import BINDING, document, origins, parsed, rendered, settings
 
 GRAPH = "components: [{name: Frontend, type: frontend}, {name: Worker, type: worker, replicas: 2, multinode: {}}]\n"

@@ -11,10 +11,10 @@ from packwise.frontends.grove.build_gangs import TOPOLOGY_NAME, build_gangs, cou
 from packwise.frontends.grove.frontend import workload_condition
 from packwise.frontends.grove.podcliqueset import resolve_topology
 from packwise.pipeline import render
+from packwise.pipeline.selection import Package
 from packwise.placement import Bounds, Gang
 from packwise.revisions.grove import DESIGN_1, DESIGN_2, GREP_244, GREP_244_MULTI, Revision
 from packwise.schedulers.grove import podgang_value
-from packwise.select.selection import Package
 from packwise.topology.known import ClusterTopology, Condition, Level, sort_levels
 
 from .cases import TOPOLOGIES, context_of, edited, view_of

@@ -10,7 +10,7 @@ from krmfn import KubeObject
 from krmfn.yamltext import split_documents
 from packwise.frontends.grove import admission
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

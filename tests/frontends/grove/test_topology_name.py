@@ -6,7 +6,7 @@ import pytest
 
 from krmfn.kubeobject import KubeObject
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 
 TOPOLOGY = """\
 apiVersion: grove.io/v1alpha1

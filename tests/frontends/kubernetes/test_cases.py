@@ -9,7 +9,7 @@ from krmfn.kubeobject import KubeObject
 from krmfn.result import sort_results
 from krmfn.yamltext import read, write
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 from tests.frontends.workloads.workloads import parsed, shown
 from tests.places import TESTDATA
 

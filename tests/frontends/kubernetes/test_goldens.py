@@ -25,7 +25,7 @@ from packwise.frontends.kubernetes.rules import (
     VERSION,
 )
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 from tests.frontends.workloads.workloads import parsed
 from tests.golden.cases import GOLDEN
 from tests.tables import each

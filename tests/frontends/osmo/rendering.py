@@ -10,7 +10,7 @@ from krmfn.result import Result, Severity
 from krmfn.yamltext import split_documents
 from packwise.objects.index import RENDERED_FROM
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 
 __all__ = ["ALL", "HOST", "POOL", "Rendered", "marks_removed", "of_kind", "rendered", "webhook_refusals"]
 

@@ -9,7 +9,7 @@ import pytest
 from packwise.cli.command_line import main
 from packwise.explain.explanation import explanation_of
 from packwise.pipeline import render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 from tests.frontends.workloads.workloads import parsed
 
 JOB = """\

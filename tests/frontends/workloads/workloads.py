@@ -9,7 +9,7 @@ from krmfn.kubeobject import KubeObject
 from krmfn.result import Result
 from krmfn.yamltext import split_documents
 from packwise.pipeline import Rendered, render
-from packwise.select.selection import Package
+from packwise.pipeline.selection import Package
 
 __all__ = ["groups_of", "parsed", "rendered", "shown"]
 

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.value import Value
+    from packwise.pipeline.evidence import Evidence
     from packwise.placement import Schedulers
     from packwise.revisions.grove import Revision
-    from packwise.select.evidence import Evidence
     from packwise.settings.configuration import Operator
     from packwise.topology.known import KnownTopologies
 
@@ -68,7 +68,7 @@ UNNAMED = Rule(
     Severity.WARNING,
     once=True,
 )
-"""Reported by `packwise.select.evidence`, which reads the release that the input shows."""
+"""Reported by `packwise.pipeline.evidence`, which reads the release that the input shows."""
 
 DEPLOYING = frozenset({
     ("apps", "Deployment"),
@@ -122,7 +122,7 @@ def choose_revision(
 
 def _guess_revision(index: Index) -> ChosenRevision:
     """Return the assumed revision if the input shows none."""
-    from packwise.select.evidence import has_designs_domain, has_later_fields
+    from packwise.pipeline.evidence import has_designs_domain, has_later_fields
 
     if _key_of(ALPHA_8, index) is not None or has_later_fields(index):
         return ChosenRevision(NEWEST, "workloads of a later API", is_assumed=True)
@@ -150,7 +150,7 @@ def _shown_design(index: Index, *, has_levels: bool) -> ChosenRevision | None:
 
 def _key_of(revision: Revision, index: Index) -> str | None:
     """The first key of a workload that shows the revision."""
-    from packwise.select.evidence import owners
+    from packwise.pipeline.evidence import owners
 
     for item in index.of_kind(*POD_CLIQUE_SET.key):
         for _, owner in owners(item):
@@ -465,7 +465,7 @@ def _kai_evidence(index: Index, settings: TopologyRender) -> Iterable[Finding]:
     if DEPLOYING.isdisjoint(index.by_kind):
         return ()
     # Input that deploys nothing does not need this import.
-    from packwise.select.evidence import kai_evidence
+    from packwise.pipeline.evidence import kai_evidence
 
     return kai_evidence(index, settings)
 
@@ -477,7 +477,7 @@ def _podgroup_race(
     makes = revision.podgroups_by_operator and schedulers is not None and KAI_PROFILE in schedulers.names
     if not makes or (settings.kai_version is None and DEPLOYING.isdisjoint(index.by_kind)):
         return ()
-    from packwise.select.evidence import podgroup_race
+    from packwise.pipeline.evidence import podgroup_race
 
     return podgroup_race(index, settings, revision)
 
@@ -497,7 +497,7 @@ def _revision_before(package: Package, inventory: Inventory, *, is_named: bool) 
         return revision_called(names.pop()) if len(names) == 1 else None
     if not is_named:
         return None
-    from packwise.select.evidence import deployed_release
+    from packwise.pipeline.evidence import deployed_release
 
     deployed = deployed_release(inventory.baseline)
     return None if deployed is None else deployed.revision
@@ -532,7 +532,7 @@ def _has_levels(source: TopologySource | None) -> bool:
 
 def _evidence(package: Package, choice: ChosenRevision, index: Index, settings: TopologyRender) -> Evidence:
     """Return the evidence against an unnamed revision. A named one needs no further import."""
-    from packwise.select.evidence import evidence_against
+    from packwise.pipeline.evidence import evidence_against
 
     # A part that belongs to the packages of several clusters has their configurations, which may name a release.
     return evidence_against(choice.replace(is_shared=False) if package.is_part else choice, index, settings)

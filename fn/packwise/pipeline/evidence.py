@@ -14,10 +14,10 @@ from krmfn.result import Severity
 from packwise.findings import Finding, Place, Rule, Stage, place_text
 from packwise.lenient import value_at
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGROUP
+from packwise.pipeline.selection import DEPLOYING, UNNAMED, has_grove_workloads
 from packwise.revisions.grove import ALPHA_8, ALPHA_9, ALPHA_10, ALPHA_12, API_FIELDS, RECORDS, precedes
 from packwise.revisions.grove import NEWEST as NEWEST_GROVE
 from packwise.revisions.kai import NEWEST, RELEASES, release_of
-from packwise.select.selection import DEPLOYING, UNNAMED, has_grove_workloads
 from packwise.settings.topologyrender import settings_place
 from packwise.topology.known import DOMAINS
 from packwise.wording import closest
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.objects.index import Index
+    from packwise.pipeline.selection import ChosenRevision
     from packwise.revisions.grove import Revision, WorkloadFields
-    from packwise.select.selection import ChosenRevision
     from packwise.settings.topologyrender import TopologyRender
 
 __all__ = [

@@ -1,1 +1,0 @@
-"""The settings, the release and the topologies that count for an input."""
