@@ -94,7 +94,7 @@ ALIASED = {**FROM, "spec": {"levels": [{"nodeLabel": "a", "alias": "block"}, {"n
     (FROM, FROM, 12, []),
 ])  # fmt: skip
 def test_the_levels_stay(before: Any, value: Any, minor: int, texts: list[str]) -> None:
-    assert [problem.operator_message for problem in topology_problems(value, before, minor=minor)] == texts
+    assert [problem.operator_message for problem in topology_problems(value, before, version=f"v0.{minor}")] == texts
 
 
 @pytest.mark.parametrize("keys", [["a"], MANY, [LONG], ["example.com/a", "kubernetes.io/hostname"]])

@@ -148,7 +148,3 @@ def versions_for(version: str | None, *, counts_subgroups: bool = False) -> Vers
     if version is not None:
         return Versions(minor_of(version), KNOWN.newest)
     return Versions(SUBGROUP_COUNTS, KNOWN.newest) if counts_subgroups else KNOWN
-
-
-NAME = "KAI"
-"""The scheduler's name in messages."""

@@ -16,7 +16,7 @@ from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import DYNAMO_GRAPH, TOPOLOGY
 from packwise.objects.kinds import QUEUE as QUEUE_KIND
 from packwise.placement import Gang, Grouper, NodeTopology
-from packwise.revisions.kai import NAME, NO_DEPARTMENTS, minor_of
+from packwise.revisions.kai import NO_DEPARTMENTS, minor_of
 from packwise.schedulers.kai.allocate.scene import GPU
 from packwise.schedulers.kai.allocate.session import MAX_QUEUE_DEPTH, existing_queues, lineage
 from packwise.schedulers.kai.gang_jobs import CHART_CLASSES, queues
@@ -271,7 +271,7 @@ def _parents(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[F
         if line and by_name[line[-1]].parent == item.name == min(line):
             circle = " → ".join([f'"{name}"' for name in (*line, item.name)])
             message = (
-                f"the queue is its own ancestor: {circle}. Each of these queues has a child, and {NAME} silently skips "
+                f"the queue is its own ancestor: {circle}. Each of these queues has a child, and KAI silently skips "
                 "its pods. Remove the parent of one queue"
             )
             yield Finding.of(_PARENT, item, ("spec", "parentQueue"), message)
@@ -281,7 +281,7 @@ def _parents(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[F
         near = near_miss(parent, [name for name in names if name != item.name])
         if near or _has_roots(shares):
             message = (
-                f'the parent queue "{parent}" is not in the input. Without it, {NAME} ignores this queue and '
+                f'the parent queue "{parent}" is not in the input. Without it, KAI ignores this queue and '
                 f"its children{near}"
             )
             yield Finding.of(_PARENT, item, ("spec", "parentQueue"), message)
@@ -328,13 +328,13 @@ def _check_named_queues(
             continue
         if has_departments and queue in existing and not existing[queue].parent:
             message = (
-                f'the queue "{queue}" has no parent, and {NAME} before v0.{NO_DEPARTMENTS} silently skips its pods. '
+                f'the queue "{queue}" has no parent, and KAI before v0.{NO_DEPARTMENTS} silently skips its pods. '
                 "Give the queue a parent, or name one of its child queues"
             )
             yield each.place.finding(_LEAF, message)
         elif queue in below and not has_departments:
             message = (
-                f'the queue "{queue}" has child queues ({list_known(below[queue])}), and {NAME} silently skips its '
+                f'the queue "{queue}" has child queues ({list_known(below[queue])}), and KAI silently skips its '
                 "pods. Name a child queue"
             )
             yield each.place.finding(_LEAF, message)
@@ -372,9 +372,7 @@ def _classes(gangs: Sequence[tuple[Placement, Gang]], known: Sequence[str]) -> I
 
 def _class_text(named: str, known: Sequence[str]) -> str:
     near = closest(named, known)
-    return (
-        f'the PriorityClass "{named}" is not in the input. Without it, {NAME} gives the pods the default priority{near}'
-    )
+    return f'the PriorityClass "{named}" is not in the input. Without it, KAI gives the pods the default priority{near}'
 
 
 def _is_missing(name: str, known: Sequence[str]) -> bool:

@@ -14,7 +14,7 @@ from packwise.kubernetes import ErrorType, OperatorError, go_quote, json_type, t
 from packwise.lenient import entries, integer, mapping_at, mappings, mappings_by_place, text_at
 from packwise.objects.index import identity, is_placeholder
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
-from packwise.revisions.kai import KNOWN, LEVEL_ALIASES, NAME, SUBGROUP_COUNTS, Versions, minor_of
+from packwise.revisions.kai import KNOWN, LEVEL_ALIASES, SUBGROUP_COUNTS, Versions, minor_of
 from packwise.schedulers.kai.allocate.scene import KaiTopology, LevelConstraint
 from packwise.schedulers.kai.allocate.state import ROOT, SilentMistake, depth_of, levels_of, no_such_topology
 from packwise.wording import closest, list_known, near_miss
@@ -405,7 +405,7 @@ def search_problems(podgroup: Mapping[str, Value], topologies: KnownKaiTopologie
         topology = known.get(constraint.topology)
         if not constraint.required and not constraint.preferred:
             message = f"must name a level, in {_REQUIRED} or {_PREFERRED}"
-            consequence = f"{NAME} schedules no pod that has a constraint without a level"
+            consequence = "KAI schedules no pod that has a constraint without a level"
             yield _ignored_problem(search.path, message, consequence, search.log if topology is not None else "")
         elif topology is not None:
             yield from _wrong_levels(search, topology) if search.log else ()
@@ -413,13 +413,13 @@ def search_problems(podgroup: Mapping[str, Value], topologies: KnownKaiTopologie
             message = (
                 f'the Topology "{constraint.topology}" is not in the input{closest(constraint.topology, sorted(known))}'
             )
-            consequence = f"without it, {NAME} schedules none of these pods"
+            consequence = "without it, KAI schedules none of these pods"
             yield _ignored_problem((*search.path, "topology"), message, consequence, search.pod_message)
 
 
 def _wrong_levels(search: Search, topology: KaiTopology) -> Iterator[Problem]:
     """Yield each wrong level. KAI's text is only about the first, and appears there."""
-    consequence = f"{NAME} schedules none of these pods, and only logs the reason"
+    consequence = "KAI schedules none of these pods, and only logs the reason"
     text, constraint = search.log, search.constraint
     for field, level in ((_REQUIRED, constraint.required), (_PREFERRED, constraint.preferred)):
         if level and depth_of(topology, level) is None:

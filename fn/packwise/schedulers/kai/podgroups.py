@@ -18,7 +18,7 @@ from packwise.lenient import entries, value_at
 from packwise.objects.index import Generated, format_identity, identity
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, PODGROUP
 from packwise.placement import Gang
-from packwise.revisions.kai import NAME, SUBGROUP_COUNTS, Versions, release_of, versions_for
+from packwise.revisions.kai import SUBGROUP_COUNTS, Versions, release_of, versions_for
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, listed_sets, podgroup, podgroup_origins
 from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems
 from packwise.schedulers.kai.topology import MissingBindingError, topology_names
@@ -146,7 +146,7 @@ class _Writer:
                 self._report_missing(workload, gang, error)
                 continue
             except ValueError as error:
-                message = f"the constraint of the PodGang names no topology, and {NAME} refuses it"
+                message = "the constraint of the PodGang names no topology, and KAI refuses it"
                 self.findings.append(self._finding(workload, gang.origin.place.path, message, str(error)))
                 continue
             self._check(workload, gang, value)
@@ -223,13 +223,13 @@ def _notes(source: SchedulerInput, suits: Versions) -> Iterator[str]:
 def _podless_findings(workload: _Workload, empty: Sequence[str]) -> Iterator[Finding]:
     if empty:
         gangs = f"PodGang {list_known(empty)} has" if len(empty) == 1 else f"PodGangs {list_known(empty)} have"
-        message = f"packwise renders no {PODGROUP.name} of {NAME}: {gangs} no pods"
+        message = f"packwise renders no {PODGROUP.name} of KAI: {gangs} no pods"
         yield Finding.of(NOTE, workload.item, ("metadata",), message)
 
 
 def _other_schedulers(workload: _Workload, elsewhere: Mapping[str, str]) -> Iterator[Finding]:
     for scheduler, gang in elsewhere.items():
-        message = f'packwise renders no {PODGROUP.name} of {NAME}: {scheduler} schedules the pods of PodGang "{gang}"'
+        message = f'packwise renders no {PODGROUP.name} of KAI: {scheduler} schedules the pods of PodGang "{gang}"'
         yield Finding.of(NOTE, workload.item, ("metadata",), message)
 
 

@@ -11,7 +11,7 @@ from packwise.findings import Finding, Place, Rule, Stage
 from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import DYNAMO_GRAPH, QUEUE, SCHEDULING_SHARD
 from packwise.placement import Gang, GangPod
-from packwise.revisions.kai import NAME, NO_DEPARTMENTS, minor_of
+from packwise.revisions.kai import NO_DEPARTMENTS, minor_of
 from packwise.schedulers.kai.allocate.scene import Scene, absent_queues
 from packwise.schedulers.kai.allocate.session import JobTree, Queues, existing_queues, lineage
 from packwise.schedulers.kai.gang_jobs import gang_jobs, is_of_kai, pool_of
@@ -79,7 +79,7 @@ def check_pools(source: SchedulerInput) -> Iterator[Finding]:
         if isinstance(pool, str) and pool and pool not in known and not is_placeholder(pool):
             message = (
                 f'no {SCHEDULING_SHARD.name} of the input has the node pool "{pool}", so no '
-                f"scheduler of {NAME} serves it. Set partitionLabelValue of a shard to it{closest(pool, known)}"
+                f"scheduler of KAI serves it. Set partitionLabelValue of a shard to it{closest(pool, known)}"
             )
             yield place.finding(_SHARD, message)
 
@@ -122,7 +122,7 @@ def _queues_in_pools(
             continue
         message = (
             f'the parent "{parent.name}" is {_pool_text(parent.pool)}, but this queue is {_pool_text(share.pool)}. '
-            f"{NAME} drops the queue and its children. Give both the same label {installation.pool_label}"
+            f"KAI drops the queue and its children. Give both the same label {installation.pool_label}"
         )
         yield Finding.of(_POOL, item, ("spec", "parentQueue"), message)
 

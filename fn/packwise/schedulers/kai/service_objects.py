@@ -14,7 +14,6 @@ from packwise.findings import Effect, Finding, Rule
 from packwise.objects.index import Generated, identity
 from packwise.objects.kinds import PODGROUP, QUEUE, TOPOLOGY
 from packwise.placement import Gang, NodeTopology, Queue
-from packwise.revisions.kai import NAME
 from packwise.schedulers.kai.podgroup import QUEUE_LABELS, podgroup, podgroup_origins
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
 from packwise.schedulers.kai.podgroups import IGNORED, describe_problem, suited_versions
@@ -161,7 +160,7 @@ def _topology_findings(
         findings.append(
             (levels if position is None else levels.below(position, topology.field)).finding(
                 REFUSED,
-                f"{problem.message}; {NAME} refuses the {TOPOLOGY.name} that is made of it",
+                f"{problem.message}; KAI refuses the {TOPOLOGY.name} that is made of it",
                 severity=None if rendered else Severity.WARNING,
                 operator_message=None if stage is None else problem.operator_message,
                 stage=stage,
@@ -170,7 +169,7 @@ def _topology_findings(
     before = _keys_before(topology, value, source)
     if rendered and not problems and before is not None and before != topology.keys:
         message = (
-            f'the levels of {TOPOLOGY.name} "{topology.name}" change (they were {", ".join(before)}), but {NAME} does '
+            f'the levels of {TOPOLOGY.name} "{topology.name}" change (they were {", ".join(before)}), but KAI does '
             "not allow that; delete it in the cluster when you apply this"
         )
         findings.append(topology.place.finding(REPLACED, message))

@@ -13,7 +13,6 @@ from packwise.kubernetes import duration_fault, label_value, parse_duration
 from packwise.lenient import mapping, text_at
 from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import KAI_CONFIG, SCHEDULING_SHARD
-from packwise.revisions.kai import NAME
 from packwise.wording import near_miss
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def check_config_names(source: SchedulerInput) -> Iterator[Finding]:
     """Yield a warning for each Config that KAI's operator does not read."""
     for item in source.inventory.items.of_kind(*KAI_CONFIG.key):
         if item.name and item.name != _CONFIG_NAME and not is_placeholder(item.name):
-            message = f'{NAME}\'s operator reads only the Config "{_CONFIG_NAME}"; got "{item.name}"'
+            message = f'KAI\'s operator reads only the Config "{_CONFIG_NAME}"; got "{item.name}"'
             text = "Config is not in the singleton name, ignoring it."
             yield Finding.of(_NAME, item, ("metadata", "name"), message, operator_message=text, stage=Stage.CONFIG)
 
@@ -88,7 +87,7 @@ def _strategies(item: KubeObject) -> Iterator[Finding]:
         written = item.get(path)
         if isinstance(written, str) and written not in ("binpack", "spread") and not is_placeholder(written):
             near = near_miss(written, ("binpack", "spread"))
-            message = f'must be "binpack" or "spread"; got {describe(written)}. {NAME} {effect}{near}'
+            message = f'must be "binpack" or "spread"; got {describe(written)}. KAI {effect}{near}'
             yield Finding.of(_VALUE, item, path, message)
 
 
@@ -96,7 +95,7 @@ def _typos(item: KubeObject, field: str, noun: str, known: Collection[str]) -> I
     for name in mapping(item.get(("spec", field))):
         near = "" if name in known else near_miss(name, sorted(known))
         if near:
-            message = f"{NAME} has no {noun} {describe(name)}{near}"
+            message = f"KAI has no {noun} {describe(name)}{near}"
             yield Finding.of(_VALUE, item, ("spec", field, name), message, at_key=True)
 
 
@@ -107,5 +106,5 @@ def _durations(item: KubeObject) -> Iterator[Finding]:
         if isinstance(written, str) and parse_duration(written) is None and not is_placeholder(written):
             argument = f"default{field[0].upper()}{field[1:]}"
             text = f"Failed to parse {argument} as duration: {duration_fault(written)}, using default value 0s"
-            message = f'must be a duration such as "10m"; got {describe(written)}. {NAME} uses 0s instead'
+            message = f'must be a duration such as "10m"; got {describe(written)}. KAI uses 0s instead'
             yield Finding.of(_VALUE, item, path, message, operator_message=text, stage=Stage.SCHEDULER)

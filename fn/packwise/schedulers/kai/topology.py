@@ -14,7 +14,6 @@ from packwise.lenient import value_at
 from packwise.objects.index import Generated
 from packwise.objects.kinds import CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.placement import Gang, Grouper
-from packwise.revisions.kai import KNOWN, LEVEL_ALIASES, NAME, minor_of
 from packwise.schedulers import SchedulerInput, SchedulerObjects
 from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.topology.known import LABEL_PATTERN, is_label, level_origins, node_labels
@@ -99,18 +98,19 @@ def topology_problems(
     value: Mapping[str, Value],
     before: Mapping[str, Value] | None = None,
     *,
-    minor: int = KNOWN.newest,
+    version: str | None = None,
     of_rules: Value = OMITTED,
 ) -> list[Problem]:
-    """Return violations of the CRD of KAI v0.`minor` in the Topology `value`. `before` is the earlier value.
+    """Return violations of the CRD of KAI's `version`, or the newest one, in the Topology `value`.
 
+    `before` is the earlier value.
     `of_rules` is the value printed in texts about all levels. Older API servers print their type instead.
     """
     problems = list(_spec_problems(value.get("spec")))
     # The API server evaluates the rules after all values have the right shape.
     if all(problem.cause is not Cause.TYPE for problem in problems):
         keys_before = None if before is None else node_labels(before)
-        problems += _rule_problems(node_labels(value), keys_before, minor, of_rules)
+        problems += _rule_problems(node_labels(value), keys_before, version, of_rules)
     return problems
 
 
@@ -154,10 +154,18 @@ def _level_problems(at: FieldPath, level: Value) -> Iterator[Problem]:
         yield field_error(field, ErrorType.INVALID, label, detail, message, stage=Stage.SCHEMA)
 
 
-def _rule_problems(keys: Sequence[str], before: Sequence[str] | None, minor: int, shown: Value) -> Iterator[Problem]:
+def _rule_problems(
+    keys: Sequence[str], before: Sequence[str] | None, version: str | None, shown: Value
+) -> Iterator[Problem]:
     """Yield violations of the CEL rules about all levels, in their order. Each rule is reported once."""
-    has_aliases = minor >= LEVEL_ALIASES
-    if before is not None and before != keys:
+    is_changed = before is not None and before != keys
+    if not is_changed and len(set(keys)) == len(keys) and HOSTNAME not in keys[:-1]:
+        return
+    # Few Topologies break a rule.
+    from packwise.revisions.kai import LEVEL_ALIASES, minor_of
+
+    has_aliases = minor_of(version) >= LEVEL_ALIASES
+    if before is not None and is_changed:
         text = "nodeLabel structure is immutable; only aliases may be edited" if has_aliases else "field is immutable"
         message = f"the levels are immutable; they were {', '.join(before)}. Delete the Topology and create it again"
         yield field_error(_LEVELS, ErrorType.INVALID, shown, text, message, stage=Stage.SCHEMA)
@@ -280,7 +288,7 @@ def check_topology(value: Mapping[str, Value], source: SchedulerInput) -> Verdic
 
 def _finding(known: KnownTopology, problem: Problem, way_out: str | None, *, fatal: bool) -> Finding:
     place = known.key_place(problem.path)
-    message = f"{problem.message}; {NAME} refuses the {TOPOLOGY.name} that is made of it"
+    message = f"{problem.message}; KAI refuses the {TOPOLOGY.name} that is made of it"
     stage = problem.stage
     text = None if stage is None else problem.operator_message
     if way_out is None or not fatal:
@@ -298,12 +306,12 @@ def users_topologies(source: SchedulerInput) -> Iterator[Finding]:
         verdict = judge_object(
             item.value,
             source.definitions.of_kind(*TOPOLOGY.key),
-            partial(_own_problems, item.value, before, minor_of(source.settings.kai_version)),
+            partial(_own_problems, item.value, before, source.settings.kai_version),
             before=before,
         )
         yield from verdict.findings(item, REFUSED)
 
 
-def _own_problems(value: Mapping[str, Value], before: Mapping[str, Value] | None, minor: int) -> list[Problem]:
-    problems = topology_problems(value, before, minor=minor)
-    return [problem.replace(consequence=f"{NAME} refuses it") for problem in problems]
+def _own_problems(value: Mapping[str, Value], before: Mapping[str, Value] | None, version: str | None) -> list[Problem]:
+    problems = topology_problems(value, before, version=version)
+    return [problem.replace(consequence="KAI refuses it") for problem in problems]

@@ -11,7 +11,7 @@ from krmfn.result import Severity
 from packwise.findings import Effect, Finding, Problem, Stage
 from packwise.kubernetes import ErrorType, OperatorError
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
-from packwise.revisions.kai import KNOWN, LEVEL_ALIASES, NAME, Versions
+from packwise.revisions.kai import KNOWN, LEVEL_ALIASES, Versions
 from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems, refusal
 from packwise.schedulers.kai.podgroups import IGNORED, QUEUE, REFUSED, suited_versions
 from packwise.schedulers.kai.topology import REFUSED as TOPOLOGY_REFUSED
@@ -110,7 +110,7 @@ def check_users_objects(source: SchedulerInput, rendered: Iterable[Generated]) -
         problems = podgroup_problems(item.value, suits, known, update=update, schema=not by_crd)
         yield from _findings(item, problems, source.settings)
         if not item.get(("spec", "queue")):
-            message = f"the PodGroup names no queue, and {NAME} schedules none of its pods"
+            message = "the PodGroup names no queue, and KAI schedules none of its pods"
             yield Finding.of(QUEUE, item, ("spec",), message, at_key=True)
 
 
