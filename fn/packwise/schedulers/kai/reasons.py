@@ -28,14 +28,69 @@ class Surroundings(Record):
 
     scene: Scene
     words: Mapping[str, str]
-    final_nodes: Mapping[str, Node]
+    final_nodes: FinalNodes
     whole_scene: Scene
     queues: Queues
 
 
+class FinalNodes:
+    """The nodes of a pool after all gangs are placed.
+
+    Many gangs lack room in the same domains, so the answers are kept.
+    """
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self._nodes = tuple(nodes)
+        self._outside: dict[str, Outside] = {}
+        self._domains: dict[tuple[str, str], dict[str, list[Node]]] = {}
+        self._room: dict[tuple[str, str, str, str], str] = {}
+
+    def outside(self, topology: KaiTopology) -> Outside:
+        """Return the nodes outside the topology. Unusable nodes count only if all nodes are outside."""
+        if topology.name not in self._outside:
+            nodes = [node for node in self._nodes if not _has_levels(node, topology)]
+            if len(nodes) < len(self._nodes):
+                nodes = [node for node in nodes if not node.unschedulable and not node.unready]
+            self._outside[topology.name] = Outside(nodes, topology, len(self._nodes))
+        return self._outside[topology.name]
+
+    def in_domain(self, topology: KaiTopology, shortage: Shortage) -> Sequence[Node]:
+        """Return the nodes of the domain that is too small."""
+        key = topology.name, shortage.level
+        if key not in self._domains:
+            self._domains[key] = _nodes_by_domain(self._nodes, topology, shortage.level)
+        return self._domains[key].get(shortage.domain, ())
+
+    def free_room(self, topology: KaiTopology, shortage: Shortage) -> str:
+        """Return the free amounts in the domain of the first resource that lacks, or "" if nothing is free."""
+        names = [name for name, _ in shortage.missing]
+        resource = GPU if GPU in names else next(iter(names), GPU)
+        key = topology.name, shortage.level, shortage.domain, resource
+        if key not in self._room:
+            self._room[key] = _free_room(self.in_domain(topology, shortage), resource)
+        return self._room[key]
+
+
+class Outside:
+    """The `nodes` outside a topology, of `total` nodes."""
+
+    def __init__(self, nodes: Sequence[Node], topology: KaiTopology, total: int) -> None:
+        self._nodes = nodes
+        self.reason = _unlabelled_nodes(nodes, topology, total) if nodes else ""
+        self._free: dict[str, int] = {}
+
+    def have_free(self, missing: Sequence[tuple[str, float]]) -> bool:
+        """Return True if the nodes have the missing amounts free."""
+        return all(self._free_amount(name) >= amount for name, amount in missing)
+
+    def _free_amount(self, resource: str) -> int:
+        if resource not in self._free:
+            self._free[resource] = sum(max(0, _free_amount(node, resource)) for node in self._nodes)
+        return self._free[resource]
+
+
 def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: Surroundings) -> Iterator[str]:
     """Yield the reasons for unplaced pods of the job, or nothing if all are placed."""
-    scene, words, then = around.scene, around.words, around.final_nodes
     if answer.state == "allocated":
         return
     gated = sum(pod.is_gated and not pod.node for pod in job.pods)
@@ -45,16 +100,19 @@ def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: S
         yield "the gang needs more pods than exist, and KAI does not try to place it"
     yield from _queue_reasons(job, around)
     for name, constraint in job.constraints:
-        yield from _logged_mistakes(name, constraint, scene)
-    if shortage is None:
-        return
-    topology = scene.topology(shortage.topology)
-    unlabelled = [node for node in then.values() if topology is not None and not _has_levels(node, topology)]
-    if len(unlabelled) < len(then):
-        unlabelled = [node for node in unlabelled if not node.unschedulable and not node.unready]
-    if topology is not None and unlabelled:
-        yield _unlabelled_nodes(unlabelled, topology, len(then))
-        if _have_free(unlabelled, shortage.missing):
+        yield from _logged_mistakes(name, constraint, around.scene)
+    if shortage is not None:
+        yield from _shortage_reasons(job, shortage, around)
+
+
+def _shortage_reasons(job: Job, shortage: Shortage, around: Surroundings) -> Iterator[str]:
+    """Yield the amounts that the domain nearest to fitting lacks, and the free amounts there."""
+    words, then = around.words, around.final_nodes
+    topology = around.scene.topology(shortage.topology)
+    outside = None if topology is None else then.outside(topology)
+    if outside is not None and outside.reason:
+        yield outside.reason
+        if outside.have_free(shortage.missing):
             return
     part = "" if shortage.sub_group in ("", DEFAULT_POD_SET) else f" of {shortage.sub_group}"
     word = level_word(words, shortage.level)
@@ -80,9 +138,12 @@ def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: S
         yield f"{need} lacks {lacking} for all of them together"
     else:
         yield f"{need} has room for {shortage.fitting_pods or 'none'}: it lacks {lacking}"
-    nodes = [] if topology is None else _nodes_of(shortage, topology, then.values())
-    if nodes and is_bound:
-        yield from _free_room(nodes, shortage)
+    if topology is not None and is_bound and then.in_domain(topology, shortage):
+        free = then.free_room(topology, shortage)
+        if free:
+            yield free
+        elif shortage.fitting_pods:
+            yield "gangs that are placed after it fill this room"
 
 
 def _pool_text(pool: str) -> str:
@@ -132,11 +193,6 @@ def _unlabelled_nodes(nodes: Sequence[Node], topology: KaiTopology, total: int) 
     )
 
 
-def _have_free(nodes: Sequence[Node], missing: Sequence[tuple[str, float]]) -> bool:
-    """Return True if the nodes have the missing amounts free."""
-    return all(sum(max(0, _free_amount(node, name)) for node in nodes) >= amount for name, amount in missing)
-
-
 def _logged_mistakes(name: str, constraint: LevelConstraint, scene: Scene) -> Iterator[str]:
     """Yield KAI's refusals of a constraint of the part `name` that are no error in the status."""
     part = f"{name}: " if name else ""
@@ -149,30 +205,27 @@ def _logged_mistakes(name: str, constraint: LevelConstraint, scene: Scene) -> It
             yield f'{part}the topology "{topology.name}" does not have the {kind} level "{level}"; KAI only logs that'
 
 
-def _nodes_of(shortage: Shortage, topology: KaiTopology, nodes: Iterable[Node]) -> list[Node]:
-    """The nodes of the domain."""
-    if shortage.level not in topology.levels:
-        return []
-    keys = topology.levels[: topology.levels.index(shortage.level) + 1]
-    return [
-        node
-        for node in nodes
-        if _has_levels(node, topology) and ".".join([node.labels[key] for key in keys]) == shortage.domain
-    ]
+def _nodes_by_domain(nodes: Iterable[Node], topology: KaiTopology, level: str) -> dict[str, list[Node]]:
+    """Return the nodes of each domain of a level, by its id."""
+    if level not in topology.levels:
+        return {}
+    keys = topology.levels[: topology.levels.index(level) + 1]
+    by_domain: dict[str, list[Node]] = {}
+    for node in nodes:
+        if _has_levels(node, topology):
+            by_domain.setdefault(".".join([node.labels[key] for key in keys]), []).append(node)
+    return by_domain
 
 
-def _free_room(nodes: Sequence[Node], shortage: Shortage) -> Iterator[str]:
-    """Yield the free amounts of the first resource that lacks, the largest first, after all gangs are placed."""
-    names = [name for name, _ in shortage.missing]
-    resource = GPU if GPU in names else next(iter(names), GPU)
+def _free_room(nodes: Iterable[Node], resource: str) -> str:
+    """Return the free amounts of a resource, the largest first, after all gangs are placed."""
     ordered = sorted(nodes, key=lambda node: (-_free_amount(node, resource), node.name))
     free = [node for node in ordered if _free_amount(node, resource) > 0]
+    if not free:
+        return ""
     shown = [f"{amount_text(resource, _free_amount(node, resource))} of {node.name}" for node in free[:SHOWN_NODES]]
     if len(free) > SHOWN_NODES:
         shown.append(f"and {count_text(len(free) - SHOWN_NODES, 'more node')}")
     full = len(ordered) - len(free)
-    if free:
-        rest = f"; {count_text(full, 'node')} {'is' if full == 1 else 'are'} full" if full else ""
-        yield f"free there: {', '.join(shown)}{rest}"
-    elif shortage.fitting_pods:
-        yield "gangs that are placed after it fill this room"
+    rest = f"; {count_text(full, 'node')} {'is' if full == 1 else 'are'} full" if full else ""
+    return f"free there: {', '.join(shown)}{rest}"

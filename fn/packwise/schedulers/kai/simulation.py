@@ -16,7 +16,7 @@ from packwise.schedulers.kai.allocate.state import add_amounts
 from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
 from packwise.schedulers.kai.installation import installation_of
 from packwise.schedulers.kai.pod_places import written_podgroups
-from packwise.schedulers.kai.reasons import Surroundings, reasons_of
+from packwise.schedulers.kai.reasons import FinalNodes, Surroundings, reasons_of
 from packwise.schedulers.kai.snapshot import add_notes, count_evictable, eviction_notes, with_use
 from packwise.schedulers.simulation import (
     FITS,
@@ -116,7 +116,7 @@ class KaiSimulation:
     def _surroundings(self, pool: str, then: Mapping[str, Node]) -> Surroundings:
         """Return the context of a pool's jobs. `then` are the nodes by name after all gangs are placed."""
         scene = scene_in_pool(self.scene, pool)
-        in_pool = {node.name: then[node.name] for node in scene.nodes}
+        in_pool = FinalNodes([then[node.name] for node in scene.nodes])
         return Surroundings(scene, self.words, in_pool, self.scene, Queues(scene))
 
     def _answer(
