@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from packwise.inputs.groups import read_inputs
@@ -68,3 +69,17 @@ def test_nodes_without_the_label_are_no_domain() -> None:
     (gang,) = gangs(bare)
 
     assert (gang["state"], gang["message"]) == ("pending", "no feasible placements found")
+
+
+def test_an_unnamed_release_is_the_one_that_check_assumes(tmp_path: Path) -> None:
+    for path in EXAMPLE.glob("*.yaml"):
+        lines = [line for line in path.read_text("utf-8").splitlines() if "version: v1.37" not in line]
+        (tmp_path / path.name).write_text("\n".join(lines).replace("v1alpha3", "v1beta1"), "utf-8")
+    rendered = render(read_inputs(Named((str(tmp_path),))).package)
+    (assumed,) = [result.message for result in rendered.results if result.tags["rule"] == "kubernetes-release-unnamed"]
+
+    placed = place_render(rendered, read_snapshot(rack("a1", "a", 8)))
+
+    (gang,) = json.loads(as_json(placed))["gangs"]
+    assert "v1.38" in assumed
+    assert any("Kubernetes 1.38" in note for note in gang["notes"])

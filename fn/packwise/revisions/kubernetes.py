@@ -11,6 +11,9 @@ from krmfn.hints import TYPE_CHECKING, Record
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from krmfn.kubeobject import KubeObject
+    from packwise.objects.index import Index
+
 GROUP = "scheduling.k8s.io"
 """The API group of Workloads, PodGroups and CompositePodGroups."""
 
@@ -89,7 +92,9 @@ class KubernetesRelease(Record):
         return frozenset(gate for gate in has if has.issuperset(NEEDS[gate]) or gate in self.always_on)
 
 
-_WORKLOAD, _POD_GROUP, _COMPOSITE_GROUP = "Workload", "PodGroup", "CompositePodGroup"
+GROUP_KINDS = _WORKLOAD, _POD_GROUP, _COMPOSITE_GROUP = "Workload", "PodGroup", "CompositePodGroup"
+"""The kinds of the API group, in the order of judgement."""
+
 _BOTH = ("v1beta1", "v1alpha3")
 _ALPHA, _BETA = "alpha", "beta"
 
@@ -138,3 +143,14 @@ def kubernetes_release(version: str | None, kinds: Collection[tuple[str, str]] =
         return _BY_NAME[".".join(version.split(".")[:2])]
     candidates = (NEWEST, *reversed(RELEASES))
     return next((release for release in candidates if release.serves(kinds)), NEWEST)
+
+
+def release_for(index: Index, version: str | None) -> KubernetesRelease:
+    """Return the release in the settings, or the one to assume for the objects of the input if none is set."""
+    items = [item for kind in GROUP_KINDS for item in index.of_kind(GROUP, kind)]
+    return kubernetes_release(version, set(map(kind_and_version, items)))
+
+
+def kind_and_version(item: KubeObject) -> tuple[str, str]:
+    """Return the kind of an object and its version without the group."""
+    return item.kind, item.api_version.rpartition("/")[2]

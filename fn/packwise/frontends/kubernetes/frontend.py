@@ -20,7 +20,7 @@ from packwise.objects.index import identity
 from packwise.objects.kinds import KUEUE_TOPOLOGY, TOPOLOGY
 from packwise.objects.scheduling_groups import FIELD, Group, link, pods_of, templates_of
 from packwise.placement import WorkloadPlan
-from packwise.revisions.kubernetes import GROUP, NEWEST, kubernetes_release
+from packwise.revisions.kubernetes import GROUP, GROUP_KINDS, NEWEST, kind_and_version, release_for
 from packwise.settings.topologyrender import settings_place
 from packwise.topology.known import Level, ListedTopology, Use, node_labels
 from packwise.wording import list_known
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from packwise.topology.known import KnownTopologies
     from packwise.validate.crds import Definitions
 
-_KINDS = ("Workload", "PodGroup", "CompositePodGroup")
 _JOB = ("batch", "Job")
 
 
@@ -69,7 +68,8 @@ class _Kubernetes(FrontEnd):
     ) -> Iterable[WorkloadPlan]:
         """Yield the plan of each object. It is written unchanged and makes no other object."""
         objects = read_objects(inventory)
-        release, gates = release_for(objects, settings), gates_for(objects, settings)
+        release = release_for(inventory.items, settings.kubernetes.version)
+        gates = gates_for(objects, settings, release)
         unknown = Severity.ERROR if settings.unknown_fields == "Error" else Severity.WARNING
         server = Server(release, gates.on, unknown, is_assumed=settings.kubernetes.version is None)
         judged = judge_objects(objects, inventory, server)
@@ -124,7 +124,8 @@ class _Kubernetes(FrontEnd):
 def _keys_by_item(inventory: Inventory, settings: TopologyRender) -> dict[KubeObject, list[str]]:
     """Return the node labels of each object in its order. Fields dropped by a gate are ignored."""
     objects = read_objects(inventory)
-    release, gates = release_for(objects, settings), gates_for(objects, settings)
+    release = release_for(inventory.items, settings.kubernetes.version)
+    gates = gates_for(objects, settings, release)
     keys: dict[KubeObject, list[str]] = {}
     for item in objects.groups if release.is_validated else ():
         value = prepare_group(item.kind, item.value, release, gates.on).value
@@ -140,7 +141,7 @@ def _keys_by_item(inventory: Inventory, settings: TopologyRender) -> dict[KubeOb
 def read_objects(inventory: Inventory) -> GangObjects:
     """Return the objects of the input that have to do with group scheduling."""
     index = inventory.items
-    groups = [item for kind in _KINDS for item in index.of_kind(GROUP, kind)]
+    groups = [item for kind in GROUP_KINDS for item in index.of_kind(GROUP, kind)]
     pods = [
         pods
         for items in index.by_kind.values()
@@ -163,18 +164,8 @@ def _is_grouped(item: KubeObject, inventory: Inventory) -> bool:
     return item.get(SCHEDULING) is not None or was is not None or is_odd_job_name(item.name)
 
 
-def release_for(objects: GangObjects, settings: TopologyRender) -> KubernetesRelease:
-    """Return the release of the settings, or a release that serves all objects if none is set."""
-    return kubernetes_release(settings.kubernetes.version, {_kind_and_version(item) for item in objects.groups})
-
-
-def _kind_and_version(item: KubeObject) -> tuple[str, str]:
-    return item.kind, item.api_version.rpartition("/")[2]
-
-
-def gates_for(objects: GangObjects, settings: TopologyRender) -> Gates:
+def gates_for(objects: GangObjects, settings: TopologyRender, release: KubernetesRelease) -> Gates:
     """Return the gates of the settings, or the gates that the objects need if none are set."""
-    release = release_for(objects, settings)
     needed: list[str] = []
     if settings.kubernetes.feature_gates is None:
         needed += [POD_GATE] if objects.pods or objects.freed else []
@@ -211,7 +202,7 @@ def _scene(  # noqa: PLR0917
         if pods.group:
             users.setdefault(pods.key, []).append(pods)
     return Scene(
-        release=release_for(objects, settings),
+        release=release_for(index, settings.kubernetes.version),
         gates=gates.on,
         templates={
             identity(item.value)[2:]: templates_of(item, mapping(value.get("spec")))
@@ -248,7 +239,7 @@ def _levels(index: Index, cluster: Cluster) -> list[tuple[str, ...]]:
 def _unnamed_release(objects: GangObjects, settings: TopologyRender, release: KubernetesRelease) -> Iterator[Finding]:
     """Yield one warning if the objects, and not the settings, chose a release other than the newest one."""
     if settings.kubernetes.version is None and release is not NEWEST:
-        item = next(item for item in objects.groups if not NEWEST.serves([_kind_and_version(item)]))
+        item = next(item for item in objects.groups if not NEWEST.serves([kind_and_version(item)]))
         message = (
             f"the release of Kubernetes is not set; packwise assumes {release.name}, because {NEWEST.name} does not "
             f"serve {item.kind} in {item.api_version}. Set spec.kubernetes.version of a TopologyRender to your "

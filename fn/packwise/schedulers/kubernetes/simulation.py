@@ -12,7 +12,7 @@ from packwise.findings import Place
 from packwise.lenient import text, value_at
 from packwise.objects.index import identity
 from packwise.objects.scheduling_groups import DEFAULT_SCHEDULER
-from packwise.revisions.kubernetes import kubernetes_release
+from packwise.revisions.kubernetes import release_for
 from packwise.schedulers.kubernetes.scene import (
     PODS,
     build_model,
@@ -49,7 +49,7 @@ class KubernetesSimulation:
 
     def __init__(self, source: SchedulerInput, cluster: HasObjects) -> None:
         settings, items = source.settings, source.inventory.items
-        self._release = kubernetes_release(settings.kubernetes.version)
+        self._release = release_for(items, settings.kubernetes.version)
         gates = effective_gates(settings.kubernetes, self._release)
         self._nodes, running = read_nodes(cluster.objects)
         classes = [*cluster.objects, *[item.value for item in items.of_kind("scheduling.k8s.io", "PriorityClass")]]
