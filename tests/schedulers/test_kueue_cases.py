@@ -40,6 +40,7 @@ HEAD_OF_PLACED = (
 TABLES = (
     "kueue/rules.yaml", "kueue/waiting.yaml", "kueue/queues.yaml", "kueue/workloads.yaml", "kueue/grove.yaml",
     "kueue/places.yaml",
+    "kueue/managed.yaml",
 )  # fmt: skip
 SETTINGS = """\
 apiVersion: packwise.dev/v1alpha1

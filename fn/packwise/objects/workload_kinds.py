@@ -80,6 +80,8 @@ class Integration(Enum):
     """The pods of the wrapped objects. No webhook checks their templates."""
     PODS = auto()
     """The pods are queued, one by one or as a group. No webhook checks their template."""
+    BARE_PODS = auto()
+    """Kueue does not know the object. Its pods are queued one by one if they have a queue themselves."""
     JOBS = auto()
     """The Jobs of the object are queued. No webhook checks their template."""
 
@@ -173,6 +175,8 @@ class WorkloadKind(Record):
 
     def queue_of(self, value: Mapping[str, Value]) -> str:
         """Return Kueue's queue that an object names for itself or, as a CronJob does, for its Jobs, else ""."""
+        if self.integration is Integration.BARE_PODS:
+            return ""
         (labels,) = tuple(_mappings_at(value, (*self.owner.path, "labels"))) or ({},)
         queue = labels.get(QUEUE_NAME)
         return queue if isinstance(queue, str) else ""
@@ -412,7 +416,7 @@ _KINDS = (
         _APPS, "Deployment", ("v1",), Grouping.EACH_POD, priority_class="inference", integration=Integration.PODS
     ),
     _kind_with_template(_APPS, "StatefulSet", ("v1",), integration=Integration.PODS),
-    _kind_with_template(_APPS, "ReplicaSet", ("v1",), integration=Integration.PODS),
+    _kind_with_template(_APPS, "ReplicaSet", ("v1",), integration=Integration.BARE_PODS),
     WorkloadKind(
         _BATCH, "CronJob", ("v1",), Grouping.JOB,
         (
@@ -465,3 +469,6 @@ _KINDS = (
 
 WORKLOAD_KINDS: Mapping[tuple[str, str], WorkloadKind] = {kind.key: kind for kind in _KINDS}
 """Every kind with a row, by group and name."""
+
+POD_KIND = WORKLOAD_KINDS["", "Pod"]
+"""The row of single pods."""

@@ -10,9 +10,10 @@ from krmfn.hints import TYPE_CHECKING, Record
 from packwise.lenient import entries, mapping_at, mappings, text_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from krmfn.value import Value
+    from packwise.objects.index import Index
 
 LabelRequirement = tuple[str, str, tuple[str, ...]]
 """A key, an operator and its values."""
@@ -22,6 +23,9 @@ NodeTerm = tuple[LabelRequirement, ...]
 
 NODE_NAME = "metadata.name"
 """The key of requirements about the name of a node."""
+
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+"""The label with which every namespace names itself."""
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 """The operators of label selectors. Requirements of nodes have two more."""
@@ -102,6 +106,35 @@ def _requirements(value: Value) -> list[LabelRequirement]:
 def selects_labels(requirements: Iterable[LabelRequirement], labels: Mapping[str, str]) -> bool:
     """True if the labels meet all requirements of a selector."""
     return all(_meets(labels.get(key), operator, values) for key, operator, values in requirements)
+
+
+def namespace_labels(items: Index) -> Mapping[str, Mapping[str, Value] | None]:
+    """Return the labels of the input's Namespaces by name, or None for several that differ."""
+    by_name: dict[str, Mapping[str, Value] | None] = {}
+    for item in items.of_kind("", "Namespace"):
+        labels: Mapping[str, Value] = mapping_at(item.value, "metadata", "labels")
+        if by_name.setdefault(item.name, labels) != labels:
+            by_name[item.name] = None
+    return by_name
+
+
+def selects_namespace(
+    requirements: Sequence[LabelRequirement], namespace: str, labels: Mapping[str, Mapping[str, Value] | None]
+) -> bool | None:
+    """Return True if a selector accepts a namespace, or None if labels that are not in `labels` decide."""
+    if not requirements:
+        return True
+    if not namespace:
+        return None
+    name = {NAMESPACE_NAME: namespace}
+    by_name = tuple(each for each in requirements if each[0] == NAMESPACE_NAME)
+    if not selects_labels(by_name, name):
+        return False
+    if len(by_name) == len(requirements):
+        return True
+    known = labels.get(namespace)
+    own = None if known is None else {key: str(value) for key, value in known.items()}
+    return None if own is None else selects_labels(requirements, {**own, **name})
 
 
 def selects_node(

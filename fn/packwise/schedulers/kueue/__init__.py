@@ -8,7 +8,7 @@ from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, is_queued
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers import Scheduler, SchedulerInput, SchedulerObjects
-from packwise.schedulers.kueue import admission, ignored, objects, podsets, queue_objects, waiting
+from packwise.schedulers.kueue import admission, ignored, objects, podsets, queue_objects, unmanaged, waiting
 
 if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from packwise.settings.topologyrender import TopologyRender
 
 RULES = (
-    *objects.RULES, *queue_objects.RULES, *admission.RULES, *podsets.RULES, *waiting.RULES, *ignored.RULES,
+    *objects.RULES, *queue_objects.RULES, *admission.RULES, *podsets.RULES, *waiting.RULES, *unmanaged.RULES,
+    *ignored.RULES,
 )  # fmt: skip
 """Every rule of Kueue, in the order in which they are checked."""
 
@@ -41,6 +42,7 @@ class _Kueue(Scheduler):
             *admission.check_jobs(jobs, source.inventory, release),
             *podsets.check_runtimes(items, named),
             *waiting.check_chain(source, (*jobs, *owners), generated, release),
+            *unmanaged.check_unmanaged(items),
             *ignored.check_keys(items, named),
             *ignored.check_ignored(items, jobs, release, source.settings.kai_name),
         )
@@ -51,14 +53,11 @@ class _Kueue(Scheduler):
             for finding in findings
         )
         known = [item for kind in WORKLOAD_KINDS.values() for item in items.of_kind(*kind.key)]
-        queued = (
-            *[item for item in known if is_queued(item)],
-            *{
-                id(part.outer): part.outer
-                for part in wrapped.values()
-                if is_queued(part.item) or part.outer.labels.get(QUEUE_NAME)
-            }.values(),
-        )
+        managed = [job.item if job.wrapper is None else job.wrapper.outer for job in (*jobs, *owners) if job.queue]
+        named = [part.outer for part in wrapped.values() if part.outer.labels.get(QUEUE_NAME)]
+        # A TrainJob is judged without its runtime, too.
+        every = (*[item for item in known if is_queued(item)], *managed, *named)
+        queued = tuple({id(item): item for item in every}.values())
         return SchedulerObjects(tuple(generated), findings, workloads=queued)
 
     def fix(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002

@@ -23,7 +23,7 @@ from packwise.objects.kinds import (
     WORKLOAD_PRIORITY_CLASS,
 )
 from packwise.schedulers.kueue.inactive import GROUP, named_checks, read_checks
-from packwise.schedulers.node_selection import read_selector, selects_labels
+from packwise.schedulers.node_selection import namespace_labels, read_selector, selects_namespace
 from packwise.topology.known import node_labels
 from packwise.wording import MOST_COMPARED, near_miss
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from packwise.schedulers.kueue.inactive import NamedCheck
     from packwise.schedulers.node_selection import LabelRequirement
 
-_NAMESPACE_NAME = "kubernetes.io/metadata.name"
 _STOPPING = ("Hold", "HoldAndDrain")
 _MOST_FLAVORS = 256
 """The largest number of flavors in a ClusterQueue that the webhook accepts. packwise does not check jobs of a larger
@@ -177,13 +176,7 @@ class Chain:
 
     @cached_property
     def _namespaces(self) -> Mapping[str, Mapping[str, Value] | None]:
-        """Return the labels of the input's Namespaces, or None for several that differ."""
-        by_name: dict[str, Mapping[str, Value] | None] = {}
-        for item in self._items.of_kind("", "Namespace"):
-            labels: Mapping[str, Value] = mapping_at(item.value, "metadata", "labels")
-            if by_name.setdefault(item.name, labels) != labels:
-                by_name[item.name] = None
-        return by_name
+        return namespace_labels(self._items)
 
     def local_queues_of(self, name: str, namespace: str) -> Sequence[KubeObject]:
         """Return the LocalQueues of that name for a job of the namespace. "" is an unwritten namespace."""
@@ -314,29 +307,12 @@ class Chain:
 
         Without a selector it accepts none.
         """
-        if queue.selector is None:
-            return False
-        if not queue.selector:
-            return True
-        if not namespace:
-            return None
-        name = {_NAMESPACE_NAME: namespace}
-        by_name = tuple(each for each in queue.selector if each[0] == _NAMESPACE_NAME)
-        if not selects_labels(by_name, name):
-            return False
-        if len(by_name) == len(queue.selector):
-            return True
-        labels = self._namespaces.get(namespace)
-        return None if labels is None else selects_labels(queue.selector, {**_texts(labels), **name})
+        return False if queue.selector is None else selects_namespace(queue.selector, namespace, self._namespaces)
 
 
 def is_stopped(queue: KubeObject) -> bool:
     """Return True if a LocalQueue or ClusterQueue is stopped by its `stopPolicy`."""
     return queue.get("spec.stopPolicy") in _STOPPING
-
-
-def _texts(labels: Mapping[str, Value]) -> dict[str, str]:
-    return {key: str(value) for key, value in labels.items()}
 
 
 def _quotas(resources: Value) -> dict[str, Quota]:

@@ -24,7 +24,7 @@ _RESERVED = "pods"
 
 
 class Configuration(Record):
-    """A configuration of Kueue in a ConfigMap at `path`."""
+    """A configuration of Kueue: a file of its own, or a document in a ConfigMap at `path`."""
 
     item: KubeObject
     path: FieldPath
@@ -43,12 +43,14 @@ class Configuration(Record):
 
 def read_configurations(items: Index) -> tuple[Configuration, ...]:
     """Return Kueue's configurations in the input. Unreadable documents are skipped."""
-    return tuple(
+    files = [Configuration(item, (), item.value) for item in items.of_kind(_GROUP, "Configuration")]
+    documents = [
         Configuration(item, ("data", key), value)
         for item in items.of_kind("", "ConfigMap")
         for key, document in mapping(item.get("data")).items()
         if isinstance(document, str) and _GROUP in document and (value := _read(document))
-    )
+    ]
+    return (*files, *documents)
 
 
 def _read(document: str) -> Mapping[str, Value]:

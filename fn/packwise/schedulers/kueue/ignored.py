@@ -19,6 +19,7 @@ from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Integrat
 from packwise.objects.wrapped import MAKERS, unread_keys, unwrap, wrapped_objects
 from packwise.revisions.kueue import RELEASES
 from packwise.schedulers.kueue.admission import checks_groups, group_problems_of
+from packwise.schedulers.kueue.manager import read_manager
 from packwise.schedulers.kueue.podsets import POD_COUNT, POD_GROUP, unlike_pods
 from packwise.schedulers.kueue.request import (
     PREFIX,
@@ -63,6 +64,7 @@ RULES = (KEY, UNCHECKED, PODS, SCHEDULER)
 # Kueue's labels and annotations, and the places in which it reads them for each kind of workload.
 
 _KUEUE = "Kueue"
+_MAKERS_OF_PODS = (Integration.PODS, Integration.BARE_PODS)
 _KINDS = tuple(kind for kind in WORKLOAD_KINDS.values() if kind.integration is not None)
 
 
@@ -73,9 +75,9 @@ def _part(kind: WorkloadKind, metadata: Metadata) -> Part:
 
 _PARTS = tuple(_part(kind, metadata) for kind in _KINDS for metadata in kind.metadata)
 _PODS = tuple(_part(kind, each) for kind in _KINDS for each in kind.templates)
-_OWNERS = tuple(_part(kind, kind.owner) for kind in _KINDS)
+_OWNERS = tuple(_part(kind, kind.owner) for kind in _KINDS if kind.integration is not Integration.BARE_PODS)
 _PODS_WITH_QUEUES = tuple(
-    _part(kind, each) for kind in _KINDS if kind.integration is Integration.PODS for each in kind.templates
+    _part(kind, each) for kind in _KINDS if kind.integration in _MAKERS_OF_PODS for each in kind.templates
 )
 """Templates of pods that are queued one by one or as a group."""
 
@@ -139,17 +141,28 @@ def _keys_of(
 ) -> Iterator[Finding]:
     owner = kind.owner.path
     is_queued = bool(item.get((*owner, "labels", QUEUE_NAME)))
+    pods = [each.path for each in kind.templates]
     for part in parts:
         for place in key_places(item.value, part):
             for rule, problem in key_problems(place, _TABLE, lambda key, _place: _other_releases(key, release)):
-                # A copy of the effective label does no harm.
-                if not (is_queued and part.path != owner and problem.path[-1] == QUEUE_NAME):
+                if problem.path[-1] != QUEUE_NAME or part.path == owner:
                     yield Finding.of(rule, item, problem)
+                # A copy of the effective label does no harm.
+                elif not is_queued:
+                    is_read = part.path in pods and problem.path[-2] == "labels"
+                    yield Finding.of(rule, item, problem.replace(message=_queued_alone(kind)) if is_read else problem)
+
+
+def _queued_alone(kind: WorkloadKind) -> str:
+    return (
+        f"Kueue queues each pod with this label on its own, and not the {kind.name}; set it as a label of "
+        f"{'.'.join(kind.owner.path)}"
+    )
 
 
 # Requests that no component checks, or that another scheduler would read.
 
-_UNCHECKED = tuple(kind for kind in WORKLOAD_KINDS.values() if kind.integration in (Integration.PODS, Integration.JOBS))
+_UNCHECKED = tuple(kind for kind in _KINDS if kind.integration in (*_MAKERS_OF_PODS, Integration.JOBS))
 """Kinds whose pod template no webhook of Kueue checks. Kueue checks their pods or Jobs."""
 
 _OF_KAI = (
@@ -277,6 +290,7 @@ def _unchecked_template(item: KubeObject, kind: WorkloadKind, release: KueueRele
 
 
 def _pod_groups(index: Index) -> Iterator[Finding]:
+    copied = read_manager(index).copied_labels
     groups: dict[tuple[str, str], list[KubeObject]] = {}
     for item in index.of_kind("", "Pod"):
         name = item.labels.get(POD_GROUP)
@@ -285,10 +299,10 @@ def _pod_groups(index: Index) -> Iterator[Finding]:
     for (_, name), pods in groups.items():
         # Pods with a generated name have no name here.
         unique = {pod.name or position: pod for position, pod in enumerate(pods)}
-        yield from _unlike_pods(sorted(unique.values(), key=lambda pod: pod.name), name)
+        yield from _unlike_pods(sorted(unique.values(), key=lambda pod: pod.name), name, copied)
 
 
-def _unlike_pods(pods: Sequence[KubeObject], name: str) -> Iterator[Finding]:
+def _unlike_pods(pods: Sequence[KubeObject], name: str, copied_labels: Sequence[str]) -> Iterator[Finding]:
     """Report pods of one role with another topology than the first one. The first one counts for all."""
     first: dict[str, KubeObject] = {}
     for pod in pods:
@@ -302,7 +316,7 @@ def _unlike_pods(pods: Sequence[KubeObject], name: str) -> Iterator[Finding]:
             )
             path = ("metadata", "annotations", *((key,) if key in ours else ()))
             yield Finding.of(PODS, pod, path, message)
-    if unlike := unlike_pods(pods):
+    if unlike := unlike_pods(pods, copied_labels):
         message = f"must be the same for all pods of the group; until then, Kueue makes no Workload: {unlike.text}"
         yield Finding.of(PODS, unlike.pod, unlike.path, message)
         return

@@ -12,10 +12,11 @@ from dataclasses import replace
 from krmfn.hints import TYPE_CHECKING, Record
 from packwise.lenient import integer, mappings, text, text_at, value_at
 from packwise.objects.index import is_placeholder
-from packwise.objects.workload_kinds import Grouping, Integration, is_queued
+from packwise.objects.workload_kinds import Integration, is_queued
 from packwise.schedulers.kueue.allocate.scene import Job, PodSet
 from packwise.schedulers.kueue.cluster import node_rules, pod_request
 from packwise.schedulers.kueue.configuration import KnownDevices, read_devices, unmapped_class
+from packwise.schedulers.kueue.manager import read_manager
 from packwise.schedulers.kueue.pod_resources import adjust, resource_fault
 from packwise.schedulers.kueue.podsets import (
     POD_COUNT,
@@ -96,7 +97,8 @@ def queued_jobs(
             queued.append(_queued_job(job, name_of(job.item), job.sets, release, priorities))
     for job in [adjust(each, rules) for each in owners_of_queued(index)]:
         queued += _made_jobs(job, release, priorities)
-    queued += [_pod_group(name, pods, release, priorities) for (_, name), pods in groups.items()]
+    copied = read_manager(index).copied_labels if groups else ()
+    queued += [_pod_group(name, pods, release, priorities, copied) for (_, name), pods in groups.items()]
     devices = read_devices(index) if release.counts_devices else KnownDevices(None, {})
     queued = [
         each.replace(obstacle=each.obstacle or _resource_obstacle(each, rules) or _device_obstacle(each, devices))
@@ -124,7 +126,7 @@ def _made_jobs(job: KueueJob, release: KueueRelease, priorities: JobPriorities) 
 
     Pods of a Deployment are admitted one by one.
     """
-    if job.kind.grouping is not Grouping.EACH_POD:
+    if not job.queues_pods:
         yield _queued_job(job, name_of(job.item), job.sets, release, priorities)
         return
     pods = min(sum([each.count for each in job.sets]), _MOST_REPLICAS)
@@ -133,7 +135,13 @@ def _made_jobs(job: KueueJob, release: KueueRelease, priorities: JobPriorities) 
         yield _queued_job(job, name, with_single_pods(job).sets, release, priorities)
 
 
-def _pod_group(name: str, pods: Sequence[KueueJob], release: KueueRelease, priorities: JobPriorities) -> QueuedJob:
+def _pod_group(
+    name: str,
+    pods: Sequence[KueueJob],
+    release: KueueRelease,
+    priorities: JobPriorities,
+    copied_labels: Sequence[str],
+) -> QueuedJob:
     """Return the Workload of a group of pods: a pod set for each role. The spec of a pod determines its role."""
     total = parse_int32(text(pods[0].metadata("annotations").get(POD_COUNT))) or 0
     # Kueue deletes the pods beyond the number of the group.
@@ -153,7 +161,7 @@ def _pod_group(name: str, pods: Sequence[KueueJob], release: KueueRelease, prior
             f"{len(pods)} of {total}, and Kueue waits for the others",
             f"'{name}' group has fewer runnable pods than expected",
         )
-    elif unlike := unlike_pods([pod.item for pod in kept]):
+    elif unlike := unlike_pods([pod.item for pod in kept], copied_labels):
         reason = Obstacle("the pods of the group differ, and Kueue makes no Workload of them", unlike.text)
     return queued.replace(obstacle=reason, other_objects=tuple([pod.item for pod in pods[1:]]))
 

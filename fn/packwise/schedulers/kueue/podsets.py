@@ -21,13 +21,14 @@ from packwise.lenient import (
     value_at,
 )
 from packwise.objects.index import identity
-from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Grouping, Integration, is_queued
+from packwise.objects.workload_kinds import POD_KIND, QUEUE_NAME, WORKLOAD_KINDS, Grouping, Integration
 from packwise.objects.wrapped import MAKERS, unwrap
+from packwise.schedulers.kueue.manager import DEFAULT_QUEUE, read_manager
 from packwise.schedulers.kueue.request import PREFIX, PodTemplate
 from packwise.wording import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from packwise.objects.workload_kinds import WorkloadKind
     from packwise.objects.wrapped import Wrapped
     from packwise.revisions.kueue import KueueRelease
+    from packwise.schedulers.kueue.manager import Manager
 
 RUNTIME = Rule("kueue-runtime", "The runtime of a TrainJob does not exist.", "spec/kueue.md#3", Severity.WARNING)
 OVERRIDES = Rule(
@@ -210,18 +212,33 @@ _POD_SETS: Mapping[Integration, Callable[[WorkloadKind, Mapping[str, Value]], li
 class KueueJob:
     """A job of the input and its pod sets in Kueue.
 
-    `wrapper` is its place if it is part of another object, such as a role of a DisaggregatedSet.
+    `wrapper` is its place if it is part of another object, such as a role of a DisaggregatedSet. `queue` is the
+    LocalQueue in which Kueue manages it, or "". `pods_path` is the path of its pods' metadata if only they name the
+    queue: Kueue then queues each pod.
     """
 
     item: KubeObject
     kind: WorkloadKind
     sets: tuple[KueuePodSet, ...]
     wrapper: Wrapped | None = None
+    queue: str = ""
+    pods_path: FieldPath = ()
 
     @property
-    def queue(self) -> str:
-        """The LocalQueue that it names, or ""."""
-        return self.kind.queue_of(self.item.value)
+    def owner_path(self) -> FieldPath:
+        """The path of the metadata of what Kueue queues: of the object, of the Jobs of a CronJob, or of single pods."""
+        return self.pods_path or self.kind.owner.path
+
+    @property
+    def queue_path(self) -> FieldPath:
+        """The path of the label that names the queue, or of the metadata if Kueue adds the label."""
+        path = (*self.owner_path, "labels", QUEUE_NAME)
+        return path if self.item.get(path) is not None else self.owner_path
+
+    @property
+    def queues_pods(self) -> bool:
+        """True if Kueue admits the pods one by one."""
+        return bool(self.pods_path) or self.kind.grouping is Grouping.EACH_POD
 
     @property
     def manager_path(self) -> FieldPath:
@@ -230,24 +247,35 @@ class KueueJob:
         return path if self.item.get(path) is not None else ("spec", "managedBy")
 
     def metadata(self, field: str) -> Mapping[str, Value]:
-        """Return the labels or annotations of what Kueue queues: the object, or the Jobs of a CronJob."""
-        return mapping_at(self.item.value, *self.kind.owner.path, field)
+        """Return the labels or annotations of what Kueue queues."""
+        return mapping(self.item.get((*self.owner_path, field)))
 
 
 def jobs_of(index: Index) -> list[KueueJob]:
     """The jobs of the input that Kueue's webhooks see, whether they name a queue or not."""
+    manager = read_manager(index)
     jobs: list[KueueJob] = []
+    for kind, item, wrapped in _workloads(index):
+        sets = _pod_sets_of(kind, item, index) if manager.is_enabled(kind) else None
+        if sets is not None:
+            jobs.append(KueueJob(item, kind, tuple(sets), wrapped, _queue_of(kind, item, manager)))
+    return jobs
+
+
+def _workloads(index: Index) -> Iterator[tuple[WorkloadKind, KubeObject, Wrapped | None]]:
+    """Yield the workloads of the input by kind, and then the workloads that controllers make of other objects."""
     for kind in WORKLOAD_KINDS.values():
         for item in index.of_kind(*kind.key):
-            sets = _pod_sets_of(kind, item, index)
-            if sets is not None:
-                jobs.append(KueueJob(item, kind, tuple(sets)))
+            yield kind, item, None
     for wrapped in _made_workloads(index):
-        kind = WORKLOAD_KINDS[identity(wrapped.item.value)[:2]]
-        sets = _pod_sets_of(kind, wrapped.item, index)
-        if sets is not None:
-            jobs.append(KueueJob(wrapped.item, kind, tuple(sets), wrapped))
-    return jobs
+        yield WORKLOAD_KINDS[identity(wrapped.item.value)[:2]], wrapped.item, wrapped
+
+
+def _queue_of(kind: WorkloadKind, item: KubeObject, manager: Manager) -> str:
+    """Return the LocalQueue in which Kueue manages an object, or ""."""
+    if kind.integration is None or not manager.manages(kind, item.namespace or ""):
+        return ""
+    return kind.queue_of(item.value) or (DEFAULT_QUEUE if manager.has_default_queue(item) else "")
 
 
 def _made_workloads(index: Index) -> Iterator[Wrapped]:
@@ -272,7 +300,7 @@ def _app_wrapper(item: KubeObject, index: Index) -> list[KueuePodSet]:
 
 def made_pod_sets(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
     """Return the pods of an object if Kueue queues its pods or Jobs instead of the object."""
-    if kind.integration not in (Integration.PODS, Integration.JOBS):
+    if kind.integration not in (Integration.PODS, Integration.BARE_PODS, Integration.JOBS):
         return []
     is_job = kind.integration is Integration.JOBS
     body = value_at(value, *kind.body)
@@ -285,17 +313,40 @@ def made_pod_sets(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueueP
 
 def owners_of_queued(index: Index) -> Iterator[KueueJob]:
     """Yield the objects with a queue if Kueue queues their pods or Jobs."""
-    items = [(item, None) for kind in WORKLOAD_KINDS.values() for item in index.of_kind(*kind.key)]
-    for item, wrapped in (*items, *[(each.item, each) for each in _made_workloads(index)]):
-        kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
-        sets = made_pod_sets(kind, item.value) if kind is not None and is_queued(item) else ()
-        if kind is not None and sets:
-            yield KueueJob(item, kind, tuple(sets), wrapped)
+    manager = read_manager(index)
+    for kind, item, wrapped in _workloads(index):
+        queue = _queue_of(kind, item, manager)
+        sets = made_pod_sets(kind, item.value)
+        if queue and sets and kind.integration is not Integration.BARE_PODS:
+            yield KueueJob(item, kind, tuple(sets), wrapped, queue)
+            continue
+        # A suspended owner is managed as a whole. The default queue of a ReplicaSet is that of its pods.
+        is_owned = bool(queue) and kind.integration is not Integration.BARE_PODS
+        if not is_owned and not manager.manages_all and manager.manages(POD_KIND, item.namespace or ""):
+            every = sets or _pod_sets_of(kind, item, index) or ()
+            yield from _queued_pods(kind, item, wrapped, every, queue)
+
+
+def _queued_pods(
+    kind: WorkloadKind, item: KubeObject, wrapped: Wrapped | None, sets: Iterable[KueuePodSet], default: str
+) -> Iterator[KueueJob]:
+    """Yield the pods of an object without a queue if their own label names one, or in the queue `default`.
+
+    Kueue queues each as a single pod.
+    """
+    if kind.integration in _WITHOUT_TEMPLATES:
+        return
+    replicas = integer(item.get("spec.replicas"), 1) if kind.integration is Integration.LEADER_WORKER_SET else 1
+    for each in sets:
+        queue = text(mapping(each.template.metadata.get("labels")).get(QUEUE_NAME)) or default
+        if queue:
+            pods = replace(each, name=_MAIN, count=each.count * replicas)
+            yield KueueJob(item, kind, (pods,), wrapped, queue, each.template.path)
 
 
 def with_single_pods(job: KueueJob) -> KueueJob:
     """Return an object with pod sets of one pod if Kueue admits its pods one by one."""
-    if job.kind.grouping is not Grouping.EACH_POD:
+    if not job.queues_pods:
         return job
     return replace(job, sets=tuple([replace(each, count=1) for each in job.sets]))
 
@@ -362,6 +413,10 @@ def _runtime_pod_set(each: KueuePodSet, count: int) -> KueuePodSet:
     return replace(each, count=count, template=template)
 
 
+_WITHOUT_TEMPLATES = (None, Integration.POD, Integration.TRAIN_JOB, Integration.APP_WRAPPER)
+"""Integrations whose objects have no pod templates of their own."""
+
+
 def too_many_sets(job: KueueJob, release: KueueRelease) -> str:
     """Return the API server's text about a Workload with too many pod sets, or "". The webhook refuses Ray's itself."""
     is_ray = job.kind.integration in (Integration.RAY_CLUSTER, Integration.RAY_JOB, Integration.RAY_SERVICE)
@@ -378,9 +433,13 @@ class UnlikePod(Record):
     text: str
 
 
-def unlike_pods(pods: Sequence[KubeObject]) -> UnlikePod | None:
-    """Return the first pod of a group with another queue or number of pods than the first one, or None."""
+def unlike_pods(pods: Sequence[KubeObject], copied_labels: Sequence[str]) -> UnlikePod | None:
+    """Return the first pod of a group with another queue or number of pods than the first one, or None.
+
+    Pods must not differ in `copied_labels` either.
+    """
     first = pods[0]
+    copied: dict[str, str] = {}
     for pod in pods[1:]:
         names = f"pods '{first.name}' and '{pod.name}' has different"
         ours, theirs = (each.labels.get(QUEUE_NAME, "") for each in (first, pod))
@@ -390,6 +449,12 @@ def unlike_pods(pods: Sequence[KubeObject]) -> UnlikePod | None:
         if ours != theirs and ours.isdecimal() and theirs.isdecimal():
             path = ("metadata", "annotations", POD_COUNT)
             return UnlikePod(pod, path, f"{names} '{POD_COUNT}' values: {ours}!={theirs}")
+    for pod in pods:
+        for key in copied_labels:
+            value = pod.labels.get(key)
+            if value is not None and copied.setdefault(key, value) != value:
+                text = "constructing workload: pods have different label values"
+                return UnlikePod(pod, ("metadata", "labels", key), text)
     return None
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING
 from packwise.findings import Place
 from packwise.lenient import mappings_by_place
-from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.placement import PodSlice, QueuedPods
 from packwise.revisions.kueue import kueue_release
 from packwise.schedulers.kueue.chain import Chain
@@ -84,7 +83,7 @@ def _request_origins(job: KueueJob, each: KueuePodSet, place: Place, queue: str)
         if key in each.template.annotations:
             yield f"annotation {key}", place.below(key)
     if queue and job.wrapper is None:
-        yield f"queue {queue}", Place(job.item, (*job.kind.owner.path, "labels", QUEUE_NAME))
+        yield f"queue {queue}", Place(job.item, job.queue_path)
 
 
 def _level_origins(

@@ -16,7 +16,6 @@ from packwise.findings import Finding, Rule, Stage
 from packwise.lenient import mapping, mapping_at, mappings_in_place, text
 from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import RESOURCE_FLAVOR
-from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.schedulers.kueue.chain import Chain, is_stopped
 from packwise.schedulers.kueue.configuration import read_configurations, read_devices, unmapped_class
 from packwise.schedulers.kueue.flavors import (
@@ -165,9 +164,9 @@ def check_chain(
 
 
 def _has_words(items: Index, words: Iterable[str]) -> bool:
-    """Return True if Kueue's configuration in a ConfigMap contains one of the words."""
-    data = [str(value) for item in items.of_kind("", "ConfigMap") for value in mapping(item.get("data")).values()]
-    return any(word in value for value in data if "config.kueue.x-k8s.io" in value for word in words)
+    """Return True if Kueue's configuration contains one of the words."""
+    configurations = [str(each.value) for each in read_configurations(items)]
+    return any(word in value for value in configurations for word in words)
 
 
 def _queues(chain: Chain) -> Iterator[Finding]:
@@ -257,16 +256,16 @@ def _check_job(
         yield from _check_request(job, each, release)
     excess = too_many_sets(job, release)
     if excess:
-        at = (*job.kind.owner.path, "labels", QUEUE_NAME)
+        at = job.queue_path
         message = (
             f"the job has {len(job.sets)} pod sets, but a Workload of Kueue {release.name} can have only "
             f"{release.most_pod_sets}. Merge some, or split the job"
         )
         yield _finding(POD_SETS, job, at, message, excess)
-    owner, name = mapping_at(job.item.value, *job.kind.owner.path, "labels"), job.queue
+    owner, name = job.metadata("labels"), job.queue
     if not name or is_placeholder(name):
         return
-    at: FieldPath = (*job.kind.owner.path, "labels", QUEUE_NAME)
+    at = job.queue_path
     yield from _priority(job, text(owner.get(_PRIORITY_CLASS)), chain)
     namespace = job.item.namespace or ""
     queues = chain.local_queues_of(name, namespace)
@@ -359,7 +358,7 @@ def _path_in_pod(job: KueueJob, each: KueuePodSet, steps: FieldPath) -> FieldPat
     path: FieldPath = (*_spec_path(each), *steps)
     while path and job.item.get(path) is None:
         path = path[:-1]
-    return path if path and not each.template.suffix else (*job.kind.owner.path, "labels", QUEUE_NAME)
+    return path if path and not each.template.suffix else job.queue_path
 
 
 def _priority(job: KueueJob, name: str, chain: Chain) -> Iterator[Finding]:
@@ -367,7 +366,7 @@ def _priority(job: KueueJob, name: str, chain: Chain) -> Iterator[Finding]:
     if name and chain.priorities and name not in chain.priorities and not is_placeholder(name):
         near = closest(name, chain.priorities)
         message = f'the WorkloadPriorityClass "{name}" is not in the input. Without it, Kueue makes no Workload{near}'
-        path = (*job.kind.owner.path, "labels", _PRIORITY_CLASS)
+        path = (*job.owner_path, "labels", _PRIORITY_CLASS)
         yield Finding.of(PRIORITY, job.item, path, message)
 
 
@@ -613,7 +612,7 @@ def _annotation_path(each: KueuePodSet, unknown: Sequence[str], job: KueueJob) -
     annotations = each.template.annotations
     asked = [key for key in TOPOLOGY_KEYS if key in annotations]
     wrong = [key for key in asked if unknown and unknown[0] in annotations[key]]
-    return each.template.key_path((wrong or asked)[0]) if asked else (*job.kind.owner.path, "labels", QUEUE_NAME)
+    return each.template.key_path((wrong or asked)[0]) if asked else job.queue_path
 
 
 def _request_path(sets: _PodSets, resource: str, job: KueueJob) -> FieldPath:
@@ -632,4 +631,4 @@ def _request_path(sets: _PodSets, resource: str, job: KueueJob) -> FieldPath:
                     # What a LimitRange adds is not written.
                     if resource in mapping_at(container, "resources", field) and job.item.get(path) is not None:
                         return path
-    return (*job.kind.owner.path, "labels", QUEUE_NAME)
+    return job.queue_path
