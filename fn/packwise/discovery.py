@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from enum import Enum
 
-from krmfn.hints import TYPE_CHECKING, Record, cast
+from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.yamltext import YamlError, read
 from packwise.globs import Globs
 from packwise.wording import count_text
@@ -234,21 +234,52 @@ def mapping_in(text: str) -> Mapping[str, Value]:
     The last of two equal keys counts, as in kustomize.
     """
     try:
-        value = read(text)
-    except YamlError as error:
-        return _last_keys(text) if re.search(_TWICE, error.message) else {}
+        value = read_kustomization(text)
+    except YamlError:
+        return {}
     return value if isinstance(value, dict) else {}
 
 
-def _last_keys(text: str) -> Mapping[str, Value]:
+def read_kustomization(text: str) -> Value:
+    """Return the value of a kustomization. Raise YamlError if it is not YAML.
+
+    The last of two equal keys counts. Source: kustomize v5.8.2 reads the file with sigs.k8s.io/yaml, not strictly.
+    """
+    try:
+        return read(text)
+    except YamlError as error:
+        if not re.search(_TWICE, error.message):
+            raise
+        kept = _with_last_keys(text)
+        if kept is None:
+            raise
+    return read(kept)
+
+
+def _with_last_keys(text: str) -> str | None:
+    """Return the YAML text without the earlier ones of equal keys, or None if it is unreadable for another reason."""
     # Few repositories have such a kustomization.
     import yaml
 
     try:
-        value = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError, TypeError):
-        return {}
-    return cast("Mapping[str, Value]", value) if isinstance(value, dict) else {}
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        if root is None:
+            return None
+        waiting, seen = [root], set[int]()
+        while waiting:
+            node = waiting.pop()
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            if isinstance(node, yaml.MappingNode):
+                last = {(key.tag, str(key.value)): (key, value) for key, value in node.value}
+                node.value = list(last.values())
+                waiting += [each for pair in node.value for each in pair]
+            elif isinstance(node, yaml.SequenceNode):
+                waiting += node.value
+        return yaml.serialize(root, Dumper=yaml.SafeDumper)  # pyright: ignore[reportUnknownMemberType]
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return None
 
 
 _TWICE = r"^duplicate key "

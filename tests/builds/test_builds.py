@@ -146,6 +146,29 @@ def test_builds_are_those_of_the_programs_by_hand(tmp_path: Path) -> None:
     assert len(outputs) in (3, 4)
 
 
+def test_of_two_equal_keys_of_a_kustomization_the_last_one_is_built(tmp_path: Path) -> None:
+    twice = "resources: [none.yaml]\nnamePrefix: a-\nnamePrefix: b-\nresources: [map.yaml]\n"
+    write(tmp_path, {"kust/kustomization.yaml": twice})
+    write(tmp_path, {"kust/map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n"})
+
+    (built,) = builds(tmp_path)
+
+    assert built.output == output(tmp_path, "kustomize", "build", "kust")
+    assert "name: b-m" in built.output
+
+
+def test_an_error_of_kustomize_comes_without_its_warnings(call: Call, tmp_path: Path) -> None:
+    deprecated = "commonLabels: {a: b}\nresources: [map.yaml]\n"
+    failing = "replacements: [{source: {kind: Secret, name: none}, targets: [{select: {kind: ConfigMap}}]}]\n"
+    write(tmp_path, {"kust/kustomization.yaml": deprecated + failing})
+    write(tmp_path, {"kust/map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n"})
+
+    ran = call("check", ".", "--build")
+
+    assert ran.code == 1
+    assert "packwise cannot build it: kustomize fails: nothing selected by Secret.[noVer].[noGrp]/none" in ran.stdout
+
+
 _POD = """\
 schedulerName: kai-scheduler
 restartPolicy: Never

@@ -167,6 +167,26 @@ spec: {path: ./apps, suspend: true, sourceRef: {kind: GitRepository, name: flux-
     )
 
 
+def test_files_of_a_source_that_is_not_built_define_what_others_name(call: Call, tmp_path: Path) -> None:
+    queue = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: NAME, namespace: ml}\n"
+    queue += "spec: {clusterQueue: all}\n---\n"
+    job = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: NAME\n  namespace: ml\n"
+    job += "  labels: {kueue.x-k8s.io/queue-name: NAME}\n"
+    job += "spec: {template: {spec: {containers: [{name: a, image: b}]}}}\n"
+    base = queue.replace("NAME", "team-a") + job.replace("NAME", "not-judged")
+    write(tmp_path, {"queues/kustomization.yaml": "resources: [base.yaml, 'https://example.com/more.yaml']\n"})
+    write(tmp_path, {"queues/base.yaml": base, "other.yaml": queue.replace("NAME", "team-b")})
+    write(tmp_path, {"here.yaml": job.replace("NAME", "team-a"), "nowhere.yaml": job.replace("NAME", "team-c")})
+
+    ran = call("check", ".", "--build")
+
+    assert [line for line in ran.stdout.splitlines() if line.startswith(("error: ", "warning: "))] == [
+        "warning: nowhere.yaml:6:39: Job ml/team-c metadata.labels[kueue.x-k8s.io/queue-name]: the namespace has no "
+        'LocalQueue "team-c", and the job waits for it; did you mean "team-a"? [kueue-queue]'
+    ]
+    assert "2 workloads judged; 0 sources built, 1 not built: 1 remote source" in ran.stderr
+
+
 def test_a_kustomization_reads_nothing_outside_and_fetches_nothing(call: Call, tmp_path: Path) -> None:
     (tmp_path.parent / "outside.yaml").write_text(WORKLOAD, encoding="utf-8")
     outside = {"out/kustomization.yaml": "resources: [../../outside.yaml]\n"}

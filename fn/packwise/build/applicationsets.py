@@ -116,7 +116,7 @@ def _matrix(
 ) -> list[Parameters]:
     inner = mappings(matrix.get("generators"))
     if len(inner) != 2:
-        raise SourceError(Obstacle.FAILED, "a matrix has two generators", is_wrong=True)
+        raise SourceError(Obstacle.FAILED, f"a matrix must have two generators; got {len(inner)}", is_wrong=True)
     if "{{" in json.dumps(inner[1]):
         raise unsupported_error("a matrix with a second generator that uses parameters of the first")
     first, second = (_parameters(each, repository, evaluate, uses_go=uses_go) for each in inner)

@@ -32,7 +32,7 @@ from packwise.build.kustomization_fields import (
     suggest_name,
 )
 from packwise.build.problems import ClientProblem, is_settings_value
-from packwise.build.tree import documents_in, mapping_at, text_at
+from packwise.build.tree import documents_in, kustomization_at, text_at
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.lenient import entries, strings, value_at
 
@@ -158,7 +158,7 @@ def folders_named_by(tree: FileTree, folder: str) -> set[str]:
     """
     file = file_of(tree, folder) or folder
     try:
-        value = mapping_at(tree, file)
+        value = kustomization_at(tree, file)
     except YamlError:
         return set()
     walk = _KustomizationWalk(tree, file)
@@ -243,7 +243,7 @@ class _PluginFiles:
         self.read.append(file)
         self.problems += _ambiguous_problem(self._tree, file)
         try:
-            value = mapping_at(self._tree, file)
+            value = kustomization_at(self._tree, file)
         except YamlError as error:
             self.problems.append(_unreadable_problem(file, error))
             return
@@ -328,7 +328,7 @@ class Kustomizations:
             )
             return BuildInputs((), (ClientProblem(file, message),))
         try:
-            value = mapping_at(self._tree, file)
+            value = kustomization_at(self._tree, file)
         except YamlError as error:
             return BuildInputs((file,), (_unreadable_problem(file, error),))
         walk = _KustomizationWalk(self._tree, file, helm=self._helm)
@@ -367,7 +367,7 @@ class Kustomizations:
 
     def _runs_packwise(self, folder: str, file: str) -> bool:
         try:
-            entries = plugin_entries(self._tree, folder, mapping_at(self._tree, file))
+            entries = plugin_entries(self._tree, folder, kustomization_at(self._tree, file))
         except YamlError:
             return False
         return any(entry.is_packwise for entry in entries)

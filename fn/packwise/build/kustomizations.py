@@ -19,7 +19,7 @@ from packwise.build.confinement import ProgramError, confine, run
 from packwise.build.kustomization_files import FETCHES, Kustomizations, as_json, copy_of, file_of
 from packwise.build.sources import Obstacle, SourceError, as_text, first_line
 from packwise.build.substitution import DISABLED, SubstitutionError, substitute
-from packwise.build.tree import mapping_at
+from packwise.build.tree import kustomization_at
 from packwise.inputs.git import program_on_path
 from packwise.lenient import entries, mapping, text
 
@@ -83,7 +83,7 @@ def changed_tree(tree: FileTree, source: KustomizationSource) -> FileTree:
         path = posixpath.join(source.folder, "kustomization.yaml")
     else:
         try:
-            value = mapping_at(tree, path)
+            value = kustomization_at(tree, path)
         except YamlError as error:
             raise SourceError(Obstacle.FAILED, f"{path} is not readable YAML: {error.message}", is_wrong=True) from None
         if source.change is None:
@@ -174,12 +174,20 @@ def build_kustomization(
             try:
                 output = run(program, [*words, str(at)], reads=[held], writes=home, cwd=held)
             except ProgramError as error:
-                complaint = error.complaint.replace(f"{held}/", "").replace(str(held), ".").removeprefix("Error: ")
+                complaint = kustomize_complaint(error.complaint.replace(f"{held}/", "").replace(str(held), "."))
                 message = f"{error}: {first_line(complaint)}" if complaint else str(error)
                 raise SourceError(Obstacle.FAILED, message, is_wrong=True) from None
     except OSError as error:
         raise SourceError(Obstacle.FAILED, f"cannot write temporary files: {error.strerror or error}") from None
     return output.decode("utf-8", "replace")
+
+
+_NOISE = re.compile(r"^# Warning: .*\n?|^Error: ", re.MULTILINE)
+
+
+def kustomize_complaint(text: str) -> str:
+    """Return the error text of kustomize without its warnings about deprecated fields."""
+    return _NOISE.sub("", text).strip()
 
 
 _NOTE = re.compile(rf"^    {re.escape(_ORIGIN)}: \|\n((?:      .*\n)*)", re.MULTILINE)

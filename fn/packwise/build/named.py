@@ -47,6 +47,7 @@ def build_named(
     kept, sources, skipped = list(files), Sources(), list(left_out)
     results: list[Result] = []
     built: list[InputFile] = []
+    around: list[InputFile] = []
     for top in tops:
         with _open_tree(top, commit) as tree:
             delivered = _deliver(tree, top, named)
@@ -54,12 +55,13 @@ def build_named(
             built += built_files(delivered.built, Trees.of(tree), top, show)
         reads = {os.path.join(top, path) for path in delivered.reads}  # noqa: PTH118
         in_builds = {os.path.join(top, path) for each in delivered.built for path in each.reads}  # noqa: PTH118
-        kept, passed = _without_reads(kept, reads, commit)
+        kept, read, passed = _without_reads(kept, reads, commit)
+        around += [file for file in read if _real_path(str(file.path.name), commit) not in in_builds]
         skipped = [each for each in (*skipped, *passed) if _real_path(each[0], commit) not in in_builds]
         results += results_of(delivered, show, requires=requires)
         unbuilt = [(each.owner.title, each.obstacle.value, each.reason) for each in delivered.unbuilt]
         sources = Sources(sources.built + len(delivered.built), (*sources.unbuilt, *unbuilt))
-    return BuiltInputs((*kept, *built), tuple(skipped), tuple(results), sources)
+    return BuiltInputs((*kept, *built), tuple(skipped), tuple(results), sources, tuple(around))
 
 
 def _nearest_folder(path: str) -> str:
@@ -149,20 +151,27 @@ def _path_shower(top: str, commit: str | None) -> Callable[[str], str]:
 
 def _without_reads(
     files: Iterable[InputFile], reads: set[str], commit: str | None
-) -> tuple[list[InputFile], list[tuple[str, LeftOut]]]:
-    """Return the files that no build reads, and the others. packwise's configuration stays in the first part."""
+) -> tuple[list[InputFile], list[InputFile], list[tuple[str, LeftOut]]]:
+    """Return the files that no build reads, the others without their workloads, and why these are not judged.
+
+    packwise's configuration stays in the first part.
+    """
     kept: list[InputFile] = []
+    read: list[InputFile] = []
     passed: list[tuple[str, LeftOut]] = []
     for file in files:
         at = None if file.path.name is None else _real_path(file.path.name, commit)
         if at not in reads or file.left_out is not None:
             kept.append(file)
             continue
-        documents = tuple(each for each in file.documents if any(map(_configures, each.items)))
-        if documents:
-            kept.append(file.replace(documents=documents))
+        configuring = tuple(each for each in file.documents if any(map(_configures, each.items)))
+        defining = tuple(each for each in file.documents if each.items and not workloads_in(each.text))
+        if configuring:
+            kept.append(file.replace(documents=configuring))
+        elif defining:
+            read.append(file.replace(documents=defining))
         passed.append((str(file.path.name), LeftOut(Reason.UNBUILT, "", workloads_in(file.text))))
-    return kept, passed
+    return kept, read, passed
 
 
 def _configures(item: KubeObject) -> bool:

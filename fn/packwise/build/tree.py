@@ -22,13 +22,21 @@ from krmfn.kubeobject import KubeObject, Source
 from krmfn.run import MAX_INPUT
 from krmfn.yamltext import YamlError, read, split_documents
 from packwise.build.problems import KPTFILE, ClientProblem
-from packwise.discovery import GITIGNORE, LANDMARKS, Ignored, ignored_files, ignores_above, unparsed_reason
+from packwise.discovery import (
+    GITIGNORE,
+    LANDMARKS,
+    Ignored,
+    ignored_files,
+    ignores_above,
+    read_kustomization,
+    unparsed_reason,
+)
 from packwise.globs import Globs
 from packwise.inputs.git import blob_of
 from packwise.inputs.paths import contains, landmark_text, landmarks_above, real
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.value import Value
     from packwise.inputs.git import Commit
@@ -143,8 +151,17 @@ _LONGEST = 20_000
 
 def mapping_at(tree: FileTree, path: str) -> Mapping[str, Value]:
     """Return the mapping in a file. Raise YamlError if it is not YAML or not a mapping."""
+    return _mapping_at(tree, path, read)
+
+
+def kustomization_at(tree: FileTree, path: str) -> Mapping[str, Value]:
+    """Return the kustomization in a file. Raise YamlError if it is not YAML or not a mapping."""
+    return _mapping_at(tree, path, read_kustomization)
+
+
+def _mapping_at(tree: FileTree, path: str, reader: Callable[[str], Value]) -> Mapping[str, Value]:
     text = text_at(tree, path)
-    value = _kept_value(text) if len(text) <= _LONGEST else read(text)
+    value = _kept_value(text, reader) if len(text) <= _LONGEST else reader(text)
     if not isinstance(value, dict):
         raise YamlError("must be a mapping", 1, 1)
     return value
@@ -190,8 +207,8 @@ def text_at(tree: FileTree, path: str) -> str:
 
 
 @lru_cache(_KEPT)
-def _kept_value(text: str) -> Value:
-    return read(text)
+def _kept_value(text: str, reader: Callable[[str], Value]) -> Value:
+    return reader(text)
 
 
 @lru_cache(_KEPT)

@@ -25,6 +25,7 @@ from packwise.build.confinement import (
     run,
 )
 from packwise.build.kustomization_files import as_json
+from packwise.build.kustomizations import kustomize_complaint
 from packwise.inputs.git import program_on_path
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _run(program: str, words: list[str], top: Path | None, confinement: Confinem
 
 def _complaint(text: str, top: Path | None) -> str:
     """Return kustomize's message with the paths of the repository."""
-    text = text.removeprefix("Error: ")
+    text = kustomize_complaint(text)
     if top is not None:
         text = text.replace(f"{top}{os.sep}", "").replace(str(top), ".")
     return text or "kustomize fails without a message"

@@ -15,7 +15,7 @@ from krmfn.yamltext import YamlError
 from packwise.build.kustomization_fields import PLUGINS, same_name
 from packwise.build.kustomization_files import Kustomizations, file_of, folders_named_by, plugin_entries
 from packwise.build.problems import KPTFILE, ClientProblem, is_settings_value
-from packwise.build.tree import SAYING, mapping_at, objects_at, paths_below, unreadable_at
+from packwise.build.tree import SAYING, kustomization_at, mapping_at, objects_at, paths_below, unreadable_at
 from packwise.discovery import GITIGNORE, KUSTOMIZATIONS, LANDMARKS, RENDERED_LIST
 from packwise.doctor.clients import kpt_clients, kustomize_clients
 from packwise.inputs.paths import InputPath
@@ -422,7 +422,7 @@ class Packages:
             if file is None or not _PLUGIN.search(self._tree.read(file)):
                 return set()
             # Compare without case. kustomize would run packwise by such a field, so it names no other folder.
-            value = {same_name(key, PLUGINS) or key: each for key, each in mapping_at(self._tree, file).items()}
+            value = {same_name(key, PLUGINS) or key: each for key, each in kustomization_at(self._tree, file).items()}
         except (OSError, YamlError):
             return set()
         entries = [entry for entry in plugin_entries(self._tree, folder, value) if entry.is_packwise]
@@ -527,7 +527,7 @@ def _differences_after_build(tree: FileTree, folder: str) -> Iterator[ClientProb
     """Yield the reasons why packwise after a kustomize build would differ from packwise within the build."""
     file = file_of(tree, folder) or folder
     try:
-        value = mapping_at(tree, file)
+        value = kustomization_at(tree, file)
     except YamlError:
         return
     entries = plugin_entries(tree, folder, value)
@@ -551,7 +551,7 @@ def _differences_after_build(tree: FileTree, folder: str) -> Iterator[ClientProb
 
 def _configuration_in_kustomization(tree: FileTree, folder: str) -> FunctionConfiguration | None:
     file = file_of(tree, folder) or folder
-    entries = [entry for entry in plugin_entries(tree, folder, mapping_at(tree, file)) if entry.is_packwise]
+    entries = [entry for entry in plugin_entries(tree, folder, kustomization_at(tree, file)) if entry.is_packwise]
     for field in PLUGINS:
         chosen = [entry for entry in entries if entry.field == field]
         if chosen:

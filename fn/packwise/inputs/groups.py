@@ -105,7 +105,9 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
     asked = _read_sources(named, output)
     files, reader = asked.files, asked.reader
     is_unconfigured = _is_unconfigured(named, files, asked.chosen)
-    around = _share_configuration(files, read_around(named.paths, files, reader) if is_unconfigured else ())
+    definitions = read_around(named.paths, files, reader) if is_unconfigured else ()
+    by_path = {path_of(file): file for file in (*definitions, *asked.around)}
+    around = _share_configuration(files, tuple(by_path.values()))
     package = package_of(files, around, asked.before, asked.chosen, asked.crds).replace(
         values=read_assignments(named.values),
         configured_before=configuration_before(named, around),
@@ -126,8 +128,8 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
 class _SourcesRead(Record):
     """The requested files and their whole configuration, as read by `reader`.
 
-    `before` are the files of the baseline. All `is_lost` if the requested baseline, configuration or CRDs are
-    unreadable, because every answer would be a guess.
+    `around` are files of sources that are not built. `before` are the files of the baseline. All `is_lost` if the
+    requested baseline, configuration or CRDs are unreadable, because every answer would be a guess.
     """
 
     reader: Reader
@@ -138,6 +140,7 @@ class _SourcesRead(Record):
     crds: tuple[KubeObject, ...]
     is_lost: bool
     sources: Sources | None = None
+    around: tuple[InputFile, ...] = ()
 
 
 def _read_sources(named: Named, output: str | None = None, is_unread: Unread | None = None) -> _SourcesRead:
@@ -146,10 +149,10 @@ def _read_sources(named: Named, output: str | None = None, is_unread: Unread | N
     files = reader.read(named.paths, output, is_unread if named.builder is None else None)
     reader.results += stdin_results(files)
     left_out = tuple(reader.left_out)
-    sources = None
+    sources, around = None, ()
     if named.builder is not None:
         built = named.builder(named.paths, files, left_out, None)
-        files, left_out, sources = list(built.files), built.left_out, built.sources
+        files, left_out, sources, around = list(built.files), built.left_out, built.sources, built.around
         reader.results += built.results
         reader.files += [file for file in files if file.built is not None]
     own = len(reader.results)
@@ -167,6 +170,7 @@ def _read_sources(named: Named, output: str | None = None, is_unread: Unread | N
         crds=crds,
         is_lost=is_lost,
         sources=sources,
+        around=around,
     )
 
 
@@ -473,7 +477,7 @@ def read_groups(named: Named, is_unread: Unread | None = None) -> Checkup:
         group = _group(files, (), asked.before, chosen, asked.crds).after(configuration_before(named, ()))
         groups = [group.replace(package=group.package.replace(is_chosen=named.config is not None), applied="folder")]
     else:
-        around = read_around(named.paths, files, reader)
+        around = (*read_around(named.paths, files, reader), *asked.around)
         groups = _groups(files, around, _by_place(asked.before, named), asked.crds)
         groups = [
             group.after(configuration_before(named, [file for file in around if str(file.path.name) in group.around]))

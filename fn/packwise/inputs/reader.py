@@ -150,12 +150,16 @@ class Sources(Record):
 class BuiltInputs(Record):
     """The files at the paths with everything built from them, the names of skipped files, and the results and
     numbers of the builds.
+
+    `around` are the files of sources that are not built, without their workloads. They are read only for the objects
+    that others name, because a controller may deliver these.
     """
 
     files: tuple[InputFile, ...]
     left_out: tuple[tuple[str, LeftOut], ...]
     results: tuple[Result, ...]
     sources: Sources
+    around: tuple[InputFile, ...] = ()
 
 
 def contents_of(files: Iterable[InputFile]) -> dict[Path, bytes]:
