@@ -15,7 +15,7 @@ from typing import Any, cast
 from packwise.cli.command_line import parsers
 from packwise.findings import Rule
 from packwise.frontends.workloads.keys import PLACES, WORKLOAD_KEYS, is_owner
-from packwise.keys import FORMS, KEYS, Key, Part, parts_of, where
+from packwise.keys import FORMS, KEYS, Key, Part, describe_places, parts_of
 from packwise.objects.workload_kinds import WORKLOAD_KINDS, Role, WorkloadKind
 from packwise.revisions.grove import HISTORY, NEWEST, RECORDS, ConditionCase, Revision
 from packwise.revisions.kai import NEWEST as NEWEST_KAI
@@ -634,7 +634,7 @@ def key_row(key: Key) -> str:
     values = ", ".join([f"`{value}`" for value in key.values if value]) or "any"
     if key.otherwise:
         values += f"; {key.otherwise}"
-    place = where(key) or f"nothing any more: `{key.successor}` has taken its place"
+    place = describe_places(key) or f"nothing any more: `{key.successor}` has taken its place"
     releases = key.releases.words if key.releases is not None else ""
     if key.annotation_releases is not None:
         releases = f"as an annotation: {key.annotation_releases.words}"

@@ -345,33 +345,7 @@ _LONE = re.compile(
 )
 """`where`, `nearest`, `visible`: a preposition, an adverb or an adjective without its noun."""
 
-LONE_NAMES = frozenset(
-    {
-        "krmfn.kubeobject.new",
-        "packwise.discovery.by",
-        "packwise.discovery.within",
-        "packwise.findings.below",
-        "packwise.findings.brief",
-        "packwise.frontends.dynamo.convert.after",
-        "packwise.frontends.dynamo.graph.experimental",
-        "packwise.frontends.dynamo.graph.lower",
-        "packwise.frontends.dynamo.rules.admission.where",
-        "packwise.frontends.grove.rules.book.invalid",
-        "packwise.frontends.osmo.model.at",
-        "packwise.frontends.workloads.workload.at",
-        "packwise.frontends.workloads.workload.below",
-        "packwise.inputs.groups.after",
-        "packwise.inputs.reader.foreign",
-        "packwise.keys.closest",
-        "packwise.keys.where",
-        "packwise.objects.index.before",
-        "packwise.objects.scheduling_groups.below",
-        "packwise.pipeline.selection.before",
-        "packwise.schedulers.kueue.allocate.quota.available",
-        "packwise.validate.decode.unsure",
-        "packwise.wording.closest",
-    }
-)
+LONE_NAMES = frozenset({"krmfn.kubeobject.new"})
 """The functions that still have such a name. Remove a name here when you rename the function; add none."""
 
 

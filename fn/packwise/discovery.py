@@ -352,13 +352,13 @@ class Ignored(Record):
 
     files: tuple[tuple[str, Globs], ...] = ()
 
-    def within(self, folder: str, text: str) -> Ignored:
+    def with_gitignore(self, folder: str, text: str) -> Ignored:
         """Return these rules plus the `.gitignore` of `folder` with the text `text`. "" is the top folder."""
         # Only these bytes end a line of git's.
         lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
         return Ignored((*self.files, (folder, Globs.read(lines))))
 
-    def by(self, path: str, *, is_folder: bool = False) -> str | None:
+    def ignoring_file(self, path: str, *, is_folder: bool = False) -> str | None:
         """Return the `.gitignore` that ignores `path`, or None. No folder above `path` may be ignored."""
         for folder, globs in reversed(self.files):
             decision = globs.decision(path.removeprefix(f"{folder}/") if folder else path, is_folder=is_folder)
@@ -377,8 +377,8 @@ def ignores_above(texts: Mapping[str, str], start: str) -> Ignored:
     for depth, _ in enumerate(steps):
         folder = "/".join(steps[:depth])
         if folder in texts:
-            ignored = ignored.within(folder, texts[folder])
-        if ignored.by("/".join(steps[: depth + 1]), is_folder=True) is not None:
+            ignored = ignored.with_gitignore(folder, texts[folder])
+        if ignored.ignoring_file("/".join(steps[: depth + 1]), is_folder=True) is not None:
             return Ignored()
     return ignored
 
@@ -400,16 +400,16 @@ def ignored_files(files: Iterable[str], texts: Mapping[str, str], start: str) ->
                 rules, by = ignores_above(texts, start), None
             else:
                 rules, by = folders[posixpath.dirname(each)]
-                by = by or rules.by(each, is_folder=True)
+                by = by or rules.ignoring_file(each, is_folder=True)
             if each in texts and by is None:
-                rules = rules.within(each, texts[each])
+                rules = rules.with_gitignore(each, texts[each])
             folders[each] = rules, by
         return folders[folder]
 
     ignored: dict[str, str] = {}
     for file in files:
         rules, by = folder_of(posixpath.dirname(file))
-        by = by or rules.by(file)
+        by = by or rules.ignoring_file(file)
         if by is not None:
             ignored[file] = by
     return ignored

@@ -115,7 +115,7 @@ class Problem(Record):
     """True if the problem is the name of the field, not its value."""
 
     @property
-    def brief(self) -> Problem:
+    def short_form(self) -> Problem:
         """Return the problem with shortened texts, slightly longer than shown.
 
         Thousands of problems then do not fill the memory.
@@ -387,7 +387,7 @@ class Place(Record):
     texts: bool = False
     derived: Derived | None = None
 
-    def below(self, *steps: str | int) -> Place:
+    def child(self, *steps: str | int) -> Place:
         """The place of a part of the mapping."""
         if self.embedded:
             return self.replace(inner=(*self.inner, *steps))
@@ -426,7 +426,7 @@ class Place(Record):
             problem = message
         else:
             problem = Problem((), message, operator_message, stage, at_key=at_key)
-        place, text = self.below(*problem.path) if problem.path else self, problem.message
+        place, text = self.child(*problem.path) if problem.path else self, problem.message
         if place.embedded and place.inner:
             text = f"{format_path(place.inner)} {text}"
         return Finding.of(
@@ -514,4 +514,4 @@ class Origin(Record):
         steps = self.fields.get(field)
         if steps is None:
             return self
-        return Origin(steps if isinstance(steps, Place) else self.place.below(*steps), self.rule)
+        return Origin(steps if isinstance(steps, Place) else self.place.child(*steps), self.rule)

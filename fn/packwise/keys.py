@@ -17,7 +17,7 @@ from packwise.findings import Finding, Problem, Rule
 from packwise.lenient import mapping
 from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET, PODGROUP, QUEUE
-from packwise.wording import closest, letters_apart, list_known, near_miss
+from packwise.wording import did_you_mean, letters_apart, list_known, near_miss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -195,10 +195,10 @@ class KeyTable:
         """Return True if the key belongs to the domain with a complete list of keys."""
         return bool(self._closed) and key.startswith(f"{self._closed}/") and not is_placeholder(key)
 
-    def closest(self, key: str) -> str:
+    def did_you_mean(self, key: str) -> str:
         """Return `; did you mean "x"?` for the most similar name in the closed domain, or ""."""
         names = [name for name, each in self._of_users.items() if each.startswith(f"{self._closed}/")]
-        return closest(key.rpartition("/")[2], names)
+        return did_you_mean(key.rpartition("/")[2], names)
 
     def _nearest_of(self, key: str) -> str:
         if key in self._inventions:
@@ -309,7 +309,7 @@ def key_problems(
         if key is None:
             right = table.nearest_key(name)
             if right or table.is_of_closed(name):
-                near = f'; did you mean "{right}"?' if right else table.closest(name)
+                near = f'; did you mean "{right}"?' if right else table.did_you_mean(name)
                 yield table.rule_of(_SPELLING), Problem(at, f"no known component reads this key{near}", at_key=True)
             continue
         misplaced = _misplacement(key, place) or ("" if is_written(key, place) else releases(key, place))
@@ -357,12 +357,12 @@ def _other_place(key: Key, place: KeyPlace) -> str:
         others = list_known(key.only_beside[place.part])
         return (
             f"{key.reader} reads this key here only together with one of {others}; set it as "
-            f"{where(key, place.part.kind)}"
+            f"{describe_places(key, place.part.kind)}"
         )
-    return f"{key.reader} does not read this key here; set it as {where(key, place.part.kind)}"
+    return f"{key.reader} does not read this key here; set it as {describe_places(key, place.part.kind)}"
 
 
-def where(key: Key, kind: tuple[str, str] | None = None) -> str:
+def describe_places(key: Key, kind: tuple[str, str] | None = None) -> str:
     """Describe in words where a key is read. If it has parts of `kind`, name only these."""
     by_form = {form: parts_of(key, form) for form in FORMS}
     own = {form: tuple(part for part in parts if part.kind == kind) for form, parts in by_form.items()}

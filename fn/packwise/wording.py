@@ -30,7 +30,7 @@ _SHORT = 5
 """The length of a name up to which only one letter may differ. A shorter name is not completed."""
 
 
-def closest(name: str, known: Collection[str], most: int = MOST_COMPARED) -> str:
+def did_you_mean(name: str, known: Collection[str], most: int = MOST_COMPARED) -> str:
     """Return `; did you mean "x"?` for the nearest of `known`, or "". At most `most` names are compared.
 
     If none is near, the only known name that adds a prefix or suffix is suggested.
@@ -81,7 +81,7 @@ def known_names(name: str, known: Sequence[str]) -> str:
     """Return the end of a message about an unknown name: the known names and the nearest one, or the nearest of
     many.
     """
-    near = closest(name, known)
+    near = did_you_mean(name, known)
     return near if near and len(known) > _MANY else f", known: {list_known(known)}{near}"
 
 

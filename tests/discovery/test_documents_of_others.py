@@ -68,7 +68,7 @@ def test_near_misses_are_found(case: str) -> None:
     text, kind = DOCUMENTS[case]
     file = reader.decode(text.encode(), InputPath("a.yaml", is_named=True))
 
-    assert kind == ("an object" if file.items else "a document" if file.foreign else "nothing")
+    assert kind == ("an object" if file.items else "a document" if file.foreign_documents else "nothing")
 
 
 PARTS = st.sampled_from([*KEYS, "name", "services", "configs", "configuration", "spec", "a"])

@@ -219,7 +219,7 @@ def test_every_part_of_a_podgroup_of_kais_own_has_the_origin_that_the_workload_s
 ) -> None:
     place = Place(SUBJECT, ("spec",))
     fields = ("members", "topology", "queue", "preemptibility", "preemptionDelay", "stalenessGracePeriod")
-    stated = Origin(place, "test", {field: place.below(field) for field in fields})
+    stated = Origin(place, "test", {field: place.child(field) for field in fields})
     gang = gang_of(GANG, Grouper.OWNER).replace(origin=stated, owner=stated, needed=needed)
 
     origins = {format_path(path): origin.place.path for path, origin in podgroup_origins(gang).items()}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.wording import closest
+from packwise.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -191,7 +191,7 @@ OF_PLUGINS = {kind: FieldsShape(_TYPE | fields) for kind, fields in _OWN.items()
 def suggest_name(name: str, known: Collection[str]) -> str:
     """Return `; did you mean "x"?` for the known name that differs only in case, else for the nearest one, or ""."""
     same = same_name(name, known)
-    return closest(name, known) if same is None else f'; did you mean "{same}"?'
+    return did_you_mean(name, known) if same is None else f'; did you mean "{same}"?'
 
 
 def same_name(name: str, known: Collection[str]) -> str | None:

@@ -409,7 +409,7 @@ class DiskTree:
         prefix = f"{folder}/" if folder else ""
         ignoring = landmark_text(at / GITIGNORE) if GITIGNORE in names else None
         if ignoring is not None:
-            rules = rules.within(folder, ignoring)
+            rules = rules.with_gitignore(folder, ignoring)
         inner: list[tuple[str, Ignored]] = []
         for entry in entries:
             path = prefix + entry.name
@@ -429,7 +429,7 @@ class DiskTree:
         return inner
 
     def _is_pruned(self, path: str, rules: Ignored, *, is_folder: bool) -> bool:
-        if rules.files and rules.by(path, is_folder=is_folder) is not None:
+        if rules.files and rules.ignoring_file(path, is_folder=is_folder) is not None:
             return True
         if self._excluded is not None and self._excluded.take(path, is_folder=is_folder):
             return True

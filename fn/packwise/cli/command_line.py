@@ -255,16 +255,16 @@ class _Parser(argparse.ArgumentParser):
         super()._print_message(escape_commands(message), file)
 
     def _suggest_nearest(self, message: str) -> str:
-        from packwise.wording import closest
+        from packwise.wording import did_you_mean
 
         unknown = re.match(r"unrecognized arguments: (--[^ =]+)", message)
         if unknown is not None and unknown[1] == "--jobs":
             return "; remove it: only packwise fleet has --jobs, and one process handles a package"
         if unknown is not None:
-            return closest(unknown[1], [name for name in self._option_string_actions if name.startswith("--")])
+            return did_you_mean(unknown[1], [name for name in self._option_string_actions if name.startswith("--")])
         chosen = re.search(r"invalid choice: '([^']*)'", message)
         lists = [list(action.choices) for action in self._actions if action.choices]
-        near = [closest(chosen[1], choices) for choices in lists] if chosen is not None else []
+        near = [did_you_mean(chosen[1], choices) for choices in lists] if chosen is not None else []
         return next((each for each in near if each), "")
 
 

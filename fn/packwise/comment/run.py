@@ -112,7 +112,7 @@ def _diff_answer(checkup: Checkup, named: Named, reported: frozenset[str], rende
 
 def _difference(group: Group, name: str, baseline: str, renderer: Renderer) -> Comparison:
     package = group.package
-    before = package.before or package.replace(items=(), documents=())
+    before = package.baseline_package or package.replace(items=(), documents=())
     old = sorted_state(state_before(before, renderer), group.replace(package=before))
     new = sorted_state(state_after(package, before, renderer), group)
     return Comparison(diff(old, new), baseline, name, old.is_rendered, new.is_rendered)

@@ -208,7 +208,7 @@ def _as_deep(place: Place, steps: FieldPath, value: Value) -> Place:
     """Return the place of `value` itself if `place` has it at the same steps, for example a copied label."""
     if not steps or place.embedded or place.texts or place.derived is not None:
         return place
-    return place.below(*steps) if place.item.get((*place.path, *steps)) == value else place
+    return place.child(*steps) if place.item.get((*place.path, *steps)) == value else place
 
 
 class _Constraints:
@@ -276,7 +276,7 @@ def unwritten_kinds(placements: Iterable[Placement], rendered: Rendered) -> Iter
     if selection is None:
         return
     settings, reported = selection.settings, set[str]()
-    place = None if settings.item is None else settings_place(settings).below("emit")
+    place = None if settings.item is None else settings_place(settings).child("emit")
     for placement in placements:
         for kind in _kinds(placement.node):
             word = kind.emit_word
@@ -415,12 +415,12 @@ def explanation_of(package: Package, rendered: Rendered) -> Explanation:
 def _topologies(rendered: Rendered, placements: Iterable[Placement]) -> Iterable[TopologyNode]:
     for known in rendered.known.by_name.values() if rendered.known is not None else ():
         levels = zip(known.topology.levels, known.places, strict=True)
-        nodes = tuple(LevelNode(level, place.below("key")) for level, place in levels)
+        nodes = tuple(LevelNode(level, place.child("key")) for level, place in levels)
         yield TopologyNode(known.topology.name, nodes, known.levels)
     for placement in placements:
         node = placement.node
         if isinstance(node, NodeTopology):
-            places = [node.place.below(position, node.field) for position in range(len(node.levels))]
+            places = [node.place.child(position, node.field) for position in range(len(node.levels))]
             nodes = tuple(LevelNode(*pair) for pair in zip(node.levels, places, strict=True))
             yield TopologyNode(node.name, nodes, node.place)
 
@@ -455,7 +455,7 @@ def _settings(settings: TopologyRender) -> Mapping[str, Place]:
     if settings.item is None:
         return {}
     place = settings_place(settings)
-    return {name: place.below(name) for name in ("apply", "gitops")}
+    return {name: place.child(name) for name in ("apply", "gitops")}
 
 
 def _emit(rendered: Rendered, placements: Iterable[Placement], inventory: Inventory) -> Iterable[Emitted]:

@@ -31,7 +31,7 @@ from packwise.inputs.paths import real
 from packwise.inputs.request import STDIN, UsageError
 from packwise.objects.index import identity
 from packwise.output.findings_text import FAINT, SEVERITIES, as_lines, tint
-from packwise.wording import closest, count_text, list_first
+from packwise.wording import count_text, did_you_mean, list_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -133,7 +133,7 @@ def _choose(target: _Target, explanations: list[Explained], checkup: Checkup) ->
     there = [each for each in chosen if each.chosen is not None]
     if not there and all(each.explanation.rendered for each in explanations):
         known = [name for each in explanations for name in names(each.explanation)]
-        suggestion = closest(target.name, known) or f"; `packwise explain PATH` lists all {len(known)}"
+        suggestion = did_you_mean(target.name, known) or f"; `packwise explain PATH` lists all {len(known)}"
         raise UsageError(f'"{target.name}" is not a path, a workload or a rendered object{suggestion}')
     return there or [each for each in explanations if not each.explanation.rendered]
 

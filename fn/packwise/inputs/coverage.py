@@ -126,7 +126,7 @@ def files_covered(
     names = kai_names([*items, *[item for file in read for item in readable_items(file)]])
     objects = len([item for item in items if _is_workload(item)])
     others = Counter([item.kind for item in items if _is_of_scheduler(item, names)])
-    number = objects + others.total() + sum([len(file.foreign) for file in files])
+    number = objects + others.total() + sum([len(file.foreign_documents) for file in files])
     kinds = ", ".join([f"{others[kind]} {kind}" for kind in sorted(others)])
     words = f"({'' if others.total() == number else 'among them '}{kinds})" if others else ""
     return Coverage(((number, words),) if number else (), _workloads_among(files) - objects, left_out, "read")

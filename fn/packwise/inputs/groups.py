@@ -329,7 +329,7 @@ def _baseline(named: Named, baseline: str, reader: Reader) -> list[InputFile]:
 
 def documents_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
     """Return the documents of `files` that are not Kubernetes objects, but belong to a front end."""
-    return tuple(document for file in files for document in file.foreign)
+    return tuple(document for file in files for document in file.foreign_documents)
 
 
 def read_around(paths: tuple[str, ...], files: Sequence[InputFile], reader: Reader) -> tuple[InputFile, ...]:
@@ -423,7 +423,7 @@ class Group(Record):
     applied: Literal["all", "folder", "file"] = "all"
     kustomizations: tuple[str, ...] = ()
 
-    def after(self, configured: Configured | None) -> Group:
+    def with_configuration_before(self, configured: Configured | None) -> Group:
         """Return the group with this configuration of its baseline."""
         return self.replace(package=self.package.replace(configured_before=configured))
 
@@ -474,13 +474,16 @@ def read_groups(named: Named, is_unread: Unread | None = None) -> Checkup:
     if asked.is_lost:
         groups = []
     elif named.config is not None or chosen.function_config is not None:
-        group = _group(files, (), asked.before, chosen, asked.crds).after(configuration_before(named, ()))
+        group = _group(files, (), asked.before, chosen, asked.crds)
+        group = group.with_configuration_before(configuration_before(named, ()))
         groups = [group.replace(package=group.package.replace(is_chosen=named.config is not None), applied="folder")]
     else:
         around = (*read_around(named.paths, files, reader), *asked.around)
         groups = _groups(files, around, _by_place(asked.before, named), asked.crds)
         groups = [
-            group.after(configuration_before(named, [file for file in around if str(file.path.name) in group.around]))
+            group.with_configuration_before(
+                configuration_before(named, [file for file in around if str(file.path.name) in group.around])
+            )
             for group in groups
         ]
     results = [*reader.results, *_application_results(files)]

@@ -23,7 +23,7 @@ from packwise.findings import Rule
 from packwise.globs import Globs
 from packwise.inputs.request import STDIN, UsageError
 from packwise.objects.index import READABLE
-from packwise.wording import closest
+from packwise.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -171,7 +171,7 @@ def _nearest_text(path: str) -> str:
         names = sorted(entry.name for entry in Path(path).parent.iterdir() if not entry.name.startswith("."))
     except OSError:
         names = []
-    near = closest(Path(path).name, names)
+    near = did_you_mean(Path(path).name, names)
     if near:
         folder = Path(path).parent.as_posix()
         return near if folder == "." else near.replace('"', f'"{folder}/', 1)
@@ -367,14 +367,14 @@ class _Walk:
             if entry.name == GITIGNORE or entry.name in LANDMARKS:
                 text = landmark_text(Path(entry.path))
                 if text is not None and entry.name == GITIGNORE:
-                    rules = rules.within(below, text)
+                    rules = rules.with_gitignore(below, text)
                 elif text is not None:
                     self._texts[_join(below, entry.name)] = text
         return rules
 
     def _is_pruned(self, path: str, at: str, below: str, rules: Ignored, *, is_folder: bool) -> bool:
         """Return True and record the entry if it is ignored or excluded."""
-        by = rules.by(below, is_folder=is_folder)
+        by = rules.ignoring_file(below, is_folder=is_folder)
         if by is not None:
             self.pruned[path] = at, LeftOut(Reason.IGNORED, by)
         elif self._is_excluded(path, is_folder=is_folder):

@@ -115,7 +115,7 @@ class InputFile(Record):
         return tuple(item for document in self.documents for item in document.items)
 
     @property
-    def foreign(self) -> tuple[KubeObject, ...]:
+    def foreign_documents(self) -> tuple[KubeObject, ...]:
         """Return the documents that are not Kubernetes objects but belong to a front end, in their order."""
         return tuple(document.foreign for document in self.documents if document.foreign is not None)
 

@@ -87,7 +87,7 @@ def traits_of(file: InputFile) -> Traits:
     if is_broken_configuration(file):
         return UNREADABLE
     traits = clusters.traits_of(readable_items(file))
-    return traits.replace(workloads=True) if file.foreign else traits
+    return traits.replace(workloads=True) if file.foreign_documents else traits
 
 
 def is_broken_configuration(file: InputFile) -> bool:

@@ -557,7 +557,7 @@ class _Rewriting:
                 f'({list_known([level.domain for level in known])}) first. Revision "{source.name}" uses the listed '
                 f'order, but "{target.name}" always uses this one, and constraints would change'
             )
-            self.findings.append(configuration.place.below("levels").finding(ORDER, message))
+            self.findings.append(configuration.place.child("levels").finding(ORDER, message))
 
     def _section(self, configuration: Configuration) -> None:
         source, target = self.step.source, self.step.target
@@ -570,7 +570,7 @@ class _Rewriting:
                     f'revision "{target.name}" does not keep the name "{configuration.name}"; it names its topology '
                     f'"{target.default_topology}"'
                 )
-                self.findings.append(configuration.place.below("name").finding(LOST, message))
+                self.findings.append(configuration.place.child("name").finding(LOST, message))
         if self.step.changes_topologies and configuration.levels:
             place = self._moved_levels(configuration, place)
         if source.always_preferred and not target.always_preferred and not target.deprecates_pack_domain:
@@ -617,7 +617,7 @@ class _Rewriting:
         settings = self._selection.settings
         place = _place_beside(configuration.place, "scheduler")
         if settings.item is not None and settings.scheduler is not None:
-            place = settings_place(settings).below("scheduler")
+            place = settings_place(settings).child("scheduler")
         original = place.item
         place = place.replace(item=self._now[id(original)])
         if place.embedded and not place.inner and place.item.get(place.path) is None:
@@ -641,13 +641,13 @@ class _Rewriting:
         item = self._now[id(original)]
         place = settings_place(settings)
         if settings.revision is not None or not target.chosen_by_key:
-            item = item.set(place.below("revision").path, target.name)
+            item = item.set(place.child("revision").path, target.name)
         if self._others_make_topologies() and TOPOLOGY.name in settings.emit:
             kinds = [kind for kind in settings.emit if kind != TOPOLOGY.name]
-            item = item.set(place.below("emit").path, f"[{', '.join(kinds)}]" if settings.embedded else list(kinds))
+            item = item.set(place.child("emit").path, f"[{', '.join(kinds)}]" if settings.embedded else list(kinds))
         if self.step.dynamo is not None:
-            item = item.set(place.below("dynamo", "release").path, self.step.dynamo)
-        option = place.below("topologyNameAnnotation").path
+            item = item.set(place.child("dynamo", "release").path, self.step.dynamo)
+        option = place.child("topologyNameAnnotation").path
         if target.annotate_topology and item.get(option) is not None:
             item = item.remove(option, keep_comments=True)
         self._now[id(original)] = item

@@ -359,7 +359,7 @@ class Inventory(Record):
     documents: tuple[KubeObject, ...] = ()
     documents_before: tuple[KubeObject, ...] = ()
 
-    def before(self, value: Mapping[str, Value]) -> Mapping[str, Value] | None:
+    def baseline_object(self, value: Mapping[str, Value]) -> Mapping[str, Value] | None:
         """Return the object in the baseline with any author and epoch, or None."""
         if self.baseline is None:
             return None

@@ -71,7 +71,7 @@ class Group(Record):
         """The name of its PriorityClass, "" for none."""
         return text(self.value.get("priorityClassName"))
 
-    def below(self, *steps: str | int) -> FieldPath:
+    def field_path(self, *steps: str | int) -> FieldPath:
         """The path of a field."""
         return (*self.path, *steps)
 

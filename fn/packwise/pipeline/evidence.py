@@ -20,7 +20,7 @@ from packwise.revisions.grove import NEWEST as NEWEST_GROVE
 from packwise.revisions.kai import NEWEST, RELEASES, release_of
 from packwise.settings.topologyrender import settings_place
 from packwise.topology.known import DOMAINS
-from packwise.wording import closest
+from packwise.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -248,7 +248,7 @@ def _is_free(domain: str) -> bool:
     """Return True if `domain` is a valid name only in later releases and not a typo."""
     if domain in DOMAINS or re.fullmatch(_FREE_DOMAIN, domain) is None:
         return False
-    return not closest(domain, DOMAINS)
+    return not did_you_mean(domain, DOMAINS)
 
 
 _TEMPLATE: FieldPath = ("spec", "template")
@@ -423,7 +423,7 @@ def podgroup_race(index: Index, settings: TopologyRender, revision: Revision) ->
 def _kai_versions(index: Index, settings: TopologyRender) -> Iterator[tuple[Place, str, int]]:
     """Yield the releases of KAI in the settings or else deployed by the input, each with its minor number."""
     if settings.kai_version is not None:
-        place = settings_place(settings).below("kai", "version")
+        place = settings_place(settings).child("kai", "version")
         yield place, settings.kai_version, int(settings.kai_version.removeprefix("v0."))
         return
     for item, path, text in deployments(index, _KAI):

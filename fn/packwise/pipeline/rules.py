@@ -24,7 +24,7 @@ from packwise.settings import configuration, operator
 from packwise.settings.topologyrender import settings_place
 from packwise.topology import bindings, known
 from packwise.validate import crds
-from packwise.wording import closest
+from packwise.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -123,7 +123,7 @@ class Suppressions(Record):
             for rule in each.rules:
                 if rule not in known:
                     hints += 1
-                    near = closest(rule, known, len(known)) if hints <= _HINTS else ""
+                    near = did_you_mean(rule, known, len(known)) if hints <= _HINTS else ""
                     hint = near or "; `packwise rules` lists them"
                     yield _finding(FORM, each, f'names an unknown rule "{rule}"{hint}')
                 elif (each.location, rule) not in used:
@@ -186,12 +186,12 @@ class Choice:
             return
         rules, hints = _by_name(), 0
         for entry in self._settings.rules:
-            place = settings_place(self._settings).below("rules", entry.level, entry.place)
-            place = place.below("rule") if entry.paths else place
+            place = settings_place(self._settings).child("rules", entry.level, entry.place)
+            place = place.child("rule") if entry.paths else place
             rule = rules.get(entry.rule)
             if rule is None:
                 hints += 1
-                near = closest(entry.rule, rules, len(rules)) if hints <= _HINTS else ""
+                near = did_you_mean(entry.rule, rules, len(rules)) if hints <= _HINTS else ""
                 hint = near or "; `packwise rules` lists them"
                 yield place.finding(UNKNOWN, f'there is no rule "{entry.rule}"{hint}')
             elif rule.severity is Severity.ERROR and entry.level != "error":

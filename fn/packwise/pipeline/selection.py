@@ -206,7 +206,7 @@ def _tell_newer(settings: TopologyRender, name: str, findings: list[Finding]) ->
 
 
 def _newer_finding(settings: TopologyRender, newer: NewerRelease) -> Finding:
-    place = settings_place(settings).below(*newer.steps)
+    place = settings_place(settings).child(*newer.steps)
     known = f'"{newer.newest}", the newest release of {newer.component} that packwise knows'
     if settings.newer_revision == "Warn":
         return place.finding(NEWER, f"packwise does not know this release and uses {known}")
@@ -260,7 +260,7 @@ class Package(Record):
     is_chosen: bool = False
 
     @property
-    def before(self) -> Package | None:
+    def baseline_package(self) -> Package | None:
         """Return the package before the change under review with its workloads as running ones, or None without one."""
         if self.baseline is None:
             return None
@@ -615,11 +615,11 @@ def _without_effect(
     """Report settings of another revision."""
     message = f'revision "{revision.name}" ignores this setting; remove it'
     if settings.topology_name_annotation and revision.annotate_topology:
-        yield settings_place(settings).below("topologyNameAnnotation").finding(UNSUPPORTED, message)
+        yield settings_place(settings).child("topologyNameAnnotation").finding(UNSUPPORTED, message)
     if settings.finalizers and revision.finalizer is None:
-        yield settings_place(settings).below("finalizers").finding(UNSUPPORTED, message)
+        yield settings_place(settings).child("finalizers").finding(UNSUPPORTED, message)
     if configuration is not None and configuration.name is not None and not revision.named_by_configuration:
-        yield configuration.place.below("name").finding(UNSUPPORTED, message)
+        yield configuration.place.child("name").finding(UNSUPPORTED, message)
 
 
 def _as_applied(settings: TopologyRender, revision: Revision, findings: list[Finding]) -> TopologyRender:
@@ -637,7 +637,7 @@ def _as_applied(settings: TopologyRender, revision: Revision, findings: list[Fin
             f'with revision "{revision.name}", the operator deletes PodGangs that its PodGangMaps do not list, and '
             f"applied {' and '.join(kinds)} conflict with the operator's. Remove `apply`, or emit other kinds"
         )
-        findings.append(settings_place(settings).below("apply").finding(APPLY, message))
+        findings.append(settings_place(settings).child("apply").finding(APPLY, message))
     return settings
 
 
@@ -676,7 +676,7 @@ def _topologies_only(index: Index, revision: Revision) -> bool:
 
 def _levels_unused(configuration: Configuration, revision: Revision) -> Finding:
     message = f'revision "{revision.name}" ignores these levels; move them to {revision.topology_kind} objects'
-    return configuration.place.below("levels").finding(LEVELS_UNUSED, message, at_key=True)
+    return configuration.place.child("levels").finding(LEVELS_UNUSED, message, at_key=True)
 
 
 def _absent_finding(settings: TopologyRender, revision: Revision) -> Finding:

@@ -547,9 +547,9 @@ def baseline_of(
 
     Raise TooManyPodsError if there are too many pods.
     """
-    if package.before is None:
+    if package.baseline_package is None:
         return Baseline(name, is_placed=False)
-    rendered = renderer(package.before)
+    rendered = renderer(package.baseline_package)
     if exit_code(rendered.results):
         note = f"note: packwise does not compare the placement because {name} has errors"
         return Baseline(name, is_placed=False, notes=(note,))

@@ -9,7 +9,7 @@ import re
 
 from krmfn.hints import TYPE_CHECKING, Record
 from packwise.revisions.grove import REVISIONS
-from packwise.wording import closest, list_known
+from packwise.wording import did_you_mean, list_known
 
 if TYPE_CHECKING:
     from packwise.revisions.grove import Revision
@@ -98,5 +98,5 @@ def wrong_name(name: str) -> str:
         return f'must be a release of Grove; got "{name}", {reason}; use "{instead}"'
     if tag is None and not name.lower().startswith("v"):
         return f'must be one of {list_known([design for design in REVISIONS if design not in _TAGS])}; got "{name}"'
-    near = f'; did you mean "{spelt}"?' if spelt in _TAGS else closest(spelt, _TAGS)
+    near = f'; did you mean "{spelt}"?' if spelt in _TAGS else did_you_mean(spelt, _TAGS)
     return f'must be a release of Grove that packwise knows; got "{name}"{near or f"; the newest is {NEWEST}"}'

@@ -21,7 +21,7 @@ from packwise.pipeline.registry import SCHEDULERS, is_document
 from packwise.pipeline.rules import rule_table
 from packwise.pipeline.selection import Package
 from packwise.settings.topologyrender import DIALECTS
-from packwise.wording import closest
+from packwise.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -244,7 +244,7 @@ def rules(command: Rules, terminal: Terminal = PLAIN) -> Answer:
 def rule_named(name: str) -> Rule:
     """Return the rule of that name. Raise UsageError with the nearest name if there is none."""
     if name not in RULES_BY_NAME:
-        hint = closest(name, RULES_BY_NAME, len(RULES_BY_NAME)) or "; `packwise rules` lists them"
+        hint = did_you_mean(name, RULES_BY_NAME, len(RULES_BY_NAME)) or "; `packwise rules` lists them"
         raise UsageError(f'there is no rule "{name}"{hint}')
     return RULES_BY_NAME[name]
 

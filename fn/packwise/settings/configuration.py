@@ -18,7 +18,7 @@ from packwise.placement import Schedulers
 from packwise.revisions.grove import NEWEST, PLANNED_BACKENDS, REVISIONS
 from packwise.settings.topologyrender import DIALECTS, GROUP, KAI_PROFILE, KIND, settings_place
 from packwise.topology.known import DOMAINS, ClusterTopology, KnownTopology, Level, rank
-from packwise.wording import closest, list_known
+from packwise.wording import did_you_mean, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -127,9 +127,9 @@ def _operator_document(item: KubeObject, key: str, text: str, findings: list[Fin
 def _second_sources(sources: list[TopologySource]) -> Iterator[Finding]:
     for other in sources[1:]:
         first = sources[0]
-        at = first.place.below(next(iter(first.sections))).description
+        at = first.place.child(next(iter(first.sections))).description
         message = f"found two topology configurations: {first.noun} has one too ({at}). Keep one of them"
-        yield other.place.below(next(iter(other.sections))).finding(SOURCES, message, at_key=True)
+        yield other.place.child(next(iter(other.sections))).finding(SOURCES, message, at_key=True)
 
 
 def _complete_source(
@@ -149,8 +149,8 @@ def _complete_source(
     return source.replace(
         scheduler=scheduler,
         network=network,
-        scheduler_place=place.below("scheduler"),
-        network_place=network_place.below("network"),
+        scheduler_place=place.child("scheduler"),
+        network_place=network_place.child("network"),
     )
 
 
@@ -203,8 +203,8 @@ class Configuration(Record):
         """Return the topology that the operator makes of the levels, or None without one."""
         if not self.enabled or revision.default_topology is None:
             return None
-        levels = self.place.below("levels")
-        places = tuple(levels.below(position) for position in self._order(revision))
+        levels = self.place.child("levels")
+        places = tuple(levels.child(position) for position in self._order(revision))
         topology = ClusterTopology(revision.default_topology, self.hierarchy(revision))
         return KnownTopology(topology, places, levels, self.place.item)
 
@@ -219,17 +219,17 @@ def read_source(source: TopologySource, findings: list[Finding]) -> Configuratio
     keys = list(source.sections)
     if len(keys) > 1:
         first, second = keys[:2]
-        at = source.place.below(first).description
+        at = source.place.child(first).description
         message = f'the topology is configured twice: "{first}" is another spelling ({at}). Keep one of them'
-        findings.append(source.place.below(second).finding(SOURCES, message, at_key=True))
+        findings.append(source.place.child(second).finding(SOURCES, message, at_key=True))
         return None
     key, section = keys[0], source.sections[keys[0]]
-    place = source.place.below(key)
+    place = source.place.child(key)
     if not isinstance(section, dict):
         findings.append(place.finding(SHAPE, f"must be a mapping; got {describe(section)}"))
         return None
-    network = source.network_place or source.place.below("network")
-    scheduler = source.scheduler_place or source.place.below("scheduler")
+    network = source.network_place or source.place.child("network")
+    scheduler = source.scheduler_place or source.place.child("scheduler")
     wrong = [
         *_shape_findings(place, section, _SECTION),
         *_shape_findings(network, source.network, _NETWORK),
@@ -281,12 +281,12 @@ def _scheduler_findings(place: Place, scheduler: Value) -> list[Finding]:
     """Return errors of the scheduler section. The settings of another scheduler's profile are not checked."""
     findings = _shape_findings(place, scheduler, _SCHEDULER)
     for index, profile in enumerate(_profiles(scheduler)):
-        at = place.below("profiles", index)
+        at = place.child("profiles", index)
         # An empty entry is invalid too.
         problems = field_problems(profile, _PROFILE)
         findings += [at.finding(SHAPE, problem.replace(stage=Stage.DECODE)) for problem in problems]
         if isinstance(profile, dict) and profile.get("name") == KAI_PROFILE:
-            findings += _shape_findings(at.below("config"), profile.get("config"), _KAI_CONFIG)
+            findings += _shape_findings(at.child("config"), profile.get("config"), _KAI_CONFIG)
     return findings
 
 
@@ -339,11 +339,11 @@ class _LevelCheck:
         name = self._configuration.name
         if name is not None and self._revision.named_by_configuration:
             for text in dns_subdomain(name):
-                place = self._configuration.place.below("name")
+                place = self._configuration.place.child("name")
                 self._add(place, NAME, f'must be a DNS subdomain; got "{name}": {text}', None)
 
     def count(self) -> None:
-        place, levels = self._configuration.place.below("levels"), self._configuration.levels
+        place, levels = self._configuration.place.child("levels"), self._configuration.levels
         most = self._revision.limits.levels
         if not levels:
             error = self._error("levels", ErrorType.REQUIRED, None, "levels are required when topology is enabled")
@@ -362,8 +362,8 @@ class _LevelCheck:
             TypedText(level.domain),
             f"must be one of [{' '.join(DOMAINS)}]",
         )
-        message = f'must be one of {list_known(DOMAINS)}; got "{level.domain}"{closest(level.domain, DOMAINS)}'
-        self._add(self._configuration.place.below("levels", index, "domain"), DOMAIN, message, error)
+        message = f'must be one of {list_known(DOMAINS)}; got "{level.domain}"{did_you_mean(level.domain, DOMAINS)}'
+        self._add(self._configuration.place.child("levels", index, "domain"), DOMAIN, message, error)
 
     def check_unique(self) -> None:
         seen: dict[tuple[str, str], int] = {}
@@ -380,7 +380,7 @@ class _LevelCheck:
                     else text.format(field=field, value=content)
                 )
                 message = f'two levels have the same value, "{content}" (first at levels[{first}])'
-                self._add(self._configuration.place.below("levels", index, field), UNIQUE, message, error)
+                self._add(self._configuration.place.child("levels", index, field), UNIQUE, message, error)
 
     def key(self, index: int, level: Level, *, reached: bool) -> None:
         problem = self._revision.limits.key_problem(("spec", "levels", index, "key"), level.key)
@@ -388,7 +388,7 @@ class _LevelCheck:
             return
         # If the operator refuses the configuration, no ClusterTopology reaches the API server.
         by_operator = self._revision.duplicate_level is not None
-        place = self._configuration.place.below("levels", index, "key")
+        place = self._configuration.place.child("levels", index, "key")
         order = len(self.findings)
         stage = Stage.CONFIG if by_operator else Stage.SCHEMA
         text = problem.operator_message if reached and not by_operator else None
@@ -544,14 +544,14 @@ def _wrong_names(names: Sequence[str], place: Place, backends: Sequence[str]) ->
         elif name not in backends:
             supported = ", ".join([go_quote(known) for known in backends])
             error = OperatorError(field, ErrorType.NOT_SUPPORTED, TypedText(name), f"supported values: {supported}")
-            message = f'must be one of {list_known(backends)}; got "{name}"{closest(name, backends)}'
+            message = f'must be one of {list_known(backends)}; got "{name}"{did_you_mean(name, backends)}'
         elif name in seen:
             error = OperatorError(field, ErrorType.DUPLICATE, TypedText(name))
             message = f'two profiles have the name "{name}" (first at profiles[{seen[name]}])'
         else:
             seen[name] = index
             continue
-        findings.append(_finding(PROFILE, place.below("profiles", index, "name"), message, error))
+        findings.append(_finding(PROFILE, place.child("profiles", index, "name"), message, error))
     return findings
 
 
@@ -562,8 +562,8 @@ def _wrong_default(default: str, known: Sequence[str], place: Place) -> Finding:
     else:
         text = "default profile must be one of the configured profiles"
         error = OperatorError(field, ErrorType.INVALID, default, text)
-    message = f'no profile has the name "{default}"; known: {list_known(known)}{closest(default, known)}'
-    return _finding(DEFAULT_PROFILE, place.below("defaultProfileName"), message, error)
+    message = f'no profile has the name "{default}"; known: {list_known(known)}{did_you_mean(default, known)}'
+    return _finding(DEFAULT_PROFILE, place.child("defaultProfileName"), message, error)
 
 
 def _finding(rule: Rule, place: Place, message: str, error: OperatorError) -> Finding:

@@ -28,7 +28,7 @@ from packwise.lenient import mapping_at, text, value_at, whole_number
 from packwise.settings.configuration import SHAPE
 from packwise.settings.topologyrender import DIALECTS
 from packwise.validate.decode import Decoder, ObjectTable
-from packwise.wording import closest, list_known
+from packwise.wording import did_you_mean, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -123,7 +123,7 @@ class _ConfigurationDecoder(Decoder):
 
     def unknown_problem(self, path: FieldPath, name: str, mapping: ObjectTable) -> Problem:
         known = list(mapping.fields)
-        near = closest(name, known)
+        near = did_you_mean(name, known)
         where = f'"{format_path(path)}"' if path else f"an {mapping.struct}"
         message = f'the operator ignores the unknown field "{name}" of {where}'
         message += near or f"; known: {list_known(known)}"
@@ -220,7 +220,7 @@ def _log(value: Mapping[str, Value]) -> Iterator[Problem]:
         if isinstance(text, str) and text.strip() and text not in known:
             supported = ", ".join([go_quote(entry) for entry in known])
             error = OperatorError(name, ErrorType.NOT_SUPPORTED, TypedText(text), f"supported values: {supported}")
-            yield _refusal(error, f'must be one of {list_known(known)}; got "{text}"{closest(text, known)}', name)
+            yield _refusal(error, f'must be one of {list_known(known)}; got "{text}"{did_you_mean(text, known)}', name)
 
 
 def _time_problems(times: Mapping[str, int]) -> Iterator[Problem]:
@@ -297,7 +297,7 @@ def _certificates(webhooks: Mapping[str, Value]) -> Iterator[Problem]:
     if isinstance(mode, str) and mode not in ("", "auto", "manual"):
         text = f"unsupported cert provision mode: {go_quote(mode)}"
         known = ("auto", "manual")
-        message = f'must be one of {list_known(known)}; got "{mode}"{closest(mode, known)}'
+        message = f'must be one of {list_known(known)}; got "{mode}"{did_you_mean(mode, known)}'
         yield _refusal(text, message, "server", "webhooks", "certProvisionMode")
 
 

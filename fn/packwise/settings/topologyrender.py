@@ -24,7 +24,7 @@ from packwise.fields import (
 from packwise.findings import Place
 from packwise.placement import MAX_GANGS
 from packwise.revisions.grove import REVISIONS
-from packwise.wording import closest, list_known
+from packwise.wording import did_you_mean, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -597,7 +597,7 @@ def _rules(section: Mapping[str, Any]) -> tuple[RuleEntry, ...]:
 def _refuse_unknown(item: KubeObject) -> None:
     for name in item.value:
         if name not in _FIELDS:
-            message = f'unknown field "{name}"{closest(name, _FIELDS)}; known: {list_known(_FIELDS)}'
+            message = f'unknown field "{name}"{did_you_mean(name, _FIELDS)}; known: {list_known(_FIELDS)}'
             raise item.error((name,), message, key=True)
 
 

@@ -28,7 +28,7 @@ from packwise.lenient import entries, value_at
 from packwise.objects.index import Generated, identity, is_generated, repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
 from packwise.validate.crds import judge
-from packwise.wording import closest, list_known
+from packwise.wording import did_you_mean, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -140,7 +140,7 @@ def level_origins(levels: Place, places: Sequence[Place], field: str, rule: str)
     origins: dict[FieldPath, Origin] = {(): Origin(levels, rule)}
     for position, place in enumerate(places):
         origins["spec", "levels", position] = Origin(place, rule)
-        origins["spec", "levels", position, "nodeLabel"] = Origin(place.below(field), rule)
+        origins["spec", "levels", position, "nodeLabel"] = Origin(place.child(field), rule)
     return origins
 
 
@@ -192,7 +192,7 @@ def unknown_fields(value: Mapping[str, Value], known: Sequence[str], path: Field
     """Yield the fields of `value` that are not among `known`."""
     for name in value:
         if name not in known:
-            message = f'unknown field "{name}" of {noun}; known: {list_known(known)}{closest(name, known)}'
+            message = f'unknown field "{name}" of {noun}; known: {list_known(known)}{did_you_mean(name, known)}'
             yield Problem((*path, name), message, effect=Effect.UNKNOWN)
 
 
@@ -420,7 +420,7 @@ def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
     if domain in DOMAINS:
         return None
     supported = ", ".join([go_quote(name) for name in DOMAINS])
-    message = f'must be one of {list_known(DOMAINS)}; got "{domain}"{closest(domain, DOMAINS)}'
+    message = f'must be one of {list_known(DOMAINS)}; got "{domain}"{did_you_mean(domain, DOMAINS)}'
     detail = f"supported values: {supported}"
     return field_error(path, ErrorType.NOT_SUPPORTED, domain, detail, message, stage=Stage.SCHEMA)
 
@@ -491,13 +491,13 @@ class KnownTopology(Record):
     def of_item(cls, item: KubeObject, *, valid: bool, references: Mapping[str, str] = {}) -> KnownTopology:
         """The topology that `item` states in `spec.levels`."""
         topology, levels = read_levels(item), Place(item, ("spec", "levels"))
-        places = tuple(levels.below(position) for position in range(len(topology.levels)))
+        places = tuple(levels.child(position) for position in range(len(topology.levels)))
         return cls(topology, places, levels, item, valid, references)
 
     def key_place(self, path: FieldPath) -> Place:
         """Return the place of the key at `path` in a scheduler's Topology, or the list of levels for the whole."""
         position = next((step for step in path if isinstance(step, int)), None)
-        return self.levels if position is None else self.places[position].below("key")
+        return self.levels if position is None else self.places[position].child("key")
 
 
 class KnownTopologies(Record):
@@ -612,7 +612,7 @@ class _ClusterTopologies:
             item.value,
             self._definitions.of_kind(*CLUSTER_TOPOLOGY.key),
             lambda: clustertopology_problems(item, self._revision.limits),
-            before=self._inventory.before(item.value),
+            before=self._inventory.baseline_object(item.value),
         )
         return list(verdict.findings(item, SHAPE))
 
@@ -653,8 +653,8 @@ def _origins(known: KnownTopology) -> Mapping[FieldPath, Origin]:
     }
     for position, place in enumerate(known.places):
         origins["spec", "levels", position] = Origin(place, rule)
-        origins["spec", "levels", position, "domain"] = Origin(place.below("domain"), rule)
-        origins["spec", "levels", position, "key"] = Origin(place.below("key"), rule)
+        origins["spec", "levels", position, "domain"] = Origin(place.child("domain"), rule)
+        origins["spec", "levels", position, "key"] = Origin(place.child("key"), rule)
     return origins
 
 

@@ -206,7 +206,7 @@ def check_objects(
     for group, kind in _OWN:
         definition = definitions.of_kind(group, kind)
         for item in inventory.items.of_kind(group, kind):
-            verdict = judge(item.value, definition, no_table, before=inventory.before(item.value))
+            verdict = judge(item.value, definition, no_table, before=inventory.baseline_object(item.value))
             yield from verdict.findings(item, OBJECT, (OBJECT, unknown))
     refused = set[tuple[str, str]]()
     for rendered in generated:
@@ -214,7 +214,7 @@ def check_objects(
         if (group, kind) not in _RENDERED or rendered.judged or (kind, rendered.source) in refused:
             continue
         verdict = judge(
-            rendered.value, definitions.of_kind(group, kind), no_table, before=inventory.before(rendered.value)
+            rendered.value, definitions.of_kind(group, kind), no_table, before=inventory.baseline_object(rendered.value)
         )
         if verdict.problems:
             refused.add((kind, rendered.source))

@@ -47,7 +47,7 @@ from packwise.kubernetes import (
     unmarshal_error,
 )
 from packwise.validate.go_types import TYPES
-from packwise.wording import closest, known_names, list_known
+from packwise.wording import did_you_mean, known_names, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -215,7 +215,7 @@ class ObjectTable:
         """Return True if `value` certainly has no problem. The walk decides about other values."""
         return self.shape is not None and self.shape.fits(value)
 
-    def unsure(self, value: Mapping[str, Value]) -> list[str]:
+    def fields_to_check(self, value: Mapping[str, Value]) -> list[str]:
         """Return the fields to check in the order of the table. Unknown ones come last."""
         right = self.right
         names: list[str] = []
@@ -335,7 +335,7 @@ class _TypedWalk:
             return
         fields, own = mapping.fields, mapping.struct
         knows_all = True
-        for name in mapping.unsure(value):
+        for name in mapping.fields_to_check(value):
             field = fields.get(name)
             if field is None:
                 knows_all = False
@@ -385,7 +385,7 @@ class _TypedWalk:
             self._type(value, kind, at, struct)
         elif kind.enum and value not in kind.enum and not (kind.empty_is_absent and not value):
             known = ", ".join([go_quote(name) for name in kind.enum])
-            message = f'must be one of {list_known(kind.enum)}; got "{value}"{closest(value, kind.enum)}'
+            message = f'must be one of {list_known(kind.enum)}; got "{value}"{did_you_mean(value, kind.enum)}'
             self._schema(at, ErrorType.NOT_SUPPORTED, value, f"supported values: {known}", message)
         elif not kind.enum:
             self._bounds(value, kind, at)

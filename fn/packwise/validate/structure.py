@@ -31,7 +31,7 @@ from packwise.kubernetes import (
 )
 from packwise.validate.go_types import TYPES
 from packwise.validate.schema import Schema
-from packwise.wording import closest, count_text, known_names, list_known
+from packwise.wording import count_text, did_you_mean, known_names, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -489,7 +489,7 @@ def _enum(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
     if not schema.enum or any(_is_same(value, known) for known in schema.enum):
         return
     names = [name if isinstance(name, str) else go_json(name) for name in schema.enum]
-    near = closest(value, names) if isinstance(value, str) else ""
+    near = did_you_mean(value, names) if isinstance(value, str) else ""
     message = f"must be one of {list_known(names)}; got {describe(value)}{near}"
     detail = f"supported values: {', '.join([go_quote(name) for name in names])}"
     yield at.refusal(ErrorType.NOT_SUPPORTED, message, detail, value)

@@ -46,7 +46,7 @@ class Trace(Record):
             return Written((*known.path, *rest), True) if known.through and rest else known
         return Written(())
 
-    def after(self, first: Trace) -> Trace:
+    def compose_after(self, first: Trace) -> Trace:
         """Return this trace after `first`: its paths lead to the source of `first`."""
         entries: dict[FieldPath, Written] = {}
         for path, written in self.entries.items():

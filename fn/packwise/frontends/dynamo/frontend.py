@@ -128,7 +128,7 @@ def derive_set(
 ) -> DerivedSet:
     """Derive the PodCliqueSet of `graph`. `trace` leads from fields of the graph to fields of `item`."""
     shape = shape_of(graph, release, settings.dynamo)
-    return DerivedSet(KubeObject.new(shape.value), item, shape.trace.after(trace), source)
+    return DerivedSet(KubeObject.new(shape.value), item, shape.trace.compose_after(trace), source)
 
 
 class _Dynamo(FrontEnd):

@@ -217,7 +217,7 @@ class Component(Record):
     override: Override | None
 
     @property
-    def lower(self) -> str:
+    def lower_name(self) -> str:
         """Return the name in lower case, as in Grove's objects."""
         return self.name.lower()
 
@@ -305,7 +305,7 @@ class Graph(Record):
         return self.constraint.topology_name if self.constraint is not None else ""
 
     @property
-    def experimental(self) -> Mapping[str, Value]:
+    def experimental_fields(self) -> Mapping[str, Value]:
         """The experimental fields of the whole graph."""
         return mapping_at(self.value, "spec", "experimental")
 

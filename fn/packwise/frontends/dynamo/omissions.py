@@ -88,7 +88,7 @@ class _Asked:
                 asked = f'replicas {component.replicas} of component "{component.name}"'
                 why = "they wait for a checkpoint, and a preview does not know its state"
                 yield self._omission(path, asked, why, "startupPolicy: Immediate", "spec/dynamo.md#3.11")
-        policy = mapping(self._graph.experimental.get("kvTransferPolicy"))
+        policy = mapping(self._graph.experimental_fields.get("kvTransferPolicy"))
         for field in ("domain", "labelKey"):
             if policy.get(field):
                 path = ("spec", "experimental", "kvTransferPolicy", field)

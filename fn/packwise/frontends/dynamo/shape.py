@@ -66,7 +66,7 @@ def longest_clique(component: Component) -> str:
 
 def clique_names(component: Component) -> list[str]:
     """The names of a component's cliques, in their order."""
-    lower = component.lower
+    lower = component.lower_name
     if component.inter_pod:
         ranks = range(min(component.nodes, MOST_RANKS))
         engines = [lower if not component.is_multinode else _role_name(lower, rank) for rank in ranks]
@@ -79,7 +79,7 @@ def _role_name(lower: str, rank: int) -> str:
 
 
 def _own_length(component: Component, *, grouped: bool) -> int:
-    return len(component.lower) + (len(longest_clique(component)) if grouped else 0)
+    return len(component.lower_name) + (len(longest_clique(component)) if grouped else 0)
 
 
 def _fnv1a(name: str) -> int:
@@ -288,7 +288,7 @@ class _SetBuilder:
         namespace = f"{graph.namespace or 'default'}-{graph.name}".replace(".", "-")
         is_global = component.value.get("globalDynamoNamespace") is True
         own: dict[str, str] = {
-            "nvidia.com/selector": f"{graph.name}-{component.lower}",
+            "nvidia.com/selector": f"{graph.name}-{component.lower_name}",
             "nvidia.com/dynamo-graph-deployment-name": graph.name,
             "nvidia.com/dynamo-component": component.name,
             "nvidia.com/dynamo-namespace": "dynamo" if is_global else namespace,
@@ -352,7 +352,7 @@ class _SetBuilder:
         self._record_origin((*at, "replicas"), component.path("replicas"))
         self._record_origin((*at, "minAvailable"), self._least_path(component))
         group: dict[str, Any] = {
-            "name": component.lower,
+            "name": component.lower_name,
             "cliqueNames": [role.name for role in roles],
             "replicas": self._replicas(component),
             "minAvailable": self._min_available(component),
@@ -372,7 +372,7 @@ class _SetBuilder:
         count = 1 if gpus is None else gpus
         sharing: list[dict[str, Any]] = []
         for rank in range(len(roles) // 2):
-            name = f"{component.lower}-gpu-rank-{rank}"
+            name = f"{component.lower_name}-gpu-rank-{rank}"
             exactly = {"deviceClassName": device, "allocationMode": "ExactCount", "count": count}
             requests = [{"name": "gpu", "exactly": exactly}]
             spec: dict[str, Any] = {"devices": {"requests": requests}}
@@ -413,12 +413,12 @@ class _SetBuilder:
         for component in self._graph.components:
             if component.override is not None:
                 parts = (self._groups, "podCliqueScalingGroups") if component.uses_group else (self._cliques, "cliques")
-                self._replace_named(*parts, component.lower, component.override.value, component.override.path)
+                self._replace_named(*parts, component.lower_name, component.override.value, component.override.path)
             for place, role in enumerate(mappings_in_place(component.value.get("roles"))):
                 override = mapping(role.get("providerOverride"))
                 suffix = {"leader": "ldr", "worker": "wkr"}.get(text(role.get("name")), "")
                 path = component.path("roles", place, "providerOverride")
-                name = f"{component.lower}-{suffix}"
+                name = f"{component.lower_name}-{suffix}"
                 self._replace_named(self._cliques, "cliques", name, override.get("value"), path)
 
     def _replace_named(self, parts: list[dict[str, Any]], key: str, name: str, written: Any, path: FieldPath) -> None:

@@ -395,7 +395,7 @@ class _Translation:
         preferred = strictest or topology.level_of(constraint.preferred)
         pack = constraint.pack
         fields = _PACK_DOMAIN if pack is None else _PACK if pack.required else _MIGRATING
-        return Bounds(required, preferred, Origin(owner.below("topologyConstraint"), _CONSTRAINT, fields))
+        return Bounds(required, preferred, Origin(owner.child("topologyConstraint"), _CONSTRAINT, fields))
 
 
 _UNBOUND = Bounds()

@@ -235,7 +235,7 @@ class EpochSources:
     def _placeholder(self, workload: KubeObject) -> Origin:
         settings = self._settings
         if settings.podgang_epoch_is_set and settings.item is not None:
-            return Origin(settings_place(settings).below("podGangEpoch"), PLACEHOLDER)
+            return Origin(settings_place(settings).child("podGangEpoch"), PLACEHOLDER)
         return Origin(Place(workload, ("metadata", "name")), PLACEHOLDER)
 
     def _entries_of_map(

@@ -430,7 +430,7 @@ class _Planner:
         """Return findings about the pods of a workload, or none if it `is_refused`: its pods are never created."""
         findings = findings_of(
             [
-                (rule, problem.replace(path=(*path, *problem.path)).brief)
+                (rule, problem.replace(path=(*path, *problem.path)).short_form)
                 for path, spec in pod_specs(workload)
                 for rule, problem in pod_problems(spec, self._image_of, has_unique_names=True)
             ],

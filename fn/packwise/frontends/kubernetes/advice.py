@@ -15,7 +15,7 @@ from packwise.objects.index import identity, is_placeholder
 from packwise.objects.scheduling_groups import FIELD, is_controlled, job_pods
 from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.revisions.kubernetes import JOBS
-from packwise.wording import closest, list_known
+from packwise.wording import did_you_mean, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -80,7 +80,7 @@ def _min_group_count(group: Group, _scene: Scene) -> Iterator[Finding]:
     needed, has = group.minimum, group.children
     # The children of an object without children in the input may be elsewhere.
     if group.is_composite and needed is not None and has and needed > has:
-        path = group.below("schedulingPolicy", "gang", group.count_field)
+        path = group.field_path("schedulingPolicy", "gang", group.count_field)
         message = f"the group never starts: it needs {needed} child {'groups' if needed > 1 else 'group'} and has {has}"
         yield Finding.of(rules.MIN_GROUP_COUNT, group.item, path, message)
 
@@ -91,12 +91,12 @@ def _basic_under_gang(group: Group, scene: Scene) -> Iterator[Finding]:
             "Kubernetes 1.38 refuses a basic group below a gang, and earlier releases start it with one pod. Set "
             f"gang: {{{group.count_field}: …}}"
         )
-        path = group.below("schedulingPolicy")
+        path = group.field_path("schedulingPolicy")
         yield Finding.of(rules.BASIC_UNDER_GANG, group.item, path, message, severity=_refused_later(group, scene))
 
 
 def _disruption_mode(group: Group, scene: Scene) -> Iterator[Finding]:
-    path = group.below("disruptionMode") if "disruptionMode" in group.value else group.path
+    path = group.field_path("disruptionMode") if "disruptionMode" in group.value else group.path
     severity = _refused_later(group, scene)
     if group.is_whole and group.gang is None:
         message = 'Kubernetes 1.38 refuses "all" without a gang. Set single: {}, or set a gang'
@@ -116,7 +116,7 @@ def _refused_later(group: Group, scene: Scene) -> Severity | None:
 def _no_constraint(group: Group, _scene: Scene) -> Iterator[Finding]:
     constraints = group.value.get("schedulingConstraints")
     if isinstance(constraints, dict) and not group.key:
-        path = group.below("schedulingConstraints")
+        path = group.field_path("schedulingConstraints")
         yield Finding.of(rules.NO_CONSTRAINT, group.item, path, "the constraint has no effect because it names no key")
 
 
@@ -179,17 +179,17 @@ def _priority_class(group: Group, scene: Scene) -> Iterator[Finding]:
     name, priority = group.priority_class, group.value.get("priority")
     if not scene.classes or not name or name in _BUILT_IN_CLASSES or is_placeholder(name):
         return
-    path = group.below("priorityClassName")
+    path = group.field_path("priorityClassName")
     if name not in scene.classes:
         message = (
             f'the PriorityClass "{name}" is not in the input. Without it, the API server refuses the '
-            f"group{closest(name, scene.classes)}"
+            f"group{did_you_mean(name, scene.classes)}"
         )
         yield Finding.of(rules.PRIORITY_CLASS, group.item, path, message)
     elif priority is not None and priority != scene.classes[name]:
         # The priority plugin compares both.
         message = f'the PriorityClass "{name}" has the value {scene.classes[name]}, and the group has {priority}'
-        yield Finding.of(rules.PRIORITY_CLASS, group.item, group.below("priority"), message)
+        yield Finding.of(rules.PRIORITY_CLASS, group.item, group.field_path("priority"), message)
 
 
 _BUILT_IN_CLASSES = ("system-cluster-critical", "system-node-critical")
@@ -217,7 +217,7 @@ def _about_references(group: Group, scene: Scene) -> Iterator[Finding]:
     parent = text(group.value.get("parentCompositePodGroupName"))
     if parent and not _is_known((namespace, "CompositePodGroup", parent), scene):
         message = f"the pods wait for the CompositePodGroup {parent}, which is not in the input"
-        yield Finding.of(rules.PARENT_MISSING, group.item, group.below("parentCompositePodGroupName"), message)
+        yield Finding.of(rules.PARENT_MISSING, group.item, group.field_path("parentCompositePodGroupName"), message)
     reference = mapping(group.value.get("workloadRef"))
     workload, name = text(reference.get("workloadName")), text(reference.get("templateName"))
     if workload and name:
@@ -230,7 +230,7 @@ def _about_template(group: Group, workload: str, name: str, scene: Scene) -> Ite
     at = (identity(group.item.value)[2], workload)
     templates = [each for each in scene.templates.get(at, ()) if each.is_composite == group.is_composite]
     template = next((each for each in templates if each.name == name), None)
-    path = group.below("workloadRef", "templateName")
+    path = group.field_path("workloadRef", "templateName")
     if template is not None:
         yield from _template_differs(group, template)
     elif is_placeholder(name):
@@ -251,7 +251,7 @@ def _template_differs(group: Group, template: Group) -> Iterator[Finding]:
     for field, read in _COMPARED:
         own, other = read(group), read(template)
         if own != other:
-            path = group.below(field) if field in group.value else group.path
+            path = group.field_path(field) if field in group.value else group.path
             message = f"the group has {own or 'nothing'}, but its template has {other or 'no ' + field}"
             yield Finding.of(rules.TEMPLATE_DIFFERS, group.item, path, message)
 
@@ -288,7 +288,8 @@ def _about_users(group: Group, users: Sequence[Pods]) -> Iterator[Finding]:
     needed = group.minimum
     if needed is not None and len(known) == len(counts) and sum(known) < needed:
         message = f"the group never starts: it needs {needed} pods, and its workloads have {sum(known)}"
-        yield Finding.of(rules.MIN_COUNT_PODS, group.item, group.below("schedulingPolicy", "gang", "minCount"), message)
+        path = group.field_path("schedulingPolicy", "gang", "minCount")
+        yield Finding.of(rules.MIN_COUNT_PODS, group.item, path, message)
 
 
 # Pods that name a group.
@@ -397,4 +398,4 @@ def is_odd_job_name(name: str) -> bool:
 
 def _key_path(group: Group) -> FieldPath:
     constraints = mappings_by_place(value_at(group.value, "schedulingConstraints", "topology"))
-    return group.below("schedulingConstraints", "topology", constraints[0][0], "key")
+    return group.field_path("schedulingConstraints", "topology", constraints[0][0], "key")

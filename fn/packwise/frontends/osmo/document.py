@@ -82,7 +82,7 @@ def read_documents(places: Iterable[DocumentAt], values: Mapping[str, Value]) ->
             if raw.holds_pools:
                 read, refusals = _pools(raw, layered=at.form == "values")
                 pools += read
-                templates += [(place.below(*path), template) for path, template in pod_templates(raw.value)]
+                templates += [(place.child(*path), template) for path, template in pod_templates(raw.value)]
             else:
                 workflow, refusals = _workflow(raw)
                 workflows += [] if workflow is None else [workflow]
@@ -244,7 +244,7 @@ def _pools(raw: Raw, *, layered: bool) -> tuple[list[OsmoPool], list[Finding]]:
             findings += _schema_findings(error, place, value, Stage.CONFIG)
         else:
             if name is None and not model.name:
-                findings.append(place.below("name").finding(SCHEMA, "must be set: it is the name of a single pool"))
+                findings.append(place.child("name").finding(SCHEMA, "must be set: it is the name of a single pool"))
                 continue
             pool = read_pool(model.name if name is None else name, place, model, backends)
             pools.append(pool.replace(layered=layered))
@@ -260,8 +260,8 @@ def _pool_values(raw: Raw) -> list[tuple[str | None, Place, Value]]:
             return []
         return [(None, raw.place, raw.value)]
     if not isinstance(entries, dict):
-        return [(None, raw.place.below("pools"), entries)]
-    return [(str(name), raw.place.below("pools", str(name)), value) for name, value in entries.items()]
+        return [(None, raw.place.child("pools"), entries)]
+    return [(str(name), raw.place.child("pools", str(name)), value) for name, value in entries.items()]
 
 
 def _workflow(raw: Raw) -> tuple[Workflow | None, list[Finding]]:

@@ -185,7 +185,7 @@ def _tokens(workflow: Workflow) -> Iterator[Finding]:
     for task in workflow.tasks():
         if any("{{" in text for text in (task.image, *task.command, *task.args, *task.environment.values())):
             message = "OSMO fills in `{{…}}` only while the workflow runs; the rendered pod contains it unchanged"
-            yield workflow.at(task.path).finding(TOKEN, message)
+            yield workflow.place_at(task.path).finding(TOKEN, message)
             return
 
 
@@ -205,7 +205,7 @@ def _about_pools(workflows: list[Workflow], pools: tuple[OsmoPool, ...], *, brok
             if workflow.pool not in known and not broken:
                 message = f'must be a pool of the input; got "{workflow.pool}"{known_names(workflow.pool, known)}'
                 text = f"Pool {workflow.pool} not found."
-                at = workflow.at(("workflow", "pool"))
+                at = workflow.place_at(("workflow", "pool"))
                 yield at.finding(POOL_KNOWN, message, operator_message=text, stage=Stage.WEBHOOK)
             continue
         reason = _unsettled_reason(nearest_pools(workflow.place.item.file, pools), known)
@@ -213,7 +213,7 @@ def _about_pools(workflows: list[Workflow], pools: tuple[OsmoPool, ...], *, brok
             unsettled.setdefault(reason, []).append(workflow)
     for reason, alike in unsettled.items():
         others = f"; also for {len(alike) - 1} more" if len(alike) > 1 else ""
-        finding = alike[0].at(("workflow",)).finding(reason.rule, reason.message + others, at_key=True)
+        finding = alike[0].place_at(("workflow",)).finding(reason.rule, reason.message + others, at_key=True)
         # Rules that do not depend on the pool are still checked, but the workflow is not rendered.
         is_left_out = reason.rule is POOL_KNOWN
         yield finding.replace(severity=Severity.WARNING, when_written=Severity.ERROR) if is_left_out else finding

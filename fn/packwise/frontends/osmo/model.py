@@ -198,9 +198,9 @@ class Workflow(Record):
     labels: Mapping[str, str]
     text: str = ""
 
-    def at(self, path: FieldPath) -> Place:
+    def place_at(self, path: FieldPath) -> Place:
         """The place of a field."""
-        return self.place.below(*path)
+        return self.place.child(*path)
 
     def tasks(self) -> Iterator[Task]:
         """Every task, in order."""

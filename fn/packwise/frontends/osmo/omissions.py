@@ -55,14 +55,14 @@ def _workflow_omissions(plan: WorkloadPlan, submission: Submission) -> Iterator[
         if name not in used:
             yield from _unused_resource(workflow, resource)
         elif resource.nodes_excluded:
-            origin = Origin(workflow.at((*resource.path, "nodesExcluded")), _POD)
+            origin = Origin(workflow.place_at((*resource.path, "nodesExcluded")), _POD)
             why = "OSMO excludes these nodes when it submits the workflow; the rendered pods do not exclude them"
             yield Omission(origin, f'nodesExcluded of resource "{name}"', why, "")
     yield from _labels(plan, workflow)
     if pool.templates:
         asked = f'pod template{"" if len(pool.templates) == 1 else "s"} "{", ".join(pool.templates)}" of the pool'
         why = "OSMO merges them into pods when it submits the workflow; the input does not contain them"
-        yield Omission(Origin(pool.place.below("common_pod_template"), _POD), asked, why, "")
+        yield Omission(Origin(pool.place.child("common_pod_template"), _POD), asked, why, "")
 
 
 def _bounds(submission: Submission, group: TaskGroup) -> Iterator[Omission]:
@@ -87,7 +87,7 @@ def _bounds(submission: Submission, group: TaskGroup) -> Iterator[Omission]:
         else:
             why = f'a constraint of KAI prefers one level, and "{stated[-1]}" is the finest'
             remedy = f'require "{key}", or remove "{stated[-1]}"'
-        yield Omission(Origin(workflow.at(path), _TREE), f'{kind} "{key}" of group "{group.name}"', why, remedy)
+        yield Omission(Origin(workflow.place_at(path), _TREE), f'{kind} "{key}" of group "{group.name}"', why, remedy)
 
 
 def _entry(submission: Submission, group: TaskGroup, key: str) -> tuple[FieldPath, Requirement] | None:
@@ -102,7 +102,7 @@ def _entry(submission: Submission, group: TaskGroup, key: str) -> tuple[FieldPat
 def _unused_resource(workflow: Workflow, resource: Resource) -> Iterator[Omission]:
     if resource.topology:
         keys = ", ".join(dict.fromkeys([each.key for each in resource.topology]))
-        origin = Origin(workflow.at((*resource.path, "topology")), _TREE)
+        origin = Origin(workflow.place_at((*resource.path, "topology")), _TREE)
         why = "no task has this resource"
         remedy = f"name it in a task: `resource: {resource.name}`"
         yield Omission(origin, f'topology "{keys}" of resource "{resource.name}"', why, remedy)
@@ -114,5 +114,5 @@ def _labels(plan: WorkloadPlan, workflow: Workflow) -> Iterator[Omission]:
     carried = mapping_at(None if pod is None else pod.value, "metadata", "labels")
     for key, value in workflow.labels.items() if carried else ():
         if carried.get(key) != value:
-            origin = Origin(workflow.at(("workflow", "labels", key)), _POD)
+            origin = Origin(workflow.place_at(("workflow", "labels", key)), _POD)
             yield Omission(origin, f"label {key}", "OSMO's own label has the same name and wins", "give it another key")

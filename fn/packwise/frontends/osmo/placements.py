@@ -102,7 +102,7 @@ def pool_placements(
                 name=names.topology(pool.name),
                 levels=pool.levels,
                 labels={**space, "osmo.pool": label_text(pool.name)},
-                place=pool.place.below("topology_keys"),
+                place=pool.place.child("topology_keys"),
                 field="label",
                 origin=Origin(pool.place, "spec/osmo.md#topology"),
                 before=old.get(pool.name),
@@ -132,7 +132,7 @@ def workflow_placements(submission: Submission, trees: Iterable[TaskTree], names
             members=None if tree.nodes else len(group.tasks),
             topology=names.topology(pool.name),
             grouper=Grouper.SERVICE,
-            origin=Origin(workflow.at(group.path), "spec/osmo.md#podgroup"),
+            origin=Origin(workflow.place_at(group.path), "spec/osmo.md#podgroup"),
             owner=Origin(workflow.place, "spec/osmo.md#5", _OWNER_FIELDS),
             queue=queue,
             priority_class=f"osmo-{settings.priority.lower()}",
@@ -141,7 +141,8 @@ def workflow_placements(submission: Submission, trees: Iterable[TaskTree], names
         yield Placement(node, source, item, emit_by_default=True)
         for task, leaf in zip(group.tasks, tree.leaves, strict=True):
             value = _pod(submission, task, names.pods[workflow.name, task.name], labels)
-            pod = GangPod(value, gang, queue, leaf, Origin(workflow.at(task.path), "spec/osmo.md#pod", _POD_FIELDS))
+            origin = Origin(workflow.place_at(task.path), "spec/osmo.md#pod", _POD_FIELDS)
+            pod = GangPod(value, gang, queue, leaf, origin)
             yield Placement(pod, source, item, emit_by_default=True)
 
 
@@ -157,7 +158,7 @@ def _sets(workflow: Workflow, group: TaskGroup, tree: TaskTree) -> tuple[PodSet,
             node.parent,
             node.members,
             _with_origin(node.bounds, workflow, first[node.name]),
-            Origin(workflow.at(first[node.name].path), "spec/osmo.md#4"),
+            Origin(workflow.place_at(first[node.name].path), "spec/osmo.md#4"),
         )
         for node in tree.nodes
     )  # fmt: skip
@@ -167,7 +168,7 @@ def _with_origin(bounds: Bounds, workflow: Workflow, part: TaskGroup | Task) -> 
     """`bounds` with the place of the resource that states the requirement of a task, or of a group's first task."""
     task = part.tasks[0] if isinstance(part, TaskGroup) else part
     path = (*workflow.resources[task.resource].path, "topology")
-    return bounds.replace(origin=Origin(workflow.at(path), "spec/osmo.md#4"))
+    return bounds.replace(origin=Origin(workflow.place_at(path), "spec/osmo.md#4"))
 
 
 def _group_labels(workflow: Workflow, group: TaskGroup, gang: str, settings: Osmo) -> dict[str, str]:
@@ -257,7 +258,7 @@ _SHOWN = 3
 def differences(submission: Submission, group: TaskGroup, tree: TaskTree) -> Iterator[Finding]:
     """Yield findings about differences between the rendered `group` and OSMO's."""
     for message in _messages(submission, group, tree):
-        yield submission.workflow.at(group.path).finding(DIFFERS, message)
+        yield submission.workflow.place_at(group.path).finding(DIFFERS, message)
 
 
 def queue_differences(pool: OsmoPool, names: Names, settings: Osmo) -> Iterator[Finding]:

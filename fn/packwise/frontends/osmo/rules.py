@@ -77,14 +77,14 @@ def _sections(subject: Text) -> Iterator[ProblemAt]:
         if key not in _KNOWN:
             where = "put it below `workflow`" if key in _FIELDS else "drop it"
             yield problem_at(
-                place.below(key),
+                place.child(key),
                 f'must be one of "workflow", "version" and "default-values"; got "{key}": {where}',
                 f'Unknown top-level key "{key}" found in the workflow spec.',
                 at_key=True,
             )
         elif key in seen:
             yield problem_at(
-                place.below(key),
+                place.child(key),
                 f'duplicate section "{key}"; merge the two',
                 f'Duplicate top-level key "{key}" found in the workflow spec.',
                 at_key=True,
@@ -92,7 +92,7 @@ def _sections(subject: Text) -> Iterator[ProblemAt]:
         seen.add(key)
     if "workflow" not in seen:
         message = "must start a line, without quotes or braces around it: OSMO searches for that line"
-        yield problem_at(place.below("workflow"), message, "Workflow spec not found.", at_key=True)
+        yield problem_at(place.child("workflow"), message, "Workflow spec not found.", at_key=True)
 
 
 def _local_files(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
@@ -102,7 +102,7 @@ def _local_files(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
         for index, entry in mappings_by_place(task.get("files")):
             if "localpath" not in entry:
                 continue
-            at = place.below(*path, "files", index, "localpath")
+            at = place.child(*path, "files", index, "localpath")
             if "contents" in entry:
                 text = "Files tag dont support contents and localpath together"
                 yield problem_at(at, "conflicts with `contents`; remove one of the two", text, at_key=True)
@@ -127,10 +127,10 @@ def _groups_or_tasks(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
     if groups and tasks:
         text = "Value error, Cannot use both groups and tasks in the same workflow."
         message = "conflicts with `groups`; move these tasks into groups"
-        yield problem_at(place.below("workflow", "tasks"), message, text, at_key=True)
+        yield problem_at(place.child("workflow", "tasks"), message, text, at_key=True)
     if not groups and not tasks:
         text = "Value error, Workflows need to have at least one group or one task."
-        yield problem_at(place.below("workflow"), "must have at least one group or task", text)
+        yield problem_at(place.child("workflow"), "must have at least one group or task", text)
 
 
 def _names_unique(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
@@ -139,9 +139,9 @@ def _names_unique(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
     for name, path in _names(mapping(workflow)):
         same = name.lower().replace("_", "-")
         if same in first:
-            there = place.below(*first[same], "name").description
+            there = place.child(*first[same], "name").description
             yield problem_at(
-                place.below(*path, "name"),
+                place.child(*path, "name"),
                 f'duplicate name "{name}" ({there}); OSMO ignores case, and treats - and _ as equal. Rename one of the '
                 "two",
                 f'Value error, Multiple tasks/groups have the same name: "{same}". Note that names are not case '
@@ -256,7 +256,7 @@ def _default_platform(at: PoolAt) -> Iterator[ProblemAt]:
     if pool.default_platform is not None and pool.platform is None and not pool.is_partial:
         message = f'must be one of the pool\'s platforms; got "{pool.default_platform}"'
         yield problem_at(
-            pool.place.below("default_platform"),
+            pool.place.child("default_platform"),
             message + known_names(pool.default_platform, pool.platforms),
             f"Default platform {pool.default_platform} not in platforms",
         )
@@ -268,7 +268,7 @@ def _scheduler(at: PoolAt) -> Iterator[ProblemAt]:
         kind = at.schedulers[0]
     if pool.keys and kind is not None and kind not in _KAI:
         yield problem_at(
-            pool.place.below("topology_keys"),
+            pool.place.child("topology_keys"),
             f'must be empty: backend "{pool.backend_name}" uses the scheduler "{kind}", but only KAI has topologies. '
             "Remove the keys, or move the pool to a backend with KAI",
             f'Topology keys cannot be set for pool "{pool.name}" because backend "{pool.backend_name}" uses scheduler '
@@ -285,7 +285,7 @@ def _keys(at: PoolAt) -> Iterator[ProblemAt]:
                 f'duplicate topology key "{key}" (topology_keys[{names.index(key)}]): OSMO uses the last label for '
                 "workflows, and both for the Topology"
             )
-            yield problem_at(at.pool.place.below("topology_keys", index, "key"), message)
+            yield problem_at(at.pool.place.child("topology_keys", index, "key"), message)
 
 
 def _order(at: PoolAt) -> Iterator[ProblemAt]:
@@ -300,7 +300,7 @@ def _order(at: PoolAt) -> Iterator[ProblemAt]:
                 f'must be above "{above[1]}": keys go from the broadest level to the finest, and the name '
                 f'"{key.label}" is broader'
             )
-            yield problem_at(at.pool.place.below("topology_keys", index, "label"), message)
+            yield problem_at(at.pool.place.child("topology_keys", index, "label"), message)
         elif above is None or breadth > above[0]:
             above = (breadth, key.label)
 
@@ -352,9 +352,9 @@ def pod_template_findings(place: Place, template: Mapping[str, Value]) -> Iterat
     """Yield findings about a template that OSMO merges into the pods of its pools."""
     spec = template.get("spec")
     for rule, problem in layer_problems(spec) if isinstance(spec, dict) else ():
-        yield place.finding(rule, problem.replace(path=("spec", *problem.path)).brief)
+        yield place.finding(rule, problem.replace(path=("spec", *problem.path)).short_form)
     for rule, problem in pod_key_problems(template):
-        yield place.finding(rule, problem.brief)
+        yield place.finding(rule, problem.short_form)
 
 
 _MAX_NAME = 64
@@ -401,7 +401,7 @@ def _name_once(workflows: tuple[Workflow, ...]) -> Iterator[ProblemAt]:
                 f'duplicate workflow "{workflow.name}", also in {before.place.description}; rename one, because Git '
                 "has no workflow numbers"
             )
-            yield problem_at(workflow.at(("workflow", "name")), message)
+            yield problem_at(workflow.place_at(("workflow", "name")), message)
 
 
 def _quantities(at: Submission) -> Iterator[ProblemAt]:
@@ -417,7 +417,7 @@ def _quantities(at: Submission) -> Iterator[ProblemAt]:
                 text = f"Resource {field} field has invalid unit: {match['unit']}"
             if text is not None:
                 message = f'must be a number and a unit such as Gi or Mi; got "{value}"'
-                yield problem_at(at.workflow.at((*resource.path, field)), message, text)
+                yield problem_at(at.workflow.place_at((*resource.path, field)), message, text)
 
 
 def _platforms(at: Submission) -> Iterator[ProblemAt]:
@@ -425,7 +425,7 @@ def _platforms(at: Submission) -> Iterator[ProblemAt]:
         if resource.platform is None and at.pool.platform is None and not at.pool.is_partial:
             message = f'must name a `platform`: pool "{at.pool.name}" has no default platform; it has '
             yield problem_at(
-                at.workflow.at(resource.path),
+                at.workflow.place_at(resource.path),
                 message + list_known(at.pool.platforms),
                 f"Resource {name} does not have a platform!",
             )
@@ -438,7 +438,7 @@ def _topology_keys(at: Submission) -> Iterator[ProblemAt]:
             if requirement.key not in available:
                 message = f'must be a topology key of pool "{at.pool.name}"; got "{requirement.key}"'
                 yield problem_at(
-                    at.workflow.at((*resource.path, "topology", index, "key")),
+                    at.workflow.place_at((*resource.path, "topology", index, "key")),
                     message + known_names(requirement.key, available),
                     f'Topology key "{requirement.key}" in resource "{name}" is not available in pool "{at.pool.name}". '
                     f"Available topology keys: {sorted(set(available))}",
@@ -452,11 +452,11 @@ def _resources(at: Submission) -> Iterator[ProblemAt]:
         if task.resource == "default":
             message = "must name a `resource`, or the workflow must have one named `default`"
             text = f"Task {task.name} has no specified resource. Specify a default resource in the resources section."
-            yield problem_at(at.workflow.at(task.path), message, text)
+            yield problem_at(at.workflow.place_at(task.path), message, text)
         else:
             message = f'must be a resource of the workflow; got "{task.resource}"'
             yield problem_at(
-                at.workflow.at((*task.path, "resource")),
+                at.workflow.place_at((*task.path, "resource")),
                 message + known_names(task.resource, list(at.workflow.resources)),
                 f"Requesting undefined resource {task.resource}.",
             )
@@ -469,7 +469,7 @@ def _name_lengths(at: Submission) -> Iterator[ProblemAt]:
     for name, path in named:
         if len(name) > _MAX_NAME:
             yield problem_at(
-                at.workflow.at(path),
+                at.workflow.place_at(path),
                 f'must be at most {_MAX_NAME} characters long; "{name}" has {len(name)}',
                 f"Name {name} is too long. It must be {_MAX_NAME} characters or less.",
             )
@@ -484,7 +484,7 @@ def _gpus(at: Submission) -> Iterator[ProblemAt]:
         wanted = sum([(resource.gpu or 0) if resource is not None else 0 for resource in resources])
         if wanted > guarantee:
             yield problem_at(
-                at.workflow.at(group.path),
+                at.workflow.place_at(group.path),
                 f'the group requests {wanted} GPUs, but pool "{at.pool.name}" guarantees {guarantee}. Make the group '
                 f"smaller, or submit it with `osmo: {{priority: LOW}}`",
                 f"Pool {at.pool.name} has {guarantee} GPUs guaranteed for NORMAL/HIGH priority workflows and group "
@@ -504,7 +504,7 @@ def _key_sets(at: Submission) -> Iterator[ProblemAt]:
         return
     (known, task), (other, unlike) = list(first.items())[:2]
     yield problem_at(
-        at.workflow.at((*unlike.path, "resource")),
+        at.workflow.place_at((*unlike.path, "resource")),
         f'the topology keys {", ".join(other)} differ from task "{task.name}" ({", ".join(known)}). Request the same '
         f"keys in all tasks, or set `osmo: {{keySets: Pad}}`",
         "Topology validation failed: All tasks must use the same topology keys. Found different key sets: "
@@ -524,7 +524,7 @@ def _platforms_known(at: Submission) -> Iterator[ProblemAt]:
             continue
         reported.add(resource.name)
         yield problem_at(
-            at.workflow.at((*resource.path, "platform")),
+            at.workflow.place_at((*resource.path, "platform")),
             f'must be a platform of pool "{at.pool.name}"; got "{platform}"' + known_names(platform, at.pool.platforms),
             f"Platform {platform} does not exist in pool {at.pool.name}!",
         )
@@ -546,7 +546,7 @@ def _mixed_groups(at: Submission) -> Iterator[ProblemAt]:
                 "place its pod in a subgroup. Add the same keys, move it to another group, or set `osmo: "
                 f"{{keySets: Pad}}`"
             )
-            yield problem_at(at.workflow.at(free.path), message)
+            yield problem_at(at.workflow.place_at(free.path), message)
 
 
 def _repeated_keys(at: Submission) -> Iterator[ProblemAt]:
@@ -557,7 +557,7 @@ def _repeated_keys(at: Submission) -> Iterator[ProblemAt]:
             before = first.setdefault(requirement.key, requirement)
             if before != requirement:
                 message = f'duplicate topology key "{requirement.key}" with another value; keep one of the two'
-                yield problem_at(at.workflow.at((*resource.path, "topology", index, "key")), message)
+                yield problem_at(at.workflow.place_at((*resource.path, "topology", index, "key")), message)
 
 
 def _conflicts(at: Submission) -> Iterator[ProblemAt]:
@@ -584,7 +584,7 @@ def _conflict(at: Submission, task: Task, other: Task, key: str) -> ProblemAt:
     path = (*at.workflow.resources[task.resource].path, "topology", index)
     words = ["required" if each.required else "preferred" for each in at.topology(other) if each.key == key]
     return problem_at(
-        at.workflow.at((*path, "requirementType")),
+        at.workflow.place_at((*path, "requirementType")),
         f'must be "{words[0]}", as in resource "{other.resource}": tasks "{other.name}" and "{task.name}" share this '
         f"{key} group. Name another `group`, or make both equal",
     )
@@ -613,7 +613,7 @@ def _clashes(at: Submission) -> Iterator[ProblemAt]:
         key = at.pool.keys[empty.level].key
         index = next(index for index, each in enumerate(at.topology(empty.task)) if each.key == key)
         yield problem_at(
-            at.workflow.at((*at.workflow.resources[empty.task.resource].path, "topology", index, "group")),
+            at.workflow.place_at((*at.workflow.resources[empty.task.resource].path, "topology", index, "group")),
             f'the group names of task "{empty.task.name}", joined by dashes, equal the group names of another task, '
             f"and OSMO fails. Rename the group, or set `osmo: {{keySets: Pad}}`",
         )

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from krmfn.fieldpath import FieldPath, describe
 from packwise.findings import Problem
-from packwise.wording import closest
+from packwise.wording import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -413,7 +413,7 @@ def _message(kind: str, path: FieldPath, text: str, value: Value) -> str:
     if kind == "missing":
         return f"`{path[-1]}` is required"
     if kind == "extra_forbidden":
-        suggestion = closest(str(path[-1]), _known_fields(path))
+        suggestion = did_you_mean(str(path[-1]), _known_fields(path))
         return f"unknown field; remove it, or correct its name{suggestion}"
     if kind in _TYPES:
         hint = "; put it in quotes" if kind == "string_type" and isinstance(value, (int, float)) else ""

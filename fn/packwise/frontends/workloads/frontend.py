@@ -65,7 +65,7 @@ class _Workloads(FrontEnd):
             plans: list[WorkloadPlan] = []
             for workload in workloads:
                 is_flat = any(_is_flat_group(group, workload) for group in groups)
-                own = workload if outer is None else workload.below(outer)
+                own = workload if outer is None else workload.with_metadata_of(outer)
                 plan = _plan(own.replace(stays_flat=is_flat), settings.limits.gangs)
                 if plan is not None:
                     plans.append(plan)
@@ -81,7 +81,7 @@ class _Workloads(FrontEnd):
                     yield WorkloadPlan(outer, unscheduled)
                     continue
                 place = Place(outer, _RUNTIME)
-                plan = _plan(workload.replace(made_from=place).below(outer), settings.limits.gangs)
+                plan = _plan(workload.replace(made_from=place).with_metadata_of(outer), settings.limits.gangs)
                 if plan is not None:
                     yield _train_job_plan(plan, outer)
 

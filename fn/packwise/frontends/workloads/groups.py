@@ -71,9 +71,9 @@ def single_groups(workload: Workload) -> list[GroupShape]:
     fields: dict[str, FieldPath] = {"members": path} if path else {}
     if each:
         fields["copies"] = _number_path(workload)
-    origin = Origin(workload.at(), _JOB_RULE, fields)
+    origin = Origin(workload.place_at(), _JOB_RULE, fields)
     template = workload.scheduled_templates[0]
-    pods = Origin(workload.at(*template.path), _JOB_RULE)
+    pods = Origin(workload.place_at(*template.path), _JOB_RULE)
     own = 1 if each else number
     # The group needs only pods of the only set.
     leaf = pod_set(workload, template, template.part, members, pods, replicas=own, is_named=False)
@@ -232,14 +232,14 @@ def _tree(workload: Workload, jobs: list[ReplicatedJob]) -> GroupShape:
     sets: list[PodSet] = []
     for job in jobs:
         fields: dict[str, FieldPath] = {"name": ("name",), "members": ("replicas",)}
-        origin = Origin(workload.at(*job.path), _JOB_SET_RULE, fields)
+        origin = Origin(workload.place_at(*job.path), _JOB_SET_RULE, fields)
         sets.append(PodSet(job.name, None, None, Bounds(), origin, needed=job.replicas))
         members, path = leaf_members(job)
         bounds = bounds_of(workload, job.annotations, job.metadata)
         # KAI silently drops a constraint with only a topology or only a level, and does not inherit the JobSet's
         # topology. Source: spec/podgrouper.md#5.3.
         topology = job.annotations.get(TOPOLOGY, "")
-        leaf = Origin(workload.at(*job.path), _JOB_SET_RULE, {"name": ("name",), "members": path})
+        leaf = Origin(workload.place_at(*job.path), _JOB_SET_RULE, {"name": ("name",), "members": path})
         sets += [
             pod_set(
                 workload, job.template, f"{job.name}-replica-{index}", members, leaf, parent=job.name,
@@ -291,7 +291,7 @@ def _flat_group(workload: Workload, jobs: list[ReplicatedJob], suffix: str = "")
         pods = job.replicas * job.pods
         taken = max(min(left, pods), 0)
         left -= taken
-        origin = Origin(workload.at(*job.path), _JOB_SET_RULE, {"name": ("name",)})
+        origin = Origin(workload.place_at(*job.path), _JOB_SET_RULE, {"name": ("name",)})
         sets.append(pod_set(workload, job.template, job.name, taken, origin, replicas=pods, is_named=False))
     return GroupShape(tuple(sets), _job_set_origin(workload), number, suffix=suffix)
 
@@ -300,7 +300,7 @@ def _job_set_origin(workload: Workload) -> Origin:
     fields: dict[str, FieldPath] = {}
     if BATCH_MIN_MEMBER in workload.owner.annotations:
         fields["members"] = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)
-    return Origin(workload.at(), _JOB_SET_RULE, fields)
+    return Origin(workload.place_at(), _JOB_SET_RULE, fields)
 
 
 _RULE = "spec/podgrouper.md#3"
@@ -420,12 +420,12 @@ def _gang(workload: Workload, shape: GroupShape, first: Template, last: Template
         reads["preemptibility"] = preempted
     reads |= dict(zip(("preemptionDelay", "stalenessGracePeriod"), delays, strict=False))
     fields: dict[str, FieldPath | Place] = {
-        "name": workload.at("metadata", "name"),
-        "namespace": workload.at("metadata", "namespace"),
-        "labels": workload.at(*owner.labels_path, "labels"),
-        "annotations": workload.at(*owner.path, "annotations"),
+        "name": workload.place_at("metadata", "name"),
+        "namespace": workload.place_at("metadata", "namespace"),
+        "labels": workload.place_at(*owner.labels_path, "labels"),
+        "annotations": workload.place_at(*owner.path, "annotations"),
         **_places(workload, reads),
-        **({"topology": workload.at(*annotation_path(owner.path, TOPOLOGY))} if TOPOLOGY in annotations else {}),
+        **({"topology": workload.place_at(*annotation_path(owner.path, TOPOLOGY))} if TOPOLOGY in annotations else {}),
     }
     made_for = _gang_owner(shape, owner)
     named = f"{owner.name}-{SUFFIX}" if shape.each_pod and owner.kind != "Pod" else owner.name
@@ -439,7 +439,7 @@ def _gang(workload: Workload, shape: GroupShape, first: Template, last: Template
         topology=annotations.get(TOPOLOGY, ""),
         grouper=Grouper.OWNER,
         origin=shape.origin,
-        owner=Origin(workload.at(), _RULE, fields),
+        owner=Origin(workload.place_at(), _RULE, fields),
         queue=in_queue.value,
         queues=tuple(dict.fromkeys([queue(owner, pod).value for pod in pods_in_order(workload)])),
         priority_class=priority.value,
@@ -462,7 +462,9 @@ def _spark_name(workload: Workload, pod: Template) -> str:
 
 
 def _places(workload: Workload, reads: Mapping[str, FieldRead]) -> dict[str, Place]:
-    return {field: read.place or workload.at(*read.path) for field, read in reads.items() if read.place or read.path}
+    return {
+        field: read.place or workload.place_at(*read.path) for field, read in reads.items() if read.place or read.path
+    }
 
 
 def _gang_owner(shape: GroupShape, owner: Owner) -> GangOwner:

@@ -87,7 +87,7 @@ def leader_worker_set(workload: Workload) -> list[GroupShape]:
         else _segment_sets(workload, leader, worker, size, segments)
     )
     fields: dict[str, FieldPath] = {"members": (*_BODY, "size"), "copies": ("spec", "replicas")}
-    origin = Origin(workload.at(), _LWS_RULE, fields)
+    origin = Origin(workload.place_at(), _LWS_RULE, fields)
     replicas = integer(workload.spec.get("replicas"), 1)
     return [GroupShape(sets, origin, size, suffix=f"-group-{index}") for index in range(replicas)]
 
@@ -150,10 +150,10 @@ def _policy_error(workload: Workload, fault: str) -> str:
 
 
 def _whole_sets(workload: Workload, leader: Template, worker: Template, size: int) -> tuple[PodSet, ...]:
-    first = pod_set(workload, leader, "leader", 1, Origin(workload.at(*leader.path), _LWS_RULE))
+    first = pod_set(workload, leader, "leader", 1, Origin(workload.place_at(*leader.path), _LWS_RULE))
     if size < 2:
         return (first,)
-    origin = Origin(workload.at(*worker.path), _LWS_RULE, {"members": workload.at(*_BODY, "size")})
+    origin = Origin(workload.place_at(*worker.path), _LWS_RULE, {"members": workload.place_at(*_BODY, "size")})
     return first, pod_set(workload, worker, "workers", size - 1, origin)
 
 
@@ -161,8 +161,8 @@ def _segment_sets(
     workload: Workload, leader: Template, worker: Template, size: int, segments: Segments
 ) -> tuple[PodSet, ...]:
     bounds, topology = _segment_constraint(workload, worker)
-    origin = Origin(workload.at(*worker.path), _LWS_RULE, {"members": workload.at(*segments.path)})
-    at_leader = Origin(workload.at(*leader.path), _LWS_RULE)
+    origin = Origin(workload.place_at(*worker.path), _LWS_RULE, {"members": workload.place_at(*segments.path)})
+    at_leader = Origin(workload.place_at(*leader.path), _LWS_RULE)
     # The leader counts among the pods of segments unless the workers alone fill them.
     pods = size - 1 if (size - 1) % segments.size == 0 else size
     sizes = [min(segments.size, pods - start) for start in range(0, pods, segments.size)]
@@ -202,7 +202,7 @@ def replica_types(workload: Workload) -> list[GroupShape]:
     is_pytorch = workload.kind is not None and workload.kind.name == "PyTorchJob"
     sets = tuple(_pytorch(workload, members) if is_pytorch else _unnamed_sets(workload, members))
     fields: dict[str, FieldPath] = {"members": path} if path else {}
-    return [GroupShape(sets, Origin(workload.at(), _TYPES_RULE, fields), members)]
+    return [GroupShape(sets, Origin(workload.place_at(), _TYPES_RULE, fields), members)]
 
 
 def without_types(value: Mapping[str, Value]) -> RefusedError | None:
@@ -308,7 +308,8 @@ def _pytorch(workload: Workload, members: int) -> Iterator[PodSet]:
     # KAI counts all segments here, also segments that need no pod. Source: spec/podgrouper.md#7.4.
     yield PodSet("worker", None, None, Bounds(), origin, needed=segments)
     due, counts = -(-least // size), workload.release.counts_segments
-    sized = Origin(origin.place, _TYPES_RULE, {"members": workload.at(*annotation_path(worker.metadata, SEGMENT_SIZE))})
+    size_place = workload.place_at(*annotation_path(worker.metadata, SEGMENT_SIZE))
+    sized = Origin(origin.place, _TYPES_RULE, {"members": size_place})
     for index in range(segments):
         pods = min(size, workers - index * size)
         yield pod_set(
@@ -334,7 +335,7 @@ def _size_of_segments(workload: Workload, worker: Template, *, has_master: bool)
 
 
 def _origin_of(workload: Workload, template: Template) -> Origin:
-    return Origin(workload.at(*template.path[:-1]), _TYPES_RULE, {"members": ("replicas",)})
+    return Origin(workload.place_at(*template.path[:-1]), _TYPES_RULE, {"members": ("replicas",)})
 
 
 _RAY_RULE = "spec/podgrouper.md#8"
@@ -408,11 +409,11 @@ def ray_cluster(workload: Workload) -> list[GroupShape]:
             sets.append(_workers(workload, group, group.template))
     if workload.stays_flat:
         sets = [each.replace(is_named=False) for each in sets]
-    return [GroupShape(tuple(sets), Origin(workload.at(), _RAY_RULE), sum([pods.members or 0 for pods in sets]))]
+    return [GroupShape(tuple(sets), Origin(workload.place_at(), _RAY_RULE), sum([pods.members or 0 for pods in sets]))]
 
 
 def _head(workload: Workload, template: Template) -> PodSet:
-    origin = Origin(workload.at(*workload.body_path, "headGroupSpec"), _RAY_RULE)
+    origin = Origin(workload.place_at(*workload.body_path, "headGroupSpec"), _RAY_RULE)
     bounds, topology = _constraint(workload, template, "headGroupSpec")
     return pod_set(workload, template, _HEAD, 1, origin, bounds=bounds, topology=topology)
 
@@ -420,7 +421,7 @@ def _head(workload: Workload, template: Template) -> PodSet:
 def _workers(workload: Workload, group: WorkerGroup, template: Template) -> PodSet:
     written = text_of(workload.item.get((*group.path, "groupName")))
     bounds, topology = _constraint(workload, template, f"workerGroupSpecs.{written}")
-    origin = Origin(workload.at(*group.path), _RAY_RULE, {"name": ("groupName",), "members": ("replicas",)})
+    origin = Origin(workload.place_at(*group.path), _RAY_RULE, {"name": ("groupName",), "members": ("replicas",)})
     pods = max(group.replicas * group.hosts, group.needed_pods)
     return pod_set(
         workload, template, group.name, group.needed_pods, origin, replicas=pods, bounds=bounds, topology=topology

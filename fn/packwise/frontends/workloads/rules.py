@@ -550,7 +550,7 @@ def pod_findings(workload: Workload) -> Iterator[Finding]:
                 # The container of Argo's template is not in a list.
                 field = "script" if workload.item.get((*template.path, "script")) is not None else "container"
                 path = (*template.path, field, *problem.path[2:])
-            yield Finding.of(rule, workload.item, problem.replace(path=path).brief, order=order)
+            yield Finding.of(rule, workload.item, problem.replace(path=path).short_form, order=order)
 
 
 def _problems(workload: Workload, template: Template) -> Iterator[tuple[Rule, Problem]]:

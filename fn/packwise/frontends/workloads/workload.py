@@ -169,11 +169,11 @@ class Workload(Record):
         """Return the PriorityClass of a group if no existing one is named."""
         return self.kind.priority_class if self.kind is not None else "train"
 
-    def at(self, *path: str | int) -> Place:
+    def place_at(self, *path: str | int) -> Place:
         """A place in the workload."""
         return Place(self.item, path) if self.made_from is None else self.made_from
 
-    def below(self, outer: KubeObject) -> Workload:
+    def with_metadata_of(self, outer: KubeObject) -> Workload:
         """Return the workload with missing labels and annotations filled in from the object that it is made of.
 
         If these are missing there too, labels for the default of that object's type are added.
@@ -230,7 +230,7 @@ def read_workloads(item: KubeObject, release: KaiRelease, scheduler: str, classe
     ]
     if grouping is Grouping.WORKFLOW:
         # Each pod is below the workflow.
-        workloads = [each.below(item) for each in workloads]
+        workloads = [each.with_metadata_of(item) for each in workloads]
     return tuple(workloads)
 
 
@@ -455,7 +455,7 @@ def bounds_of(
     }
     if not fields:
         return Bounds()
-    origin = Origin(workload.at(*metadata), "spec/podgrouper.md#2", fields)
+    origin = Origin(workload.place_at(*metadata), "spec/podgrouper.md#2", fields)
     return Bounds(_level(required), _level(preferred), origin)
 
 

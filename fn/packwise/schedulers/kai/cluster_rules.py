@@ -26,7 +26,7 @@ from packwise.schedulers.kai.snapshot import SnapshotError, read_snapshot
 from packwise.schedulers.kai.topology import MissingBindingError, topology_names
 from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.topology.known import levels_of, node_labels
-from packwise.wording import closest, list_known, near_miss
+from packwise.wording import did_you_mean, list_known, near_miss
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -88,7 +88,7 @@ def _topologies(source: SchedulerInput) -> Iterator[_TopologyAt]:
     for placement in source.placements:
         node = placement.node
         if isinstance(node, NodeTopology):
-            places = tuple(node.place.below(index, node.field) for index in range(len(node.keys)))
+            places = tuple(node.place.child(index, node.field) for index in range(len(node.keys)))
             yield _TopologyAt(node.name, node.keys, places)
     for item in source.inventory.items.of_kind(*TOPOLOGY.key):
         keys = node_labels(item.value)
@@ -339,7 +339,7 @@ def _check_named_queues(
             )
             yield each.place.finding(_LEAF, message)
         elif queue not in known and not each.is_known:
-            near = closest(queue, names)
+            near = did_you_mean(queue, names)
             if near_miss(queue, names) or _has_roots(shares):
                 message = f'the queue "{queue}" is not in the input{near}'
                 yield each.place.finding(_KNOWN, message)
@@ -362,7 +362,7 @@ def _classes(gangs: Sequence[tuple[Placement, Gang]], known: Sequence[str]) -> I
                 seen.add(at)
                 message = (
                     f'the PriorityClass "{named}" is not in the input. Without it, the API '
-                    f"server refuses the pods{closest(named, known)}"
+                    f"server refuses the pods{did_you_mean(named, known)}"
                 )
                 text = f"no PriorityClass with name {named} was found"
                 finding = place.finding(_POD_CLASS, message, operator_message=text, stage=Stage.POD)
@@ -371,7 +371,7 @@ def _classes(gangs: Sequence[tuple[Placement, Gang]], known: Sequence[str]) -> I
 
 
 def _class_text(named: str, known: Sequence[str]) -> str:
-    near = closest(named, known)
+    near = did_you_mean(named, known)
     return f'the PriorityClass "{named}" is not in the input. Without it, KAI gives the pods the default priority{near}'
 
 

@@ -41,7 +41,7 @@ def metadata_place(place: Place, form: str, key: str) -> Place:
 def queue_place(gang: Gang) -> Place:
     """Return the place of the workload's queue as precisely as known."""
     place = gang.owner.of("queue").place
-    for at in (place.below(QUEUE_LABELS[0]), Place(place.item, ("metadata", "annotations", _DYNAMO_QUEUE))):
+    for at in (place.child(QUEUE_LABELS[0]), Place(place.item, ("metadata", "annotations", _DYNAMO_QUEUE))):
         if not at.embedded and at.item.get(at.path) is not None:
             return at
     return place
@@ -56,7 +56,7 @@ def written_podgroups(index: Index) -> Iterator[KubeObject]:
 
 def _first_place(place: Place, paths: list[tuple[str | int, ...]]) -> Place:
     for path in paths:
-        at = place.below(*path)
+        at = place.child(*path)
         if not at.embedded and at.item.get(at.path) is not None:
             return at
     return place

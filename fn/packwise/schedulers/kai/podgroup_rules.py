@@ -17,7 +17,7 @@ from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.revisions.kai import KNOWN, LEVEL_ALIASES, SUBGROUP_COUNTS, Versions, minor_of
 from packwise.schedulers.kai.allocate.scene import KaiTopology, LevelConstraint
 from packwise.schedulers.kai.allocate.state import ROOT, SilentMistake, depth_of, levels_of, no_such_topology
-from packwise.wording import closest, list_known, near_miss
+from packwise.wording import did_you_mean, list_known, near_miss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -116,7 +116,7 @@ def _mapping(
     for name, value in mapping.items():
         field, at = fields.get(name), (*path, name)
         if field is None:
-            message = f"unknown field{closest(name, fields)}; known: {list_known(sorted(fields))}"
+            message = f"unknown field{did_you_mean(name, fields)}; known: {list_known(sorted(fields))}"
             yield Problem(at, message, effect=Effect.UNKNOWN, consequence=f"{KNOWN.text} drops it")
             continue
         for unknown in _unknown_versions(field.known, suits):
@@ -149,7 +149,7 @@ def _value(at: FieldPath, value: Value, field: _FieldRule, suits: Versions) -> I
     if field.choices and value not in field.choices:
         detail = f"supported values: {', '.join([go_quote(name) for name in field.choices])}"
         error = OperatorError(text, ErrorType.NOT_SUPPORTED, value, detail).text()
-        near = closest(str(value), field.choices)
+        near = did_you_mean(str(value), field.choices)
         message = f"must be one of {list_known(field.choices)}; got {describe(value)}{near}"
         yield refusal(at, message, field.known, error)
     if field.is_dns_label:
@@ -410,9 +410,8 @@ def search_problems(podgroup: Mapping[str, Value], topologies: KnownKaiTopologie
         elif topology is not None:
             yield from _wrong_levels(search, topology) if search.log else ()
         elif topologies.of_users or near_miss(constraint.topology, list(known)):
-            message = (
-                f'the Topology "{constraint.topology}" is not in the input{closest(constraint.topology, sorted(known))}'
-            )
+            suggestion = did_you_mean(constraint.topology, sorted(known))
+            message = f'the Topology "{constraint.topology}" is not in the input{suggestion}'
             consequence = "without it, KAI schedules none of these pods"
             yield _ignored_problem((*search.path, "topology"), message, consequence, search.pod_message)
 
@@ -426,7 +425,7 @@ def _wrong_levels(search: Search, topology: KaiTopology) -> Iterator[Problem]:
             known = _level_names(topology)
             message = (
                 f'{TOPOLOGY.name} "{topology.name}" has no level "{level}"; known: '
-                f"{', '.join(known)}{closest(level, known)}"
+                f"{', '.join(known)}{did_you_mean(level, known)}"
             )
             yield _ignored_problem((*search.path, field), message, consequence, text)
             text = ""

@@ -188,7 +188,7 @@ class _Writer:
 
     def _problems(self, value: Mapping[str, Value]) -> Iterator[Problem]:
         """Yield violations in `value` of the cluster's own CRD if known, else of KAI's."""
-        verdict = judge(value, self._definition, no_table, before=self._inventory.before(value))
+        verdict = judge(value, self._definition, no_table, before=self._inventory.baseline_object(value))
         self.findings += verdict.unchecked
         for problem in verdict.problems:
             # Refuse a field that the CRD does not have, because packwise writes none.

@@ -20,7 +20,7 @@ from packwise.schedulers.kai.pod_places import queue_place, written_podgroups
 from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE
 from packwise.schedulers.kai.snapshot import QUEUE_MEMORY, Snapshot
 from packwise.schedulers.simulation import TooManyPodsError
-from packwise.wording import closest
+from packwise.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -79,7 +79,7 @@ def check_pools(source: SchedulerInput) -> Iterator[Finding]:
         if isinstance(pool, str) and pool and pool not in known and not is_placeholder(pool):
             message = (
                 f'no {SCHEDULING_SHARD.name} of the input has the node pool "{pool}", so no '
-                f"scheduler of KAI serves it. Set partitionLabelValue of a shard to it{closest(pool, known)}"
+                f"scheduler of KAI serves it. Set partitionLabelValue of a shard to it{did_you_mean(pool, known)}"
             )
             yield place.finding(_SHARD, message)
 
@@ -98,7 +98,7 @@ def _gangs(source: SchedulerInput) -> Iterator[tuple[Placement, Gang]]:
 def _label_place(placement: Placement, gang: Gang, key: str) -> Place:
     """Return the place of the workload's node pool label, or the workload itself if the place is unknown."""
     own = Place(placement.subject, ("metadata", "labels", key))
-    for place in (own, *[leaf.origin.place.below(*steps, key) for leaf in gang.leaves for steps in _LABELS]):
+    for place in (own, *[leaf.origin.place.child(*steps, key) for leaf in gang.leaves for steps in _LABELS]):
         if not place.embedded and place.item.get(place.path) is not None:
             return place
     return Place(placement.subject)

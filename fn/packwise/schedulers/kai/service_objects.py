@@ -118,7 +118,7 @@ def _origins(node: Node) -> Mapping[FieldPath, Origin]:
     if isinstance(node, Gang):
         return podgroup_origins(node)
     if isinstance(node, NodeTopology):
-        places = tuple(node.place.below(position) for position in range(len(node.levels)))
+        places = tuple(node.place.child(position) for position in range(len(node.levels)))
         return {**level_origins(node.place, places, node.field, node.origin.rule), (): node.origin}
     if isinstance(node, Queue):
         return {(): node.origin, ("spec", "resources", "gpu"): node.origin.of("gpu")}
@@ -158,7 +158,7 @@ def _topology_findings(
         position = next((step for step in problem.path if isinstance(step, int)), None)
         stage, levels = problem.stage, topology.place
         findings.append(
-            (levels if position is None else levels.below(position, topology.field)).finding(
+            (levels if position is None else levels.child(position, topology.field)).finding(
                 REFUSED,
                 f"{problem.message}; KAI refuses the {TOPOLOGY.name} that is made of it",
                 severity=None if rendered else Severity.WARNING,
@@ -178,7 +178,7 @@ def _topology_findings(
 
 def _keys_before(topology: NodeTopology, value: Mapping[str, Value], source: SchedulerInput) -> tuple[str, ...] | None:
     """Return the Topology's keys in the baseline, else in an earlier render."""
-    old = source.inventory.before(value)
+    old = source.inventory.baseline_object(value)
     if old is None and topology.before is not None:
         return topology.before
     if old is None:

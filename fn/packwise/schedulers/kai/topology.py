@@ -282,7 +282,7 @@ def check_topology(value: Mapping[str, Value], source: SchedulerInput) -> Verdic
         # The answers with an operator that creates Topologies come from an API server that prints the type.
         lambda: [problem.replace(stage=None) for problem in topology_problems(value, of_rules="array")],
         # A GitOps tool creates it again, so every field may differ.
-        before=None if source.settings.gitops else source.inventory.before(value),
+        before=None if source.settings.gitops else source.inventory.baseline_object(value),
     )
 
 
@@ -302,7 +302,7 @@ def _finding(known: KnownTopology, problem: Problem, way_out: str | None, *, fat
 def users_topologies(source: SchedulerInput) -> Iterator[Finding]:
     """KAI's refusals of Topologies that users wrote."""
     for item in source.inventory.items.of_kind(*TOPOLOGY.key):
-        before = source.inventory.before(item.value)
+        before = source.inventory.baseline_object(item.value)
         verdict = judge_object(
             item.value,
             source.definitions.of_kind(*TOPOLOGY.key),

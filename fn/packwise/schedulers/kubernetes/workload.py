@@ -47,7 +47,7 @@ def unreleased_findings(source: SchedulerInput) -> Iterator[Finding]:
     settings = source.settings
     if settings.emits(KUBERNETES_WORKLOAD.emit_word) and not settings.kubernetes.unreleased:
         message = "no release of Grove makes Workloads; set spec.kubernetes.unreleased: true to preview GREP-531"
-        yield settings_place(settings).below("emit").finding(UNRELEASED, message)
+        yield settings_place(settings).child("emit").finding(UNRELEASED, message)
 
 
 def api_version(version: str | None) -> str:

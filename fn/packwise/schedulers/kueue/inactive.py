@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING, Record
 from packwise.lenient import entries, mapping_at, mappings_by_place, strings, text, text_at, value_at
 from packwise.objects.index import is_placeholder
-from packwise.wording import closest, list_known
+from packwise.wording import did_you_mean, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -82,7 +82,7 @@ def check_faults(named: Sequence[NamedCheck], flavors: Collection[str], known: K
     missing = [each for each in named if known.checks and each.name not in known.checks]
     if missing:
         first = missing[0]
-        cause, near = f'the AdmissionCheck "{first.name}" is not in the input', closest(first.name, known.checks)
+        cause, near = f'the AdmissionCheck "{first.name}" is not in the input', did_you_mean(first.name, known.checks)
         yield _fault("references missing AdmissionCheck(s): ", missing, cause, near)
     inactive = [(each, why) for each in named if (why := _inactive_reason(each.name, known))]
     if inactive:

@@ -107,7 +107,7 @@ def _check_versions(index: Index, release: KueueRelease) -> Iterator[Finding]:
 
 
 def _item_findings(kind: Kind, item: KubeObject, source: SchedulerInput, release: KueueRelease) -> Iterator[Finding]:
-    before = source.inventory.before(item.value)
+    before = source.inventory.baseline_object(item.value)
     table = topology_problems if kind is KUEUE_TOPOLOGY else flavor_problems
     own = partial(table, item.value, before, release)
     verdict = judge(item.value, source.definitions.of_kind(*kind.key), own, before=before)
@@ -392,7 +392,7 @@ def render_objects(source: SchedulerInput, release: KueueRelease) -> tuple[list[
             findings += [_finding(known, problem) for problem in problems]
             generated.append(_generate(known, recreate=not problems and _is_fixed(known, release)))
     for position, flavor in enumerate(source.settings.kueue.flavors):
-        place = settings_place(source.settings).below("kueue", "flavors", position)
+        place = settings_place(source.settings).child("kueue", "flavors", position)
         topology = _topology_of_flavors(source.topologies, source.settings)
         if topology is None:
             message = (
@@ -404,7 +404,7 @@ def render_objects(source: SchedulerInput, release: KueueRelease) -> tuple[list[
         value = _flavor(flavor, topology.topology.name)
         origins = partial(_flavor_origins, place, topology)
         generated.append(Generated(value, f"ClusterTopology {topology.topology.name}", topology.item, origins))
-        before = None if source.settings.gitops else source.inventory.before(value)
+        before = None if source.settings.gitops else source.inventory.baseline_object(value)
         problems = flavor_problems(value, before, release) or merge_texts(webhook_problems(value))
         findings += [_at_flavor(place, problem) for problem in problems]
     return generated, findings
@@ -433,7 +433,7 @@ def _topology(known: KnownTopology) -> dict[str, Value]:
 
 def _check(value: Mapping[str, Value], source: SchedulerInput, release: KueueRelease) -> tuple[Problem, ...]:
     # A GitOps tool creates it again, so every field may differ.
-    before = None if source.settings.gitops else source.inventory.before(value)
+    before = None if source.settings.gitops else source.inventory.baseline_object(value)
     own = partial(topology_problems, value, before, release)
     return judge(value, source.definitions.of_kind(*KUEUE_TOPOLOGY.key), own, before=before).problems
 
@@ -474,12 +474,12 @@ def _flavor(flavor: KueueFlavor, topology: str) -> dict[str, Value]:
 def _flavor_origins(place: Place, topology: KnownTopology) -> Mapping[FieldPath, Origin]:
     return {
         (): Origin(place, _SOURCE),
-        ("spec", "nodeLabels"): Origin(place.below("nodeLabels"), _SOURCE),
+        ("spec", "nodeLabels"): Origin(place.child("nodeLabels"), _SOURCE),
         ("spec", "topologyName"): Origin(topology.levels, _SOURCE),
     }
 
 
 def _at_flavor(place: Place, problem: Problem) -> Finding:
-    at = place.below(*problem.path[1:]) if problem.path[1:2] == ("nodeLabels",) else place
+    at = place.child(*problem.path[1:]) if problem.path[1:2] == ("nodeLabels",) else place
     message = f"{problem.message}; Kueue refuses the ResourceFlavor that is made of it"
     return at.finding(REFUSED, message, operator_message=problem.operator_message, stage=problem.stage)

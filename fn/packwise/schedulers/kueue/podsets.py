@@ -25,7 +25,7 @@ from packwise.objects.workload_kinds import POD_KIND, QUEUE_NAME, WORKLOAD_KINDS
 from packwise.objects.wrapped import MAKERS, unwrap
 from packwise.schedulers.kueue.manager import DEFAULT_QUEUE, read_manager
 from packwise.schedulers.kueue.request import PREFIX, PodTemplate
-from packwise.wording import closest
+from packwise.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -467,9 +467,8 @@ def check_runtimes(index: Index, release: KueueRelease | None) -> Iterator[Findi
         name = item.get("spec.runtimeRef.name")
         known = [runtime.name for runtime in _runtimes(index, item)]
         if isinstance(name, str) and known and _runtime_of(index, item) is None:
-            message = (
-                f'the runtime "{name}" is not in the input. Without it, Kueue refuses the job{closest(name, known)}'
-            )
+            suggestion = did_you_mean(name, known)
+            message = f'the runtime "{name}" is not in the input. Without it, Kueue refuses the job{suggestion}'
             text = f"runtime '{name}' not found"
             path = ("spec", "runtimeRef", "name")
             yield Finding.of(RUNTIME, item, path, message, operator_message=text, stage=Stage.WEBHOOK)

@@ -81,7 +81,7 @@ def _request_origins(job: KueueJob, each: KueuePodSet, place: Place, queue: str)
     """Yield the places of the topology annotations and of the queue's label."""
     for key in TOPOLOGY_KEYS:
         if key in each.template.annotations:
-            yield f"annotation {key}", place.below(key)
+            yield f"annotation {key}", place.child(key)
     if queue and job.wrapper is None:
         yield f"queue {queue}", Place(job.item, job.queue_path)
 
@@ -98,7 +98,7 @@ def _level_origins(
             places = [(each.get("nodeLabel"), Place(item, ("spec", "levels", at, "nodeLabel"))) for at, each in levels]
         elif settings is not None:
             pairs = zip(settings.topology.levels, settings.places, strict=True)
-            places = [(level.key, place.below("key")) for level, place in pairs]
+            places = [(level.key, place.child("key")) for level, place in pairs]
         else:
             continue
         yield from ((f"level {key} of {name}", place) for key, place in places if key in asked)

@@ -19,7 +19,7 @@ from packwise.schedulers.kueue.flavors import skipped_pods_text
 from packwise.schedulers.kueue.request import SliceLayer
 from packwise.schedulers.node_selection import repelling_taint, selects_node
 from packwise.schedulers.wording import amount_list, level_word
-from packwise.wording import closest, count_text, list_known
+from packwise.wording import count_text, did_you_mean, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -103,12 +103,12 @@ class Advisor:
             )
         elif local is None:
             others = sorted({each.namespace for each in self._scene.local_queues if each.name == job.queue})
-            there = f"; one exists in the namespace {', '.join(others)}" if others else closest(job.queue, names)
+            there = f"; one exists in the namespace {', '.join(others)}" if others else did_you_mean(job.queue, names)
             yield f'the LocalQueue "{job.queue}" does not exist in the namespace "{job.namespace}"{there}'
         elif local.is_stopped or (queue is not None and queue.is_stopped):
             yield "its stopPolicy holds all jobs back; remove stopPolicy, or set it to None"
         elif queue is None:
-            near = closest(local.cluster_queue, list(self._scene.cluster_queues))
+            near = did_you_mean(local.cluster_queue, list(self._scene.cluster_queues))
             yield f'the ClusterQueue "{local.cluster_queue}" does not exist{near}'
         elif missing := self._session.missing_objects(queue):
             yield f'the ClusterQueue "{queue.name}" names objects that do not exist: {", ".join(missing)}'

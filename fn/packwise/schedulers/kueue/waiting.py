@@ -43,7 +43,7 @@ from packwise.schedulers.kueue.request import (
     read_request,
     unread_annotation,
 )
-from packwise.wording import closest, list_known
+from packwise.wording import did_you_mean, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -176,7 +176,7 @@ def _queues(chain: Chain) -> Iterator[Finding]:
         if isinstance(name, str) and names and name not in chain.cluster_queues_by_name and not is_placeholder(name):
             message = (
                 f'the ClusterQueue "{name}" is not in the input. Without it, jobs of this queue '
-                f"wait{closest(name, names)}"
+                f"wait{did_you_mean(name, names)}"
             )
             yield Finding.of(QUEUE, item, ("spec", "clusterQueue"), message)
     for queue in chain.cluster_queues:
@@ -219,14 +219,14 @@ def _inactive_findings(queue: ClusterQueue, chain: Chain) -> Iterator[Finding]:
 
 def _hint(missing: Sequence[Flavor], homeless: Sequence[Flavor], chain: Chain) -> str:
     for flavor in missing:
-        near = closest(flavor.name, list(chain.flavors))
+        near = did_you_mean(flavor.name, list(chain.flavors))
         if near:
             return near
     for flavor in homeless:
         name = flavor.topology or ""
         if name in chain.topologies_of_kai:
             return f' Kueue does not read the Topology "{name}" of the input, which belongs to KAI.'
-        near = closest(name, list(chain.levels))
+        near = did_you_mean(name, list(chain.levels))
         if near:
             return near
     return ""
@@ -364,7 +364,7 @@ def _path_in_pod(job: KueueJob, each: KueuePodSet, steps: FieldPath) -> FieldPat
 def _priority(job: KueueJob, name: str, chain: Chain) -> Iterator[Finding]:
     """Report a missing priority class if the input has some: Kueue makes no Workload of the job."""
     if name and chain.priorities and name not in chain.priorities and not is_placeholder(name):
-        near = closest(name, chain.priorities)
+        near = did_you_mean(name, chain.priorities)
         message = f'the WorkloadPriorityClass "{name}" is not in the input. Without it, Kueue makes no Workload{near}'
         path = (*job.owner_path, "labels", _PRIORITY_CLASS)
         yield Finding.of(PRIORITY, job.item, path, message)
@@ -558,7 +558,7 @@ class _Admission:
         unknown = [level for level in (request.levels if request is not None else ()) if level not in known]
         path = _annotation_path(each, unknown, self._job)
         advice = f': no Topology of its flavors has the level "{unknown[0]}"' if unknown and known else ""
-        advice += closest(unknown[0], sorted(known)) if advice else ""
+        advice += did_you_mean(unknown[0], sorted(known)) if advice else ""
         for flavor in group.flavors:
             taint, spec = taint_of_flavor(flavor, each.pod_spec), each.pod_spec
             if not advice and taint is not None:

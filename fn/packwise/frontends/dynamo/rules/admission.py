@@ -68,10 +68,10 @@ class GraphCheck(Record):
 
 def run(checks: Iterable[GraphCheck], subject: Subject) -> list[tuple[Rule, Problem]]:
     """Every problem, in the order of the checks."""
-    return [(check.rule, problem.brief) for check in checks for problem in check.problems(subject)]
+    return [(check.rule, problem.short_form) for check in checks for problem in check.problems(subject)]
 
 
-def where(subject: Subject, component: Component, *steps: str) -> str:
+def webhook_field(subject: Subject, component: Component, *steps: str) -> str:
     """Return the field of a component in the spelling of the release's webhook."""
     texts = subject.release.texts
     if texts is Texts.FIELDS:
@@ -115,7 +115,7 @@ def _names(at: Subject) -> Iterator[Problem]:
             )
             yield Problem(path, message, stage=Stage.SCHEMA)
             continue
-        first = names.setdefault(component.lower, component)
+        first = names.setdefault(component.lower_name, component)
         if first is not component:
             message = f'"{name}" and "{first.name}" become the same name in Grove, which uses lower case'
             text = "component names must be unique case-insensitively"
@@ -306,11 +306,11 @@ def _check_derivable(at: Subject) -> Iterator[Problem]:
         if component.type == "lpx":
             yield Problem(component.path("type"), f"lpx {message}")
             if component.constraint is not None:
-                text = f"{where(at, component)}: LPX does not support Grove topologyConstraint"
+                text = f"{webhook_field(at, component)}: LPX does not support Grove topologyConstraint"
                 yield refusal(component.path("topologyConstraint"), "must not be set for an LPX component", text)
         if component.value.get("engineGroup") is not None:
             yield Problem(component.path("engineGroup"), message)
-    if at.graph.experimental.get("componentGroups"):
+    if at.graph.experimental_fields.get("componentGroups"):
         message = "must not be set: no release of Dynamo has this field, and packwise cannot derive the pods"
         yield Problem(("spec", "experimental", "componentGroups"), message)
 
@@ -387,7 +387,8 @@ def _set(at: Subject) -> Iterator[Problem]:
 def _nodes(at: Subject) -> Iterator[Problem]:
     for old, new in _pairs(at):
         if old.is_multinode != new.is_multinode:
-            text = f"{where(at, new)}: cannot change node topology between single-node and multi-node after creation"
+            field = webhook_field(at, new)
+            text = f"{field}: cannot change node topology between single-node and multi-node after creation"
             message = (
                 f"must stay {'multinode' if old.is_multinode else 'single-node'}; delete the graph and create it again"
             )

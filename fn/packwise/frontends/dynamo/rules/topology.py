@@ -10,7 +10,7 @@ import re
 from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Problem, Rule, Stage
-from packwise.frontends.dynamo.rules.admission import GraphCheck, where
+from packwise.frontends.dynamo.rules.admission import GraphCheck, webhook_field
 from packwise.kubernetes import ErrorType, field_error, refusal
 from packwise.lenient import mapping, value_at
 from packwise.revisions.dynamo import Known, Texts
@@ -74,7 +74,7 @@ def _check_some_domain(at: Subject) -> Iterator[Problem]:
     if release.component_topology_alone is Known.UNSURE:
         return
     for component in without:
-        here = where(at, component, "topologyConstraint")
+        here = webhook_field(at, component, "topologyConstraint")
         named = "service" if release.texts is Texts.SERVICES else "component"
         yield refusal(
             component.path(),
@@ -167,7 +167,7 @@ def _check_narrower(at: Subject) -> Iterator[Problem]:
             yield refusal(
                 path,
                 message,
-                f'{where(at, component)}: topologyConstraint.packDomain "{domain}" is broader than spec-level '
+                f'{webhook_field(at, component)}: topologyConstraint.packDomain "{domain}" is broader than spec-level '
                 f'"{graph.pack_domain}"; component constraints must be equal to or narrower than the deployment-level '
                 "constraint",
             )
@@ -175,7 +175,7 @@ def _check_narrower(at: Subject) -> Iterator[Problem]:
 
 def _transfer(at: Subject) -> Iterator[Problem]:
     """Report a policy of KV transfers with both a topology and a label, or with a wrong weight."""
-    policy = mapping(at.graph.experimental.get("kvTransferPolicy"))
+    policy = mapping(at.graph.experimental_fields.get("kvTransferPolicy"))
     if not policy:
         return
     path: FieldPath = ("spec", "experimental", "kvTransferPolicy")
@@ -217,7 +217,7 @@ def _domains(at: Subject) -> Iterator[tuple[FieldPath, str, Component | None]]:
 
 def _holder(at: Subject, component: Component | None) -> str:
     """Return the webhook's name for the constraint of a component or of the whole graph."""
-    return "spec.topologyConstraint" if component is None else where(at, component, "topologyConstraint")
+    return "spec.topologyConstraint" if component is None else webhook_field(at, component, "topologyConstraint")
 
 
 TOPOLOGY = (

@@ -218,10 +218,10 @@ def _walk(steps: Steps, subject: object, context: Context, problems: list[tuple[
                 _walk(inner, part, context, problems)
         elif context.create or not create_only:
             for problem in parts(subject, context):
-                problems.append((rule, problem.brief))
+                problems.append((rule, problem.short_form))
 
 
-def invalid(path: FieldPath, value: Value, detail: str, message: str, *, field: str | None = None) -> Problem:
+def invalid_value(path: FieldPath, value: Value, detail: str, message: str, *, field: str | None = None) -> Problem:
     """An `Invalid value` of the operator at `field` (default: the true path), with packwise's own `message`."""
     return field_error(path, ErrorType.INVALID, value, detail, message, field=field)
 

@@ -17,7 +17,7 @@ from packwise.frontends.grove.rules.book import (
     GroupAt,
     Scope,
     forbidden_problem,
-    invalid,
+    invalid_value,
     required_value,
 )
 from packwise.kubernetes import (
@@ -30,7 +30,7 @@ from packwise.kubernetes import (
     refusal,
 )
 from packwise.revisions.grove import ALPHA_8, ALPHA_9, ALPHA_14, ALPHA_14_RC1
-from packwise.wording import closest, list_known
+from packwise.wording import did_you_mean, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,7 +57,7 @@ def duplicates(names: Sequence[str]) -> list[str]:
 def _replicas(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     if pcs.replicas < 0:
         text = "must be greater than or equal to 0"
-        yield invalid(("spec", "replicas"), pcs.replicas, text, f'must be at least 0; got "{pcs.replicas}"')
+        yield invalid_value(("spec", "replicas"), pcs.replicas, text, f'must be at least 0; got "{pcs.replicas}"')
 
 
 def _startup_type(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
@@ -65,7 +65,7 @@ def _startup_type(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
         known = " ".join([f"{name}:{{}}" for name in STARTUP_TYPES])
         message = f'must be one of {list_known(STARTUP_TYPES)}; got "{pcs.startup_type}"'
         path = (*TEMPLATE, "cliqueStartupType")
-        yield invalid(path, TypedText(pcs.startup_type), f"can only be one of map[{known}]", message)
+        yield invalid_value(path, TypedText(pcs.startup_type), f"can only be one of map[{known}]", message)
 
 
 def _any_clique(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
@@ -87,7 +87,8 @@ def _termination_delay(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem
         path = (*TEMPLATE, "terminationDelay")
         text = "terminationDelay must be greater than 0"
         shown = format_duration(delay)
-        yield invalid(path, TypedText(shown), text, f'must be a duration greater than 0; got "{pcs.termination_delay}"')
+        message = f'must be a duration greater than 0; got "{pcs.termination_delay}"'
+        yield invalid_value(path, TypedText(shown), text, message)
 
 
 def _missing_name(at: CliqueAt, _context: Context) -> Iterator[Problem]:
@@ -100,13 +101,13 @@ def _name_dns(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     if not is_dns_subdomain(name):
         text = "invalid PodCliqueTemplateSpec name, must be a valid DNS subdomain"
         message = f'must be a DNS subdomain (lower case letters, digits, "-" and "."); got "{name}"'
-        yield invalid(at.path("name"), name, text, message)
+        yield invalid_value(at.path("name"), name, text, message)
 
 
 def _clique_replicas(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     if at.clique.replicas <= 0:
         text = "must be greater than 0"
-        yield invalid(
+        yield invalid_value(
             at.path("spec", "replicas"), at.clique.replicas, text, f'must be at least 1; got "{at.clique.replicas}"'
         )
 
@@ -118,14 +119,15 @@ def _min_positive(at: CliqueAt, context: Context) -> Iterator[Problem]:
         message = f'must be at least 1; got "{least}"'
         if least == 0 and context.revision.min_available_default == "WrittenReplicas":
             message += " (its default is `replicas` before defaulting; set `replicas`)"
-        yield invalid(at.path("spec", "minAvailable"), least, text, message)
+        yield invalid_value(at.path("spec", "minAvailable"), least, text, message)
 
 
 def _min_at_most(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     least = at.clique.min_available
     if least > at.clique.replicas:
+        text = "minAvailable must not be greater than replicas"
         message = f"must be at most {at.clique.replicas}, the replicas; got {least}"
-        yield invalid(at.path("spec", "minAvailable"), least, "minAvailable must not be greater than replicas", message)
+        yield invalid_value(at.path("spec", "minAvailable"), least, text, message)
 
 
 def _duplicate(names: Sequence[str], field: str, *steps: str) -> Iterator[Problem]:
@@ -153,7 +155,7 @@ def _one_scheduler(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
         message = f'all cliques need the same scheduler, but "{first}" has "{names[0]}"; got "{names[other]}"'
         path = (*TEMPLATE, "cliques", other, "spec", "podSpec", "schedulerName")
         text = "the schedulerName for all pods have to be the same"
-        yield invalid(path, names[0], text, message, field=f"{_CLIQUES}.spec.podSpec.schedulerName")
+        yield invalid_value(path, names[0], text, message, field=f"{_CLIQUES}.spec.podSpec.schedulerName")
 
 
 _ANY = Rule("cliques", "A PodCliqueSet has no cliques.", "spec/grove.md#r04")
@@ -225,7 +227,7 @@ def _min(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
     if least_replicas is not None and least_replicas < least:
         message = f'must be at least minAvailable ("{least}"); got "{least_replicas}"'
         path = scaled.at.path("spec", "autoScalingConfig", "minReplicas")
-        yield invalid(path, least_replicas, f"{_AT_LEAST} podCliqueSpec.minAvailable", message)
+        yield invalid_value(path, least_replicas, f"{_AT_LEAST} podCliqueSpec.minAvailable", message)
 
 
 def _max_min(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
@@ -233,7 +235,7 @@ def _max_min(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
     if least is not None and most < least:
         message = f'must be at least minReplicas ("{least}"); got "{most}"'
         path = scaled.at.path("spec", "autoScalingConfig", "maxReplicas")
-        yield invalid(path, most, f"{_AT_LEAST} podCliqueSpec.minReplicas", message)
+        yield invalid_value(path, most, f"{_AT_LEAST} podCliqueSpec.minReplicas", message)
 
 
 def _max_replicas(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
@@ -241,7 +243,7 @@ def _max_replicas(scaled: _Scaled, _context: Context) -> Iterator[Problem]:
     if most < replicas:
         message = f'must be at least replicas ("{replicas}"); got "{most}"'
         path = scaled.at.path("spec", "autoScalingConfig", "maxReplicas")
-        yield invalid(path, most, f"{_AT_LEAST} replicas", message)
+        yield invalid_value(path, most, f"{_AT_LEAST} replicas", message)
 
 
 AUTOSCALING = (
@@ -285,7 +287,7 @@ def _check_other_name(dep: _Dependency, _context: Context) -> Iterator[Problem]:
         path = dep.at.path("spec", "startsAfter", dep.position)
         field = format_path(dep.at.path("spec", "startsAfter"))
         text = "clique dependency cannot refer to itself"
-        yield invalid(path, dep.name, text, f'clique "{dep.name}" cannot start after itself', field=field)
+        yield invalid_value(path, dep.name, text, f'clique "{dep.name}" cannot start after itself', field=field)
 
 
 def _check_unique_names(at: CliqueAt, _context: Context) -> Iterator[Problem]:
@@ -310,7 +312,7 @@ def _unknown_dependencies(pcs: PodCliqueSet, _context: Context) -> Iterator[Prob
     # The operator has one error for all of them.
     problem = refusal((), "", OperatorError("spec.template.cliques.startsAfter", ErrorType.INVALID, joined, text))
     for i, j, dep in unknown:
-        message = f'must name a clique of this set; got "{dep}", known: {list_known(names)}{closest(dep, names)}'
+        message = f'must name a clique of this set; got "{dep}", known: {list_known(names)}{did_you_mean(dep, names)}'
         yield problem.replace(path=(*TEMPLATE, "cliques", i, "spec", "startsAfter", j), message=message)
 
 
@@ -405,7 +407,7 @@ def _name(at: GroupAt, _context: Context) -> Iterator[Problem]:
     if not is_dns_subdomain(at.group.name):
         text = "invalid PodCliqueScalingGroupConfig name, must be a valid DNS subdomain"
         message = f'must be a DNS subdomain (lower case letters, digits, "-" and "."); got "{at.group.name}"'
-        yield invalid(at.path("name"), at.group.name, text, message)
+        yield invalid_value(at.path("name"), at.group.name, text, message)
 
 
 def _members(at: GroupAt, _context: Context) -> Iterator[Problem]:
@@ -423,21 +425,22 @@ def _members(at: GroupAt, _context: Context) -> Iterator[Problem]:
     # The operator has one error for all of them.
     problem = refusal((), "", error)
     for name in unknown:
-        message = f'must name a clique of this set; got "{name}", known: {list_known(names)}{closest(name, names)}'
+        message = f'must name a clique of this set; got "{name}", known: {list_known(names)}{did_you_mean(name, names)}'
         yield problem.replace(path=at.path("cliqueNames", first[name]), message=message)
 
 
 def _group_replicas(at: GroupAt, _context: Context) -> Iterator[Problem]:
     if at.group.replicas <= 0:
         text = "must be greater than 0"
-        yield invalid(at.path("replicas"), at.group.replicas, text, f'must be at least 1; got "{at.group.replicas}"')
+        message = f'must be at least 1; got "{at.group.replicas}"'
+        yield invalid_value(at.path("replicas"), at.group.replicas, text, message)
 
 
 def _group_min_positive(at: GroupAt, _context: Context) -> Iterator[Problem]:
     if at.group.min_available <= 0:
         text = "must be greater than 0"
         message = f'must be at least 1; got "{at.group.min_available}"'
-        yield invalid(at.path("minAvailable"), at.group.min_available, text, message)
+        yield invalid_value(at.path("minAvailable"), at.group.min_available, text, message)
 
 
 def _group_min_capped(at: GroupAt, _context: Context) -> Iterator[Problem]:
@@ -445,7 +448,7 @@ def _group_min_capped(at: GroupAt, _context: Context) -> Iterator[Problem]:
     if group.min_available > group.replicas:
         message = f"must be at most {group.replicas}, the replicas; got {group.min_available}"
         text = "minAvailable must not be greater than replicas"
-        yield invalid(at.path("minAvailable"), group.min_available, text, message)
+        yield invalid_value(at.path("minAvailable"), group.min_available, text, message)
 
 
 def _scale_min(at: GroupAt, _context: Context) -> Iterator[Problem]:
@@ -453,7 +456,7 @@ def _scale_min(at: GroupAt, _context: Context) -> Iterator[Problem]:
     if scaling and scaling.min_replicas is not None and scaling.min_replicas < least:
         text = "scaleConfig.minReplicas must be greater than or equal to minAvailable"
         message = f'must be at least minAvailable ("{least}"); got "{scaling.min_replicas}"'
-        yield invalid(at.path("scaleConfig", "minReplicas"), scaling.min_replicas, text, message)
+        yield invalid_value(at.path("scaleConfig", "minReplicas"), scaling.min_replicas, text, message)
 
 
 def _group_names(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
@@ -483,7 +486,7 @@ def _no_autoscaler(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
         if clique.auto_scaling and clique.name in grouped:
             path = (*TEMPLATE, "cliques", index, "spec", "autoScalingConfig")
             message = f'must not be set: clique "{clique.name}" scales with its scaling group; use its scaleConfig'
-            yield invalid(path, clique.name, text, message, field=_GROUPS)
+            yield invalid_value(path, clique.name, text, message, field=_GROUPS)
 
 
 GROUP_NAMES = (
@@ -570,16 +573,16 @@ def _max_unavailable(at: _Rolled, _context: Context) -> Iterator[Problem]:
         return
     path = (*at.path, "maxUnavailable")
     if most <= 0:
-        yield invalid(path, most, _POSITIVE, f'must be at least 1; got "{most}"')
+        yield invalid_value(path, most, _POSITIVE, f'must be at least 1; got "{most}"')
     elif most > at.replicas:
         text = f"must not be greater than replicas ({at.replicas})"
-        yield invalid(path, most, text, f"must be at most {at.replicas}, the replicas; got {most}")
+        yield invalid_value(path, most, text, f"must be at most {at.replicas}, the replicas; got {most}")
     elif at.strategy == COHERENT and most < at.min_available:
         text = f"must not be less than minAvailable ({at.min_available}) under the Coherent update strategy"
         message = (
             f'must be at least minAvailable ("{at.min_available}") if updateStrategy.type is "{COHERENT}"; got "{most}"'
         )
-        yield invalid(path, most, text, message)
+        yield invalid_value(path, most, text, message)
 
 
 def _progress_deadline(at: _Rolled, _context: Context) -> Iterator[Problem]:
@@ -587,7 +590,7 @@ def _progress_deadline(at: _Rolled, _context: Context) -> Iterator[Problem]:
     if deadline is not None and deadline <= 0 and at.strategy != ON_DELETE:
         shown = format_duration(deadline)
         message = f'must be a duration greater than 0; got "{at.rolling.progress_deadline}"'
-        yield invalid((*at.path, "progressDeadline"), shown, _POSITIVE, message)
+        yield invalid_value((*at.path, "progressDeadline"), shown, _POSITIVE, message)
 
 
 def _unsure_fields(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:

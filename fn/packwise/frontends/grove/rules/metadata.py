@@ -18,7 +18,7 @@ from packwise.frontends.grove.rules.book import (
     Scope,
     Update,
     forbidden_problem,
-    invalid,
+    invalid_value,
     required_value,
 )
 from packwise.kubernetes import dns_label, go_quote, refusal
@@ -39,7 +39,7 @@ def _name(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     if isinstance(prefix, str) and prefix:
         path: FieldPath = ("metadata", "generateName")
         for text in kubernetes.dns_subdomain(kubernetes.mask_trailing_dash(prefix)):
-            yield invalid(path, prefix, text, f'must be the beginning of a DNS subdomain; got "{prefix}": {text}')
+            yield invalid_value(path, prefix, text, f'must be the beginning of a DNS subdomain; got "{prefix}": {text}')
     path = ("metadata", "name")
     if not pcs.name:
         yield required_value(
@@ -47,20 +47,20 @@ def _name(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
         )
         return
     for text in kubernetes.dns_subdomain(pcs.name):
-        yield invalid(path, pcs.name, text, f'must be a DNS subdomain; got "{pcs.name}": {text}')
+        yield invalid_value(path, pcs.name, text, f'must be a DNS subdomain; got "{pcs.name}": {text}')
 
 
 def _namespace(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     path: FieldPath = ("metadata", "namespace")
     for text in kubernetes.dns_label(pcs.namespace):
-        yield invalid(path, pcs.namespace, text, f'must be a DNS label; got "{pcs.namespace}": {text}')
+        yield invalid_value(path, pcs.namespace, text, f'must be a DNS label; got "{pcs.namespace}": {text}')
 
 
 def _generation(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
     generation = pcs.metadata.get("generation")
     if type(generation) is int and generation < 0:
         text = "must be greater than or equal to 0"
-        yield invalid(("metadata", "generation"), generation, text, f'must be at least 0; got "{generation}"')
+        yield invalid_value(("metadata", "generation"), generation, text, f'must be at least 0; got "{generation}"')
 
 
 def _labels(labels: Mapping[str, str], path: FieldPath, context: Context) -> Iterator[Problem]:
@@ -84,7 +84,7 @@ def _owners(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
             # The group of an apiVersion may be empty, but the version may not.
             if not isinstance(value, str) or not (value.split("/")[-1] if key == "apiVersion" else value):
                 shown = value if isinstance(value, str) else ""
-                yield invalid((*path, index, key), shown, text, text, field=f"metadata.ownerReferences.{key}")
+                yield invalid_value((*path, index, key), shown, text, text, field=f"metadata.ownerReferences.{key}")
         if owner.get("controller") is True:
             named = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controllers:
@@ -94,7 +94,7 @@ def _owners(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
                 )
                 message = f"only one owner must be the controller; got {controllers[0]} and {named}"
                 shown = [_owner_value(entry) for entry in owners]
-                yield invalid((*path, index), shown, text, message, field="metadata.ownerReferences")
+                yield invalid_value((*path, index), shown, text, message, field="metadata.ownerReferences")
             else:
                 controllers.append(named)
 
@@ -107,10 +107,10 @@ def _finalizers(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     for index, name in enumerate(names):
         for text in kubernetes.qualified_name(name, context.revision.apimachinery):
             message = f'must be a qualified name; got "{name}": {text}'
-            yield invalid((*path, index), name, text, message, field="metadata.finalizers")
+            yield invalid_value((*path, index), name, text, message, field="metadata.finalizers")
     if {"orphan", "foregroundDeletion"} <= set(names):
         text = "finalizer orphan and foregroundDeletion cannot be both set"
-        yield invalid(path, names, text, 'must not contain both "orphan" and "foregroundDeletion"')
+        yield invalid_value(path, names, text, 'must not contain both "orphan" and "foregroundDeletion"')
 
 
 def _owner_value(owner: Mapping[str, Value]) -> Mapping[str, Value]:
@@ -196,8 +196,8 @@ def _clique(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     if length > MAX_COMBINED_LENGTH:
         text = f"combined resource name length {length} {_LIMIT} PodCliqueSet '{pcs}' or PodClique '{clique}'"
         message = _own_text(length, pcs, clique)
-        yield invalid(at.path("name"), clique, text, message)
-        yield invalid(("metadata", "name"), pcs, text, message)
+        yield invalid_value(at.path("name"), clique, text, message)
+        yield invalid_value(("metadata", "name"), pcs, text, message)
 
 
 def _member(member: _Member, _context: Context) -> Iterator[Problem]:
@@ -211,9 +211,9 @@ def _member(member: _Member, _context: Context) -> Iterator[Problem]:
     message = _own_text(length, pcs, group, clique)
     path = member.at.path("cliqueNames", member.position)
     field = f"spec.template.podCliqueScalingGroups[{member.at.position}].cliqueNames[{member.position}].name"
-    yield invalid(path, clique, text, message, field=field)
-    yield invalid(member.at.path("name"), clique, text, message)
-    yield invalid(("metadata", "name"), pcs, text, message)
+    yield invalid_value(path, clique, text, message, field=field)
+    yield invalid_value(member.at.path("name"), clique, text, message)
+    yield invalid_value(("metadata", "name"), pcs, text, message)
 
 
 CLIQUE_NAME_LENGTH = (
@@ -271,7 +271,7 @@ def _auto_value(part: _Annotated, _context: Context) -> Iterator[Problem]:
     value = part.annotations.get(_AUTO)
     if value is not None and value not in {"enabled", "disabled"}:
         text = 'must be "enabled" or "disabled"'
-        yield invalid((*part.path, _AUTO), value, text, f'{text}; got "{value}"', field=part.field(_AUTO))
+        yield invalid_value((*part.path, _AUTO), value, text, f'{text}; got "{value}"', field=part.field(_AUTO))
 
 
 def _auto_feature(part: _Annotated, context: Context) -> Iterator[Problem]:
@@ -281,7 +281,7 @@ def _auto_feature(part: _Annotated, context: Context) -> Iterator[Problem]:
             'must not be "enabled" while network.autoMNNVLEnabled is false in the operator\'s configuration; '
             "enable it there or remove the annotation"
         )
-        yield invalid((*part.path, _AUTO), value, _not_enabled(_AUTO), message, field=part.field(_AUTO))
+        yield invalid_value((*part.path, _AUTO), value, _not_enabled(_AUTO), message, field=part.field(_AUTO))
 
 
 def _group_value(part: _Annotated, _context: Context) -> Iterator[Problem]:
@@ -303,7 +303,7 @@ def _wrong_group(part: _Annotated, allowed: str) -> Iterator[Problem]:
     if not value:
         text = "mnnvl-group value must not be empty"
     message = f'must be a group\'s name, {allowed}; got "{value}"'
-    yield invalid((*part.path, _GROUP), value, text, message, field=part.field(_GROUP))
+    yield invalid_value((*part.path, _GROUP), value, text, message, field=part.field(_GROUP))
 
 
 def _group_feature(part: _Annotated, context: Context) -> Iterator[Problem]:
@@ -313,7 +313,7 @@ def _group_feature(part: _Annotated, context: Context) -> Iterator[Problem]:
             f'must be "{_OPT_OUT}" or unset while network.autoMNNVLEnabled is false in the operator\'s configuration; '
             f'got "{value}"; enable it there or remove the annotation'
         )
-        yield invalid((*part.path, _GROUP), value, _not_enabled(_GROUP), message, field=part.field(_GROUP))
+        yield invalid_value((*part.path, _GROUP), value, _not_enabled(_GROUP), message, field=part.field(_GROUP))
 
 
 def _any_group_feature(part: _Annotated, context: Context) -> Iterator[Problem]:
@@ -324,7 +324,7 @@ def _any_group_feature(part: _Annotated, context: Context) -> Iterator[Problem]:
             f"must not be set while network.autoMNNVLEnabled is false in the operator's configuration; "
             f'got "{value}"; enable it there or remove the annotation'
         )
-        yield invalid((*part.path, _GROUP), value, _not_enabled(_GROUP), message, field=part.field(_GROUP))
+        yield invalid_value((*part.path, _GROUP), value, _not_enabled(_GROUP), message, field=part.field(_GROUP))
 
 
 def _conflict(part: _Annotated, _context: Context) -> Iterator[Problem]:
@@ -373,7 +373,7 @@ def _change(part: _Annotated, annotation: str, old: str | None, new: str | None,
         yield forbidden_problem(path, text, message, field=field)
         return
     text = f"annotation {annotation} is immutable and cannot be changed from {go_quote(old)} to {go_quote(new)}"
-    yield invalid(path, new, text, f'must stay "{old}" once the PodCliqueSet exists; got "{new}"', field=field)
+    yield invalid_value(path, new, text, f'must stay "{old}" once the PodCliqueSet exists; got "{new}"', field=field)
 
 
 _VALUE = Check(

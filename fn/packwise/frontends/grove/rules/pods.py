@@ -18,7 +18,7 @@ from packwise.frontends.grove.podcliqueset import (
     asks_for_lpu,
     queue_of,
 )
-from packwise.frontends.grove.rules.book import Check, CliqueAt, Context, GroupAt, Scope, invalid, required_value
+from packwise.frontends.grove.rules.book import Check, CliqueAt, Context, GroupAt, Scope, invalid_value, required_value
 from packwise.frontends.grove.rules.cliques import SAME_SCHEDULER, duplicates
 from packwise.frontends.grove.rules.topology import constraints_at
 from packwise.keys import KAI_QUEUE
@@ -34,7 +34,7 @@ from packwise.kubernetes import (
 from packwise.lenient import entries, text_at, value_at
 from packwise.revisions.grove import ALPHA_8, ALPHA_9, ALPHA_10, ALPHA_14, UPSTREAM
 from packwise.settings.topologyrender import KAI_PROFILE
-from packwise.wording import closest, list_known
+from packwise.wording import did_you_mean, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -86,7 +86,7 @@ def _env_name(env: _Env, _context: Context) -> Iterator[Problem]:
             wrong = "; ".join(faults)
             path = (*env.path, position, "name")
             message = f'must be a valid name of an environment variable; got "{name}": {wrong}'
-            yield invalid(path, name, wrong, message, field=f"{env.field}[{position}].name")
+            yield invalid_value(path, name, wrong, message, field=f"{env.field}[{position}].name")
 
 
 def _env_unique(env: _Env, _context: Context) -> Iterator[Problem]:
@@ -102,7 +102,7 @@ def _spread(at: CliqueAt, _context: Context) -> Iterator[Problem]:
         message = "must not be set: Grove places the pods by topologyConstraint; remove the field"
         field = format_path(at.path("spec", "podSpec", "spec", "topologySpreadConstraints"))
         path = at.path("spec", "podSpec", "topologySpreadConstraints")
-        yield invalid(path, [_as_typed(entry) for entry in spread], "must not be set", message, field=field)
+        yield invalid_value(path, [_as_typed(entry) for entry in spread], "must not be set", message, field=field)
 
 
 def _as_typed(entry: Value) -> Value:
@@ -120,7 +120,7 @@ def _node_name(at: CliqueAt, _context: Context) -> Iterator[Problem]:
     if isinstance(node, str) and node.strip():
         message = f'must not be set: the scheduler chooses the nodes of a gang; got "{node}"'
         field = format_path(at.path("spec", "podSpec", "spec", "nodeName"))
-        yield invalid(at.path("spec", "podSpec", "nodeName"), node, "must not be set", message, field=field)
+        yield invalid_value(at.path("spec", "podSpec", "nodeName"), node, "must not be set", message, field=field)
 
 
 POD_SPEC = (
@@ -235,7 +235,7 @@ def _reference_namespace(reference: _Reference, _context: Context) -> Iterator[P
     if namespace and name and any(template.get("name") == name for template in reference.sharing.pcs.claim_templates):
         text = "namespace must be empty when name matches an internal resourceClaimTemplate"
         message = f'must not be set: "{name}" is a template of this workload; got "{namespace}"'
-        yield invalid(reference.path("namespace"), namespace, text, message)
+        yield invalid_value(reference.path("namespace"), namespace, text, message)
 
 
 def _scope(reference: _Reference, _context: Context) -> Iterator[Problem]:
@@ -272,7 +272,8 @@ def _filter(reference: _Reference, _context: Context) -> Iterator[Problem]:
             known = children[field]
             if isinstance(name, str) and name not in known:
                 path = reference.path("filter", field, index)
-                message = f'must name a child of it; got "{name}", known: {list_known(known)}{closest(name, known)}'
+                suggestion = did_you_mean(name, known)
+                message = f'must name a child of it; got "{name}", known: {list_known(known)}{suggestion}'
                 yield refusal(path, message, OperatorError(format_path(path), ErrorType.NOT_FOUND, name))
 
 
@@ -344,7 +345,7 @@ def _check_one_scheduler(pcs: PodCliqueSet, context: Context) -> Iterator[Proble
         first = pcs.cliques[0].name
         message = f'all cliques need the same scheduler, but "{first}" has "{names[0]}"; got "{distinct[1]}"'
         text = "the schedulerName for all pods have to be the same"
-        yield invalid(_scheduler_path(at), ", ".join(distinct), text, message, field=_SCHEDULER_FIELD)
+        yield invalid_value(_scheduler_path(at), ", ".join(distinct), text, message, field=_SCHEDULER_FIELD)
 
 
 def _not_enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
@@ -357,9 +358,9 @@ def _not_enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
             )
             message = (
                 f'Grove is not configured for the scheduler "{name}"; known: {list_known(known)}'
-                f"{closest(name, known)}. Use one of these, or add a profile"
+                f"{did_you_mean(name, known)}. Use one of these, or add a profile"
             )
-            yield invalid(_scheduler_path(0), name, text, message, field=_SCHEDULER_FIELD)
+            yield invalid_value(_scheduler_path(0), name, text, message, field=_SCHEDULER_FIELD)
 
 
 def _profile(words: str) -> Callable[[PodCliqueSet, Context], Iterator[Problem]]:

@@ -14,11 +14,11 @@ from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Problem, Rule
 from packwise.frontends.grove.podcliqueset import TEMPLATE, chosen_topology, resolve_topology
-from packwise.frontends.grove.rules.book import Check, Context, Scope, invalid, required_value
+from packwise.frontends.grove.rules.book import Check, Context, Scope, invalid_value, required_value
 from packwise.kubernetes import TypedText, go_quote, refusal
 from packwise.revisions.grove import ALPHA_9, GREP_244
 from packwise.topology.known import ClusterTopology, is_narrower, rank
-from packwise.wording import closest, list_known
+from packwise.wording import did_you_mean, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -155,7 +155,7 @@ def disabled_message(value: str) -> str:
 def unknown_domain_message(domain: str, kind: str, name: str | None, known: Iterable[str]) -> str:
     """Return the message about a domain that is not one of the `known` domains of the topology object `name`."""
     known = list(known)
-    return f'must be a level of {kind} "{name}": {list_known(known)}; got "{domain}"{closest(domain, known)}'
+    return f'must be a level of {kind} "{name}": {list_known(known)}; got "{domain}"{did_you_mean(domain, known)}'
 
 
 def unknown_domain_text(domain: str, known: Iterable[str]) -> str:
@@ -208,7 +208,7 @@ def _domain_disabled(at: _Constrained, context: Context) -> Iterator[Problem]:
     for constraint in at.constraints:
         message = disabled_message(f'packDomain "{constraint.domain}"')
         field = constraint.operator_field(context.revision)
-        yield invalid(constraint.path, TypedText(constraint.domain), NOT_ALLOWED, message, field=field)
+        yield invalid_value(constraint.path, TypedText(constraint.domain), NOT_ALLOWED, message, field=field)
 
 
 def _name_path(context: Context) -> FieldPath:
@@ -224,8 +224,8 @@ def _topology_exists(at: _Constrained, context: Context) -> Iterator[Problem]:
     known = sorted(context.topologies)
     chosen = chosen_topology(at.pcs, context.revision)
     subject = f'got "{name}"' if chosen else f'the default, "{name}", does not exist'
-    message = f"must name an existing ClusterTopology; {subject}; known: {list_known(known)}{closest(name, known)}"
-    yield invalid(_name_path(context), name, f'ClusterTopology "{name}" not found', message)
+    message = f"must name an existing ClusterTopology; {subject}; known: {list_known(known)}{did_you_mean(name, known)}"
+    yield invalid_value(_name_path(context), name, f'ClusterTopology "{name}" not found', message)
 
 
 def _name_needs_constraint(at: _Constrained, context: Context) -> Iterator[Problem]:
@@ -269,7 +269,7 @@ def _pack_domain_known(at: _Constrained, context: Context) -> Iterator[Problem]:
         domain = constraint.domain
         message = unknown_domain_message(domain, context.revision.topology_kind, name, known)
         path, text = (*constraint.path, "packDomain"), unknown_domain_text(domain, known)
-        yield invalid(path, TypedText(domain), text, message, field=constraint.operator_field(context.revision))
+        yield invalid_value(path, TypedText(domain), text, message, field=constraint.operator_field(context.revision))
 
 
 def _domain_hierarchy(at: _Constrained, context: Context) -> Iterator[Problem]:
@@ -283,7 +283,7 @@ def _domain_hierarchy(at: _Constrained, context: Context) -> Iterator[Problem]:
             )
             message = not_narrower_message(parent.domain, child, child.domain)
             path, field = (*parent.path, "packDomain"), parent.operator_field(context.revision)
-            yield invalid(path, TypedText(parent.domain), text, message, field=field)
+            yield invalid_value(path, TypedText(parent.domain), text, message, field=field)
 
 
 TOPOLOGY = (Scope(_read_constraints, (
@@ -390,7 +390,7 @@ def _forbidden_while_disabled(pcs: PodCliqueSet, context: Context) -> Iterator[P
     for place in constraints_at(pcs) if not context.enabled else ():
         domains = list(place.constraint.domains) if place.constraint is not None else []
         value = (domains or None) if context.revision.deprecates_pack_domain else TypedText(place.domain)
-        yield invalid(place.path, value, NOT_ALLOWED, disabled_message(list_known(domains)))
+        yield invalid_value(place.path, value, NOT_ALLOWED, disabled_message(list_known(domains)))
 
 
 def _nameless_constraints(packed: _Packed, _context: Context) -> tuple[NamedTopology, ...]:
@@ -415,7 +415,7 @@ def _name_inherited(nameless: NamedTopology, context: Context) -> Iterator[Probl
     if inherited is not None and place.constraint is not None and not _misses_domain(place, context.revision):
         name = place.constraint.topology_name
         message = f'"{name}" differs from the parent\'s "{inherited}"; remove the field to inherit it'
-        yield invalid((*place.path, _NAME), name, _MATCH, message)
+        yield invalid_value((*place.path, _NAME), name, _MATCH, message)
 
 
 def _one_name(packed: _Packed, _context: Context) -> Iterator[Problem]:
@@ -426,7 +426,7 @@ def _one_name(packed: _Packed, _context: Context) -> Iterator[Problem]:
         name = place.constraint.topology_name if place.constraint is not None else None
         if name is not None:
             message = f"the workload names different topologies: {list_known(packed.names)}"
-            yield invalid((*place.path, _NAME), name, _MATCH, message)
+            yield invalid_value((*place.path, _NAME), name, _MATCH, message)
 
 
 def _exists(packed: _Packed, context: Context) -> Iterator[Problem]:
@@ -437,7 +437,7 @@ def _exists(packed: _Packed, context: Context) -> Iterator[Problem]:
     place = next(p for p in packed.places if p.constraint is not None and p.constraint.topology_name is not None)
     message = f'must name an existing ClusterTopologyBinding; got "{name}"; known: {list_known(known)}'
     text = f"ClusterTopologyBinding {go_quote(name)} not found"
-    yield invalid((*place.path, _NAME), name, text, message + closest(name, known), field=_NAME_FIELD)
+    yield invalid_value((*place.path, _NAME), name, text, message + did_you_mean(name, known), field=_NAME_FIELD)
 
 
 def _domain_known(packed: _Packed, context: Context) -> Iterator[Problem]:
@@ -448,7 +448,7 @@ def _domain_known(packed: _Packed, context: Context) -> Iterator[Problem]:
         if domain not in known:
             message = unknown_domain_message(domain, context.revision.topology_kind, packed.name, known)
             field = format_path(path if context.revision.deprecates_pack_domain else path[:-1])
-            yield invalid(path, TypedText(domain), unknown_domain_text(domain, known), message, field=field)
+            yield invalid_value(path, TypedText(domain), unknown_domain_text(domain, known), message, field=field)
 
 
 def _hierarchy(packed: _Packed, _context: Context) -> Iterator[Problem]:
@@ -474,7 +474,7 @@ def _not_narrower(parent: ConstraintAt, child: ConstraintAt, levels: tuple[str, 
                 f"{child.owner} topology constraint domain '{narrow}'"
             )
             message = not_narrower_message(broad, child, narrow)
-            yield invalid((*parent.path, *steps), TypedText(broad), text, message, field=field)
+            yield invalid_value((*parent.path, *steps), TypedText(broad), text, message, field=field)
 
 
 def _redundant_levels(packed: _Packed, _context: Context) -> Iterator[Problem]:

@@ -19,7 +19,7 @@ from packwise.frontends.grove.rules.book import (
     Update,
     forbidden_problem,
     groups_of,
-    invalid,
+    invalid_value,
 )
 from packwise.frontends.grove.rules.topology import PACK, TOPOLOGY, constraint_places, constraints_at, named_constraints
 from packwise.kubernetes import (
@@ -99,7 +99,7 @@ def _clique_order(change: CliqueChange, _context: Context) -> Iterator[Problem]:
         message = (
             f'clique "{name}" must stay at index {change.old_index}, because the startup type is {at.pcs.startup_type}'
         )
-        yield invalid(at.path(), name, text, message, field=_CLIQUES)
+        yield invalid_value(at.path(), name, text, message, field=_CLIQUES)
 
 
 def _clique_role(change: CliqueChange, _context: Context) -> Iterator[Problem]:
@@ -230,7 +230,7 @@ def _show(value: Value) -> str:
 def immutable_problem(path: FieldPath, field: str, old: Value, new: Value, hint: str = "") -> Problem:
     """Return the problem of a changed immutable field, with `field` as its name in the operator's text."""
     message = f"must stay {_show(old)} once the PodCliqueSet exists; got {_show(new)}{hint}"
-    return invalid(path, new, "field is immutable", message, field=field)
+    return invalid_value(path, new, "field is immutable", message, field=field)
 
 
 def _with_other_topology(update: Update, context: Context) -> tuple[PodCliqueSet, ...]:
@@ -459,7 +459,7 @@ def _check_same(
 ) -> Iterator[Problem]:
     if tuple(old) != tuple(new):
         value = cast("Value", list(new)) if new else None
-        yield invalid(path, value, "field is immutable", f"the field is immutable; {RECREATE}", field=field)
+        yield invalid_value(path, value, "field is immutable", f"the field is immutable; {RECREATE}", field=field)
 
 
 UPDATE = (

@@ -90,7 +90,7 @@ class Quotas:
         for key, amount in usage.items():
             used[key] = used.get(key, 0) + sign * amount
 
-    def available(self, queue: str, key: FlavorResource) -> int:
+    def available_quota(self, queue: str, key: FlavorResource) -> int:
         """Return the amount that a queue can use in addition to all running Workloads."""
         return max(0, self._remaining_quota(queue, key))
 
@@ -310,7 +310,7 @@ class FlavorChoice:
                 mode = Mode.NO_FIT
                 reasons.append(quota_excess(name, flavor, before, amount, most))
                 continue
-            lacking = wanted - self._quotas.available(queue.name, key)
+            lacking = wanted - self._quotas.available_quota(queue.name, key)
             if lacking > 0:
                 # By default, a queue above its nominal quota may not preempt Workloads of others.
                 is_own = wanted <= self._quotas.nominal_quota(queue.name, key)

@@ -136,7 +136,7 @@ class Session:
 
     def still_fits(self, plan: Plan) -> bool:
         """Return True if a plan of this cycle still fits after the jobs that were admitted since."""
-        if any(amount > self._quotas.available(plan.queue, key) for key, amount in plan.usage.items()):
+        if any(amount > self._quotas.available_quota(plan.queue, key) for key, amount in plan.usage.items()):
             return False
         by_flavor: dict[str, list[PlacedPods]] = {}
         for flavor, pods in plan.placed:
