@@ -366,6 +366,40 @@ def test_workloads_with_errors_are_not_placed(folder: Path, call: Call) -> None:
     assert "minAvailable" in ran.stderr
 
 
+def test_a_workload_with_errors_does_not_stop_the_others(folder: Path, call: Call) -> None:
+    alone = call("place", "in", "--nodes", "nodes.json")
+    wrong = GPU_WORKLOAD.replace("name: web", "name: wrong").replace("minAvailable: 2", "minAvailable: 3")
+    write(folder, {"in/wrong.yaml": wrong})
+
+    ran = call("place", "in", "--nodes", "nodes.json")
+
+    assert (ran.code, ran.stdout) == (1, alone.stdout)
+    assert "wrong.yaml" in ran.stderr
+    assert "note: PodCliqueSet shop/wrong in in/wrong.yaml:2:1 is not placed: it has errors" in ran.messages
+
+
+SAMPLE = """\
+apiVersion: operator.config.grove.io/v1alpha1
+kind: OperatorConfiguration
+topologyAwareScheduling:
+  enabled: true
+  levels:
+  - {domain: rack, key: example.com/rack}
+"""
+
+
+@pytest.mark.parametrize("command", [["place", "--nodes", "nodes.json"], ["topologies"]])
+def test_configurations_that_a_check_does_not_use_for_the_workloads_do_not_count(
+    folder: Path, call: Call, command: list[str]
+) -> None:
+    alone = call(*command, "in")
+    write(folder, {"in/samples/first.yaml": SAMPLE, "in/samples/second.yaml": SAMPLE.replace("rack", "host")})
+
+    ran = call(*command, "in")
+
+    assert (ran.code, ran.stdout, ran.messages) == (0, alone.stdout, alone.messages)
+
+
 SCENARIO = {
     "topologies": [{"name": "cluster", "levels": [ZONE, RACK]}],
     "queues": [{"name": "q"}],

@@ -125,6 +125,28 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
     )
 
 
+def read_used_inputs(named: Named) -> Inputs:
+    """Return the inputs of the only configuration with workloads, or all inputs if there are several.
+
+    Configurations of other folders and samples do not apply to these workloads, as in a check. Raise UsageError as
+    `read_inputs` does.
+    """
+    inputs = read_inputs(named)
+    if STDIN in named.paths or inputs.package.is_chosen or inputs.package.function_config is not None:
+        return inputs
+    folders = nearest_folders({path_of(file): traits_of(file) for file in inputs.files})
+    if inputs.is_lost or len(set(folders.values())) < 2:
+        return inputs
+    used = [
+        group
+        for group in read_groups(named).groups
+        if any(traits_of(file).workloads for file in group.files)
+    ]  # fmt: skip
+    if len(used) != 1:
+        return inputs
+    return inputs.replace(package=used[0].package, applied=_unit_of_apply(used[0].files, used[0].package))
+
+
 class _SourcesRead(Record):
     """The requested files and their whole configuration, as read by `reader`.
 

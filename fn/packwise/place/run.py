@@ -9,14 +9,15 @@ from itertools import groupby
 from pathlib import Path
 
 from krmfn.hints import TYPE_CHECKING, Record, cast
-from krmfn.result import Severity, exit_code
+from krmfn.result import ResourceRef, ResultFile, Severity, exit_code
 from krmfn.terminal import escape_line
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.console import json_text, table
 from packwise.extras import SOLVER
 from packwise.inputs.coverage import Coverage, coverage_of
-from packwise.inputs.groups import read_inputs
+from packwise.inputs.groups import read_used_inputs
 from packwise.inputs.request import STDIN, Named, UsageError, refuse_stdin_twice
+from packwise.objects.index import identity
 from packwise.output.findings_text import SEVERITIES, as_lines, tint
 from packwise.output.markdown import CommentPart, Section, code, comment
 from packwise.pipeline import render
@@ -57,7 +58,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+    from packwise.inputs.groups import Inputs
     from packwise.pipeline import Rendered, Renderer
     from packwise.pipeline.selection import Package
     from packwise.place.cure import Second
@@ -506,7 +509,7 @@ def _scenario(command: PlaceGangs) -> Answer:
 
 
 def _workloads(command: PlaceGangs, terminal: Terminal) -> Answer:
-    inputs = read_inputs(command.named)
+    inputs = read_used_inputs(command.named)
     package = inputs.package.replace(nodes=read_nodes(command.nodes))
     if not inputs.is_broken:
         for text in command.replicas:
@@ -514,10 +517,16 @@ def _workloads(command: PlaceGangs, terminal: Terminal) -> Answer:
     rendered = render_inputs(inputs.replace(package=package))
     lines = as_lines(rendered.results, coloured=terminal.is_stderr_coloured)
     coverage = coverage_of(inputs.files, inputs.left_out, rendered).replace(sources=inputs.sources)
-    if inputs.is_broken or exit_code([result for result in rendered.results if result not in inputs.results]):
+    refused: list[KubeObject] = []
+    if not inputs.is_broken and _has_errors(inputs, rendered):
+        refused = _refused_workloads(inputs, rendered)
+        package = _remove_workloads(package, refused)
+        rendered = render_inputs(inputs.replace(package=package))
+    if inputs.is_broken or _has_errors(inputs, rendered) or (refused and not rendered.workloads):
         return Answer(before=(*lines, coverage.line), code=1)
     snapshot = _snapshot(command, package.nodes)
     placed = place_render(rendered, snapshot).replace(coverage=coverage)
+    placed = placed.replace(not_placed=(*placed.not_placed, *map(_refusal_note, refused)))
     there, placing = placed.situation, placed.placing
     if command.further:
         placed = placed.replace(further=more_replicas(there))
@@ -530,8 +539,44 @@ def _workloads(command: PlaceGangs, terminal: Terminal) -> Answer:
         placed = placed.replace(baseline=baseline if baseline.is_placed else None)
     text = _text_of(placed, command, coloured=terminal.is_coloured)
     notes = [f"note: {text}" for text in placed.not_placed]
-    code = int(not placing.fits or bool(exit_code(inputs.results)))
+    code = int(not placing.fits or bool(refused) or bool(exit_code(inputs.results)))
     return Answer((Text((text,)),), tuple(lines), (*notes, coverage.line), code)
+
+
+def _refusal_note(workload: KubeObject) -> str:
+    return f"{ResourceRef.of(workload.id)} in {workload.location()} is not placed: it has errors"
+
+
+def _has_errors(inputs: Inputs, rendered: Rendered) -> bool:
+    """Return True if the render has errors that are not about the reading of files."""
+    return bool(exit_code([result for result in rendered.results if result not in inputs.results]))
+
+
+def _refused_workloads(inputs: Inputs, rendered: Rendered) -> list[KubeObject]:
+    """Return the workloads with errors, or none if an error is about another object: every answer would be a guess."""
+    by_place: dict[tuple[str, int | None, ResourceRef | None], KubeObject] = {
+        (item.file or "", item.index, ResourceRef.of(item.id)): item for item in rendered.judged_workloads
+    }
+    refused: dict[int, KubeObject] = {}
+    for result in rendered.results:
+        if result.severity is Severity.ERROR and result not in inputs.results:
+            file = result.file or ResultFile("")
+            workload = by_place.get((file.path, file.index, result.resource_ref))
+            if workload is None:
+                return []
+            refused[id(workload)] = workload
+    return [*refused.values()]
+
+
+def _remove_workloads(package: Package, workloads: Sequence[KubeObject]) -> Package:
+    """Return the package without these workloads, also in the state before the change."""
+    gone = set(map(id, workloads))
+    items = tuple([item for item in package.items if id(item) not in gone])
+    absent = {identity(item.value) for item in workloads} - {identity(item.value) for item in items}
+    before = package.baseline
+    if before is not None:
+        before = tuple([item for item in before if identity(item.value) not in absent])
+    return package.replace(items=items, baseline=before)
 
 
 def place_render(rendered: Rendered, snapshot: Snapshot) -> Placed:

@@ -14,7 +14,7 @@ from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.judgement import limits_answer
 from packwise.console import json_text, shorten, table
 from packwise.inputs.coverage import coverage_of
-from packwise.inputs.groups import read_inputs
+from packwise.inputs.groups import read_used_inputs
 from packwise.objects.index import identity, shown_name
 from packwise.objects.kinds import KINDS
 from packwise.output.findings_text import as_lines
@@ -46,7 +46,7 @@ _LONGEST = 1000
 
 def topologies(command: Topologies, terminal: Terminal = PLAIN) -> Answer:
     """Return the overview. Raise UsageError."""
-    inputs = read_inputs(command.named)
+    inputs = read_used_inputs(command.named)
     rendered = render(inputs.package, is_listed=False)
     placements = [placement for plan in rendered.plans for placement in plan.placements]
     listing = Overview(is_known=False) if inputs.is_lost else overview(inputs.package, rendered.queued, placements)
