@@ -388,7 +388,7 @@ go-types: ## rewrite the table of the Kubernetes types that workloads embed, fro
 	cd tests/kubernetes_types && $(GO) run . > $(CURDIR)/.cache/go_types.py
 	mv .cache/go_types.py fn/packwise/validate/go_types.py
 
-update-goldens: setup ## rewrite expected outputs under testdata/ and print the changes; refuses in CI
+update-goldens: setup ## run the tests with expected outputs under testdata/, rewrite these and print the changes, in a minute; refuses in CI
 	$(BIN)/pytest --update
 
 clean: ## remove the files of the other commands, except the clients

@@ -28,8 +28,8 @@ if not in_ci():
 # A law tries a hundred examples; `pytest -m hypothesis --hypothesis-profile thorough` is for a change of what it holds.
 settings.register_profile("thorough", parent=settings.default, max_examples=3000)
 
-CHANGES = pytest.StashKey[list[str]]()
-"""What `--update` rewrote, as unified diffs."""
+CHANGE = "change of an expected output"
+"""The property of a test with its unified diff. The worker of xdist that ran the test reports it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,16 +43,26 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(
             "--update rewrites expected outputs: run it on your machine, read the change, commit it"
         )
-    config.stash[CHANGES] = []
     if config.getoption("--without-native"):
         # The processes that tests start inherit it. Workers of xdist have blocked the module at their start.
         os.environ.update(without("krmfn_native"))
         block()
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    for change in config.stash[CHANGES]:
-        terminalreporter.write(change)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With `--update`, run only the tests that can rewrite an expected output."""
+    if config.getoption("--update"):
+        others = [item for item in items if updates_expected.__name__ not in getattr(item, "fixturenames", ())]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in set(others)]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    finished = [report for reports in terminalreporter.stats.values() for report in reports]
+    for report in finished:
+        if getattr(report, "when", "") == "call":
+            for change in [text for name, text in report.user_properties if name == CHANGE]:
+                terminalreporter.write(change)
     skipped: list[pytest.TestReport] = terminalreporter.stats.get("skipped", [])
     without = sum(NO_CRDS in str(report.longrepr) for report in skipped)
     if without:
@@ -129,11 +139,17 @@ def here(
     return one
 
 
+@pytest.fixture(scope="session")
+def updates_expected(pytestconfig: pytest.Config) -> bool:
+    """True if `--update` rewrites expected outputs. Only tests with this fixture run then."""
+    return bool(pytestconfig.getoption("--update"))
+
+
 @pytest.fixture
-def assert_expected(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+def assert_expected(
+    updates_expected: bool, record_property: Callable[[str, object], None]
+) -> Callable[[str, str], None]:
     """Compare a whole text with the file of that name under testdata/; `--update` rewrites it and prints the change."""
-    update = bool(request.config.getoption("--update"))
-    changes = request.config.stash[CHANGES]
 
     def compare(name: str, actual: str) -> None:
         path = TESTDATA / name
@@ -141,12 +157,12 @@ def assert_expected(request: pytest.FixtureRequest) -> Callable[[str, str], None
         if actual == expected:
             return
         change = difference(expected or "", actual, f"testdata/{name}", "this run")
-        if not update:
+        if not updates_expected:
             pytest.fail(
                 f"the output differs from testdata/{name} (`make update-goldens` rewrites it):\n{change}", pytrace=False
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(actual, encoding="utf-8")
-        changes.append(change or f"--- testdata/{name}: new and empty\n")
+        record_property(CHANGE, change or f"--- testdata/{name}: new and empty\n")
 
     return compare

@@ -382,13 +382,13 @@ SHOTS = {
 
 
 def test_pictures_of_the_docs(
-    show: Show, folder: Path, request: pytest.FixtureRequest, assert_expected: Callable[[str, str], None]
+    show: Show, folder: Path, updates_expected: bool, assert_expected: Callable[[str, str], None]
 ) -> None:
     """Each shows the page as it is today."""
     pages = [
         f"{name} {hashlib.sha256((folder / page).read_bytes()).hexdigest()}\n" for name, (page, *_) in SHOTS.items()
     ]
-    if request.config.getoption("--update"):
+    if updates_expected:
         for name, (page_name, scheme, script) in SHOTS.items():
             page = show(page_name, scheme, width=1180, height=760)
             page.evaluate(script)

@@ -16,8 +16,8 @@ CASES = collect_cases(TESTDATA / "render")
 
 
 @pytest.mark.parametrize("folder", CASES, ids=lambda folder: folder.name)
-def test_case(folder: Path, pytestconfig: pytest.Config) -> None:
-    run_case(folder, render_list, update=bool(pytestconfig.getoption("--update")))
+def test_case(folder: Path, updates_expected: bool) -> None:
+    run_case(folder, render_list, update=updates_expected)
 
 
 def test_every_folder_is_a_case() -> None:

@@ -90,6 +90,35 @@ def test_a_newer_release_is_taken_for_the_newest_known_one_where_that_is_allowed
     assert newer.selection.revision == known.selection.revision.replace(name="v0.1.0")
 
 
+UNCONSTRAINED = """\
+apiVersion: grove.io/v1alpha1
+kind: PodCliqueSet
+metadata: {name: a, namespace: team-a}
+spec:
+  replicas: 1
+  template:
+    cliques:
+    - name: worker
+      spec: {roleName: worker, replicas: 2, podSpec: {containers: [{name: worker, image: example.com/worker}]}}
+"""
+
+
+def test_no_configuration_at_all_counts_as_disabled() -> None:
+    without = rendered(UNCONSTRAINED)
+
+    assert lines(without.results) == [
+        "info: PodCliqueSet team-a/a metadata.name: the epochs of the PodGangs are unknown, and their names and labels "
+        "contain the placeholder 1000000000000000000. To get the names of the cluster, add its PodGangMaps to the "
+        f'input or the baseline; Grove "{NEWEST.name}" is assumed [podgang-epoch-unknown]',
+        f'warning: the release of Grove is not set; packwise assumes the newest one, "{NEWEST.name}". Add `revision: '
+        f"{NEWEST.name}`, or your cluster's release, to the `spec` of a TopologyRender [revision-unnamed]",
+    ]
+    assert [item.get("spec") for item in without.generated] == [
+        {"podgroups": [{"name": "a-0-worker", "podReferences": [], "minReplicas": 1}]}
+    ]
+    assert [item.kind for item in without.generated] == ["PodGang"]
+
+
 DESIGN_ASSUMED = (
     "warning: TopologyRender topology spec: the release of Grove is not set; packwise assumes the design "
     '"grep-244-multi" by the key {}, but releases have it too. Add '

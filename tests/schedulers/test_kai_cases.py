@@ -13,13 +13,15 @@ from krmfn.result import sort_results
 from krmfn.yamltext import read, write
 from packwise.pipeline import render
 from packwise.pipeline.selection import Package
+from packwise.revisions.grove import NEWEST
 from tests.frontends.workloads.workloads import parsed, shown
 from tests.places import TESTDATA
 from tests.schedulers.placing import places
 
 HEAD = """\
 # Each case is a file, `objects`, beside a TopologyRender whose spec has the lines of `settings`. `findings` is all that
-# is said of it. With `nodes`, `places` is what comes of each gang on these; an error leaves none of it.
+# is said of it. With `nodes`, `places` is what comes of each gang on these; an error leaves none of it. NEWEST is the
+# newest release of Grove that packwise knows.
 """
 TABLE = "kai/cases.yaml"
 SETTINGS = """\
@@ -56,7 +58,9 @@ def answered(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_objects_are_answered_as_the_table_says(assert_expected: Callable[[str, str], None]) -> None:
-    assert_expected(TABLE, HEAD + write([answered(case) for case in cases()]))
+    answers = write([answered(case) for case in cases()])
+    # A new release changes no case.
+    assert_expected(TABLE, HEAD + answers.replace(f'"{NEWEST.name}", the newest', '"NEWEST", the newest'))
 
 
 def test_no_two_cases_have_one_name() -> None:
