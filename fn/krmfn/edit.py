@@ -60,7 +60,8 @@ def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
     """Return source and value of `item` with `value` at `path`, or unchanged if it is there already."""
     if not path and not isinstance(value, dict):
         raise item.error(path, f"must be a mapping; got {describe(value)}")
-    if is_same_json(item.get(path, _ABSENT), value):
+    present = item.get(path, _ABSENT)
+    if present is not _ABSENT and is_same_json(present, value):
         return item.source if item.has_source else None, item.value
     changed: Mapping[str, Value] = _set_in(item, item.value, path, 0, value)
     if not item.has_source:

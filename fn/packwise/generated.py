@@ -187,7 +187,8 @@ def render(
             before = index.generated.get(key) or (_earlier_gang(index, stable) if index.gangs else None)
             if before is None and not is_listed:
                 continue
-            apply = settings.apply and not each.preview and each.subject not in of_operators
+            is_of_operator = bool(of_operators) and each.subject in of_operators
+            apply = settings.apply and not each.preview and not is_of_operator
             gitops = gitops_annotations(each, settings.gitops, in_use) if settings.gitops else _NO_ANNOTATIONS
             value = mark(each, stable[3], apply=apply, gitops=gitops, folder=folder)
             objects.append(KubeObject.new(value) if before is None else carry(before, value))

@@ -189,7 +189,7 @@ class KeyTable:
 
     def nearest_key(self, key: str) -> str:
         """Return the known key that is a typo away, or "" for other keys."""
-        return "" if len(key) > _LONGEST or is_placeholder(key) else self._nearest(key)
+        return "" if len(key) > _LONGEST else self._nearest(key)
 
     def is_of_closed(self, key: str) -> bool:
         """Return True if the key belongs to the domain with a complete list of keys."""
@@ -201,8 +201,8 @@ class KeyTable:
         return did_you_mean(key.rpartition("/")[2], names)
 
     def _nearest_of(self, key: str) -> str:
-        if key in self._inventions:
-            return self._inventions[key]
+        if key in self._inventions or is_placeholder(key):
+            return self._inventions.get(key, "")
         domain, slash, name = key.rpartition("/")
         if self._word and not slash:
             return ""
@@ -305,21 +305,24 @@ def key_problems(
 ) -> Iterator[tuple[Rule, Problem]]:
     """Problems of the keys at a place, each with its rule."""
     for name, value in place.keys.items():
-        key, at = table.keys.get(name), (*place.path, name)
+        key = table.keys.get(name)
         if key is None:
             right = table.nearest_key(name)
             if right or table.is_of_closed(name):
                 near = f'; did you mean "{right}"?' if right else table.did_you_mean(name)
-                yield table.rule_of(_SPELLING), Problem(at, f"no known component reads this key{near}", at_key=True)
+                yield (
+                    table.rule_of(_SPELLING),
+                    Problem((*place.path, name), f"no known component reads this key{near}", at_key=True),
+                )
             continue
         misplaced = _misplacement(key, place) or ("" if is_written(key, place) else releases(key, place))
         if misplaced:
-            yield table.rule_of(PLACE), Problem(at, misplaced, at_key=True)
+            yield table.rule_of(PLACE), Problem((*place.path, name), misplaced, at_key=True)
         elif isinstance(value, str):
             wrong = _wrong_value(key, value)
             if wrong:
                 is_refused = key.is_refused and place.part.has_webhook
-                yield table.rule_of(_REFUSED if is_refused else _VALUE), Problem(at, wrong)
+                yield table.rule_of(_REFUSED if is_refused else _VALUE), Problem((*place.path, name), wrong)
 
 
 def is_written(key: Key, place: KeyPlace) -> bool:

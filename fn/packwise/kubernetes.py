@@ -263,24 +263,24 @@ def metadata_errors(metadata: Mapping[str, Value], version: str) -> Iterator[Met
 
 def label_errors(labels: Mapping[str, str], path: FieldPath, version: str) -> Iterator[MetadataError]:
     """Yield errors of the labels at `path`. `version` is apimachinery's."""
-    field = format_path(path)
     for key, value in labels.items():
         for wrong in qualified_name(key, version):
-            yield _invalid_error((*path, key), key, wrong, f'key "{key}" must be a valid label key', field=field)
+            message = f'key "{key}" must be a valid label key'
+            yield _invalid_error((*path, key), key, wrong, message, field=format_path(path))
         for wrong in label_value(value, version):
             message = f'label "{key}" must have a valid label value; got "{value}"'
-            yield _invalid_error((*path, key), value, wrong, message, field=field)
+            yield _invalid_error((*path, key), value, wrong, message, field=format_path(path))
 
 
 def annotation_errors(annotations: Mapping[str, str], path: FieldPath, version: str) -> Iterator[MetadataError]:
     """Yield errors of the annotations at `path`. `version` is apimachinery's."""
-    field = format_path(path)
     for key in annotations:
         for wrong in qualified_name(key.lower(), version):
-            yield _invalid_error((*path, key), key, wrong, f'key "{key}" must be a valid annotation key', field=field)
-    size, limit = sum(_bytes(key) + _bytes(value) for key, value in annotations.items()), MAX_ANNOTATION_BYTES
+            message = f'key "{key}" must be a valid annotation key'
+            yield _invalid_error((*path, key), key, wrong, message, field=format_path(path))
+    size, limit = _bytes("".join(annotations)) + _bytes("".join(annotations.values())), MAX_ANNOTATION_BYTES
     if size > limit:
-        error = OperatorError(field, ErrorType.TOO_LONG, None, f"may not be more than {limit} bytes")
+        error = OperatorError(format_path(path), ErrorType.TOO_LONG, None, f"may not be more than {limit} bytes")
         message = f"keys and values must be at most {limit} bytes long together; got {size}"
         yield MetadataError(path, message, error)
 

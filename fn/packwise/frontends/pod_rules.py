@@ -264,18 +264,19 @@ def _request_problem(
     name: str, requested: tuple[str, int], limit: tuple[str, int] | None, path: FieldPath
 ) -> Problem | None:
     """Return the problem of a request and its limit."""
-    at, (text, amount) = (*path, "requests", name), requested
+    text, amount = requested
     overcommits = _is_native(name) and not name.startswith(_HUGE_PAGES)
+    if overcommits if limit is None else amount == limit[1] or (overcommits and amount < limit[1]):
+        return None
+    at = (*path, "requests", name)
     if limit is None:
-        if overcommits or next(_resource_name(name, at), None) is not None:
+        if next(_resource_name(name, at), None) is not None:
             return None
         detail = "Limit must be set for non overcommitable resources"
         message = "must be set in limits; the request of a device follows from its limit"
         if name.startswith(_HUGE_PAGES):
             message = "must also be set in limits: the API server refuses huge pages without an equal limit"
         return _refusal(at, ErrorType.REQUIRED, None, detail, message, field=(*path, "limits"), at_key=True)
-    if amount == limit[1] or (overcommits and amount < limit[1]):
-        return None
     words = "less than or equal to" if overcommits else "equal to"
     detail = f"must be {words} {name} limit of {canonical_quantity(limit[0])}"
     message = f'must be {"at most" if overcommits else ""} "{limit[0]}", the limit; got "{text}"'.replace("  ", " ")
@@ -350,7 +351,7 @@ def _quantities(value: Value) -> dict[str, tuple[str, int]]:
     read: dict[str, tuple[str, int]] = {}
     for name, written in mapping(value).items():
         amount = read_nanos(written)
-        if amount is not None and not is_placeholder(name):
+        if amount is not None and (name in _USUAL_UNITS or not is_placeholder(name)):
             read[name] = str(written).strip(), amount
     return read
 

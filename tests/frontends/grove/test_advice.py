@@ -8,7 +8,7 @@ import pytest
 
 from krmfn.kubeobject import KubeObject
 from krmfn.yamltext import write
-from packwise.frontends.grove.advice import ADVICE, advise
+from packwise.frontends.grove.advice import ADVICE, advise, pod_specs
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import PodCliqueSet
 from packwise.frontends.grove.rules.book import Context, rules_of
@@ -108,7 +108,7 @@ def warnings(workload: KubeObject) -> list[tuple[str, str, str, str | None]]:
     from krmfn.fieldpath import format_path
 
     pcs = PodCliqueSet.read(default(workload.value, GREP_244))
-    problems = advise(workload, pcs, Context(GREP_244))
+    problems = advise(workload, pod_specs(workload), pcs, Context(GREP_244))
     return [(rule.name, format_path(p.path), p.message, p.proposed) for rule, p in problems]  # type: ignore[misc]
 
 
@@ -203,5 +203,5 @@ def test_a_queue_is_missed_where_kai_is_the_default_and_the_operator_does_not_as
 ) -> None:
     workload = KubeObject.new(edited({"metadata.namespace": "team-a"}))
     context = context_of({"revision": release, "schedulers": schedulers})
-    found = advise(workload, view_of(workload.value, context, create=True), context)
+    found = advise(workload, pod_specs(workload), view_of(workload.value, context, create=True), context)
     assert [rule.name for rule, _ in found] == (["queue-missing"] if is_warned else [])

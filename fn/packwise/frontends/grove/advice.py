@@ -19,7 +19,8 @@ from packwise.lenient import entries, mapping, value_at
 from packwise.settings.topologyrender import KAI_PROFILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import TypeAlias
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -40,12 +41,18 @@ _WORDS = frozenset(TOOL_DEPENDENT)
 _MAY_BE_DEPENDENT = r"[:,\[-]\s*[yYnNoO](?:[eEoOnNfF][sSfF]?)?(?=[\s,\]}]|\Z)"
 
 
-def pod_specs(workload: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
-    """Yield the written pod template of each clique with its path."""
-    for index, clique in enumerate(entries(workload.get((*TEMPLATE, "cliques")))):
-        pod_spec = value_at(clique, "spec", "podSpec")
-        if isinstance(pod_spec, dict):
-            yield (*TEMPLATE, "cliques", index, "spec", "podSpec"), pod_spec
+Pods: TypeAlias = "Sequence[tuple[FieldPath, Mapping[str, Value]]]"
+"""Pod templates as written, each with its path."""
+
+
+def pod_specs(workload: KubeObject) -> Pods:
+    """Return the pod templates of the cliques."""
+    specs = [value_at(clique, "spec", "podSpec") for clique in entries(workload.get((*TEMPLATE, "cliques")))]
+    return [
+        ((*TEMPLATE, "cliques", index, "spec", "podSpec"), spec)
+        for index, spec in enumerate(specs)
+        if isinstance(spec, dict)
+    ]
 
 
 def tool_dependent_words(workload: KubeObject) -> list[FieldPath]:
@@ -64,9 +71,7 @@ def tool_dependent_words(workload: KubeObject) -> list[FieldPath]:
     return [path for path, start in places if start is not None and source.text[start] not in "\"'|>"]
 
 
-def unquoted_quantities(
-    pods: Iterable[tuple[FieldPath, Mapping[str, Value]]],
-) -> Iterator[tuple[FieldPath, int | float]]:
+def unquoted_quantities(pods: Pods) -> Iterator[tuple[FieldPath, int | float]]:
     """Each resource quantity of these pod templates that is written as a number."""
     for path, pod_spec in pods:
         overhead = pod_spec.get("overhead")
@@ -115,13 +120,13 @@ class _Advised(Record):
     """A workload as written, its pod templates, and its defaulted view."""
 
     workload: KubeObject
-    pods: tuple[tuple[FieldPath, Mapping[str, Value]], ...]
+    pods: Pods
     pcs: PodCliqueSet
 
 
-def advise(workload: KubeObject, pcs: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
-    """Return the warnings about a decodable `workload`. `pcs` is its defaulted view."""
-    return run(_STEPS, _Advised(workload, tuple(pod_specs(workload)), pcs), context)
+def advise(workload: KubeObject, pods: Pods, pcs: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
+    """Return the warnings about a decodable `workload`. `pods` are its `pod_specs`, `pcs` is its defaulted view."""
+    return run(_STEPS, _Advised(workload, pods, pcs), context)
 
 
 def _restart_policy(at: _Advised, _context: Context) -> Iterator[Problem]:

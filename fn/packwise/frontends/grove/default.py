@@ -99,7 +99,7 @@ def _template(value: Mapping[str, Value], fields: KnownFields, revision: Revisio
 
 def _clique(value: Mapping[str, Value], fields: KnownFields, revision: Revision) -> Mapping[str, Value]:
     out = _keep(value, fields.clique)
-    spec = _keep(mapping_at(out, "spec"), fields.clique_spec)
+    spec = _keep(mapping(out.get("spec")), fields.clique_spec)
     written = spec.get("replicas", 0)
     replicas = spec["replicas"] = 1 if written == 0 and written is not False else written
     spec.setdefault("minAvailable", 1 if revision.min_available_default == "One" else written)

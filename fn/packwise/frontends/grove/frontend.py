@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.findings import Problem
     from packwise.frontends.frontend import FrontEnd
+    from packwise.frontends.grove.advice import Pods
     from packwise.frontends.grove.build_gangs import GangPlan
     from packwise.frontends.grove.epoch_sources import EpochSources
     from packwise.objects.index import Inventory
@@ -412,10 +413,11 @@ class _Planner:
         context = self._context.replace(scheduled=self._scheduled[name]) if name in self._scheduled else self._context
         admitted = admit(value, history, self._settings.admission, context)
         findings += self._soften(findings_of(admitted.problems, workload))
-        findings += self._advice(workload, admitted.pcs, context)
+        pods = pod_specs(workload)
+        findings += self._advice(workload, pods, admitted.pcs, context)
         if self._before is not None:
             findings += findings_of(self._before.problems(value, baseline, admitted.pcs, context), workload)
-        findings += self._about_pods(workload, is_refused=any(each.stage is not None for each in findings))
+        findings += self._about_pods(workload, pods, is_refused=any(each.stage is not None for each in findings))
         if has_errors(findings):
             return _Judgement(workload, findings)
         return _Judgement(workload, findings, admitted, record_of(admitted.pcs), history.record is not None)
@@ -426,12 +428,12 @@ class _Planner:
             return findings
         return soften_lists(findings, (UNKNOWN.name,))
 
-    def _about_pods(self, workload: KubeObject, *, is_refused: bool) -> tuple[Finding, ...]:
+    def _about_pods(self, workload: KubeObject, pods: Pods, *, is_refused: bool) -> tuple[Finding, ...]:
         """Return findings about the pods of a workload, or none if it `is_refused`: its pods are never created."""
         findings = findings_of(
             [
                 (rule, problem.replace(path=(*path, *problem.path)).short_form)
-                for path, spec in pod_specs(workload)
+                for path, spec in pods
                 for rule, problem in pod_problems(spec, self._image_of, has_unique_names=True)
             ],
             workload,
@@ -440,9 +442,9 @@ class _Planner:
             return findings
         return tuple(each.replace(operator_message=None, stage=None) for each in findings)
 
-    def _advice(self, workload: KubeObject, pcs: PodCliqueSet, context: Context) -> tuple[Finding, ...]:
+    def _advice(self, workload: KubeObject, pods: Pods, pcs: PodCliqueSet, context: Context) -> tuple[Finding, ...]:
         """Return advice about a workload: a warning if it affects what users do, else information."""
-        findings = findings_of(advise(workload, pcs, context), workload)
+        findings = findings_of(advise(workload, pods, pcs, context), workload)
         settings = self._settings
         if settings.apply and (self._cluster.enabled or settings.item is not None):
             return findings

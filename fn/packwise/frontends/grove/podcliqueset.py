@@ -13,7 +13,7 @@ from krmfn.hints import TYPE_CHECKING, Record, cast
 from packwise.fields import Array, Duration, Field, Flag, Object, Open, Reference, Text, TextMap
 from packwise.keys import KAI_QUEUE
 from packwise.kubernetes import read_nanos
-from packwise.lenient import entries, integer, mapping_at, mappings_in_place, text, text_at, value_at, whole_number
+from packwise.lenient import entries, integer, mapping, mappings_in_place, text, text_at, value_at, whole_number
 from packwise.placement import MNNVL_CLAIM
 from packwise.revisions.grove import API_FIELDS
 from packwise.settings.topologyrender import KAI_PROFILE
@@ -430,23 +430,23 @@ class PodCliqueSet(Record):
     @classmethod
     def read(cls, value: Mapping[str, Value]) -> PodCliqueSet:
         """Return the view of a `value` from `default.default`."""
-        metadata = mapping_at(value, "metadata")
-        spec = mapping_at(value, "spec")
-        template = mapping_at(spec, "template")
+        metadata = mapping(value.get("metadata"))
+        spec = mapping(value.get("spec"))
+        template = mapping(spec.get("template"))
         return cls(
-            name=text_at(metadata, "name"),
-            namespace=text_at(metadata, "namespace"),
+            name=text(metadata.get("name")),
+            namespace=text(metadata.get("namespace")),
             metadata=metadata,
             labels=_texts_by_key(metadata, "labels"),
             annotations=_texts_by_key(metadata, "annotations"),
             replicas=whole_number(spec.get("replicas"), 0),
-            startup_type=text_at(template, "cliqueStartupType"),
-            priority_class=text_at(template, "priorityClassName"),
-            termination_delay=text_at(template, "terminationDelay"),
+            startup_type=text(template.get("cliqueStartupType")),
+            priority_class=text(template.get("priorityClassName")),
+            termination_delay=text(template.get("terminationDelay")),
             topology=read_constraint(template.get("topologyConstraint")),
-            topology_name=text_at(template, "clusterTopologyName") or None,
-            cliques=tuple(_clique(entry) for entry in mappings_in_place(template.get("cliques"))),
-            groups=tuple(_group(entry) for entry in mappings_in_place(template.get("podCliqueScalingGroups"))),
+            topology_name=text(template.get("clusterTopologyName")) or None,
+            cliques=tuple(map(_clique, mappings_in_place(template.get("cliques")))),
+            groups=tuple(map(_group, mappings_in_place(template.get("podCliqueScalingGroups")))),
             claim_templates=tuple(mappings_in_place(template.get("resourceClaimTemplates"))),
             resource_sharing=tuple(mappings_in_place(template.get("resourceSharing"))),
             update_strategy=text_at(spec, "updateStrategy", "type"),
@@ -469,14 +469,17 @@ class PodCliqueSet(Record):
 
     def grouped_cliques(self) -> frozenset[str]:
         """Names of the cliques that are members of a scaling group."""
-        return frozenset(name for group in self.groups for name in group.clique_names)
+        return frozenset([name for group in self.groups for name in group.clique_names])
+
+
+_NO_TEXTS: Mapping[str, str] = {}
 
 
 def _clique(value: Mapping[str, Value]) -> Clique:
-    spec = mapping_at(value, "spec")
+    spec = mapping(value.get("spec"))
     return Clique(
-        name=text_at(value, "name"),
-        role=text_at(spec, "roleName"),
+        name=text(value.get("name")),
+        role=text(spec.get("roleName")),
         replicas=whole_number(spec.get("replicas"), 0),
         min_available=whole_number(spec.get("minAvailable"), 0),
         labels=_texts_by_key(value, "labels"),
@@ -484,7 +487,7 @@ def _clique(value: Mapping[str, Value]) -> Clique:
         starts_after=_texts(spec, "startsAfter") if isinstance(spec.get("startsAfter"), list) else None,
         auto_scaling=_auto_scaling(spec, "autoScalingConfig"),
         topology=read_constraint(value.get("topologyConstraint")),
-        pod_spec=mapping_at(spec, "podSpec"),
+        pod_spec=mapping(spec.get("podSpec")),
         resource_sharing=tuple(mappings_in_place(value.get("resourceSharing"))) if "resourceSharing" in value else (),
         rolling_update=_rolling_update(value),
     )
@@ -492,7 +495,7 @@ def _clique(value: Mapping[str, Value]) -> Clique:
 
 def _group(value: Mapping[str, Value]) -> ScalingGroup:
     return ScalingGroup(
-        name=text_at(value, "name"),
+        name=text(value.get("name")),
         clique_names=_texts(value, "cliqueNames"),
         replicas=whole_number(value.get("replicas"), 1),
         min_available=whole_number(value.get("minAvailable"), 1),
@@ -511,10 +514,14 @@ def read_constraint(constraint: Value) -> TopologyConstraint | None:
         return None
     pack = constraint.get("pack")
     return TopologyConstraint(
-        text_at(constraint, "packDomain"),
-        Pack(text_at(pack, "required") or None, text_at(pack, "preferred") or None) if isinstance(pack, dict) else None,
-        text_at(constraint, "topologyName") or None,
+        text(constraint.get("packDomain")),
+        _pack(pack) if isinstance(pack, dict) else None,
+        text(constraint.get("topologyName")) or None,
     )
+
+
+def _pack(value: Mapping[str, Value]) -> Pack:
+    return Pack(text(value.get("required")) or None, text(value.get("preferred")) or None)
 
 
 def _auto_scaling(value: Mapping[str, Value], key: str) -> AutoScaling | None:
@@ -529,7 +536,7 @@ def _rolling_update(value: Mapping[str, Value]) -> RollingUpdate | None:
     rolling = value.get("rollingUpdate")
     if not isinstance(rolling, dict):
         return None
-    return RollingUpdate(integer(rolling.get("maxUnavailable"), None), text_at(rolling, "progressDeadline"))
+    return RollingUpdate(integer(rolling.get("maxUnavailable"), None), text(rolling.get("progressDeadline")))
 
 
 def _texts(value: Mapping[str, Value], key: str) -> tuple[str, ...]:
@@ -537,7 +544,8 @@ def _texts(value: Mapping[str, Value], key: str) -> tuple[str, ...]:
 
 
 def _texts_by_key(value: Mapping[str, Value], key: str) -> Mapping[str, str]:
-    return {name: text(part) for name, part in mapping_at(value, key).items()}
+    texts = value.get(key)
+    return {name: text(part) for name, part in texts.items()} if isinstance(texts, dict) else _NO_TEXTS
 
 
 def chosen_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:

@@ -63,14 +63,14 @@ def _generation(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
         yield invalid_value(("metadata", "generation"), generation, text, f'must be at least 0; got "{generation}"')
 
 
-def _labels(labels: Mapping[str, str], path: FieldPath, context: Context) -> Iterator[Problem]:
+def _labels(labels: Mapping[str, str], path: FieldPath, context: Context) -> Iterable[Problem]:
     errors = kubernetes.label_errors(labels, path, context.revision.apimachinery)
-    return (refusal(each.path, each.message, each.error) for each in errors)
+    return [refusal(each.path, each.message, each.error) for each in errors]
 
 
-def _annotations(annotations: Mapping[str, str], path: FieldPath, context: Context) -> Iterator[Problem]:
+def _annotations(annotations: Mapping[str, str], path: FieldPath, context: Context) -> Iterable[Problem]:
     errors = kubernetes.annotation_errors(annotations, path, context.revision.apimachinery)
-    return (refusal(each.path, each.message, each.error) for each in errors)
+    return [refusal(each.path, each.message, each.error) for each in errors]
 
 
 def _owners(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
@@ -118,19 +118,19 @@ def _owner_value(owner: Mapping[str, Value]) -> Mapping[str, Value]:
     return shown | {key: owner[key] for key in ("controller", "blockOwnerDeletion") if owner.get(key) is not None}
 
 
-def _set_labels(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+def _set_labels(pcs: PodCliqueSet, context: Context) -> Iterable[Problem]:
     return _labels(pcs.labels, ("metadata", "labels"), context)
 
 
-def _set_annotations(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+def _set_annotations(pcs: PodCliqueSet, context: Context) -> Iterable[Problem]:
     return _annotations(pcs.annotations, ("metadata", "annotations"), context)
 
 
-def _clique_labels(at: CliqueAt, context: Context) -> Iterator[Problem]:
+def _clique_labels(at: CliqueAt, context: Context) -> Iterable[Problem]:
     return _labels(at.clique.labels, at.path("labels"), context)
 
 
-def _clique_annotations(at: CliqueAt, context: Context) -> Iterator[Problem]:
+def _clique_annotations(at: CliqueAt, context: Context) -> Iterable[Problem]:
     return _annotations(at.clique.annotations, at.path("annotations"), context)
 
 
@@ -182,7 +182,7 @@ def _members(at: GroupAt, _context: Context) -> Iterable[_Member]:
 
 
 def _length(*names: str) -> int:
-    return sum(len(name.encode("utf-8", "surrogatepass")) for name in names)
+    return len("".join(names).encode("utf-8", "surrogatepass"))
 
 
 def _own_text(length: int, *names: str) -> str:

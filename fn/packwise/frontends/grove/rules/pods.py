@@ -75,7 +75,7 @@ def _environments(at: CliqueAt, _context: Context) -> Iterable[_Env]:
             env = value_at(container, "env")
             if isinstance(env, list) and env:
                 path = at.path("spec", "podSpec", kind, index, "env")
-                environments.append(_Env(path, tuple(text_at(entry, "name") for entry in env)))
+                environments.append(_Env(path, tuple([text_at(entry, "name") for entry in env])))
     return environments
 
 
