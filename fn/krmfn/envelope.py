@@ -35,12 +35,13 @@ _MOST_BRACKETS = 500
 class Envelope(Record):
     """A list's text in pieces: `head`, then the items, then `tail`.
 
+    `text` is the whole text, or None if the pieces are all of it: a copy would need as much memory as the input.
     `indent` precedes each dash, or is None for a flow list. `seams` are the texts before, between and after the entries
     of a flow list. `simple` is true if every piece alone means the same as in the list, so that joined pieces keep
     their meaning. Other lists are read again after an edit. `rest` holds the fields other than `items`.
     """
 
-    text: str
+    text: str | None
     head: str
     tail: str
     indent: str | None
@@ -287,7 +288,7 @@ def _pieces(whole: _Whole, cut: _Cut, fields: dict[str, Value] | None) -> Envelo
     key_end = text.find("\n", whole.nodes[-1].key_end)
     newline = "\r\n" if key_end > 0 and text[key_end - 1] == "\r" else "\n"
     return Envelope(
-        text=text,
+        text=None if items and fields is not None else text,
         head=head,
         tail=tail,
         indent=cut.indent,

@@ -25,11 +25,20 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from krmfn.yamltext import Span
 
-__all__ = ["API_VERSIONS", "ResourceList", "ResourceListError", "assemble", "decode", "entries_of", "version_of"]
+__all__ = [
+    "API_VERSIONS",
+    "ResourceList",
+    "ResourceListError",
+    "assemble",
+    "decode",
+    "entries_of",
+    "pieces_of",
+    "version_of",
+]
 
 
-def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: list[Value] | None) -> str:
-    """Return the list's text with `items` and `results`. None keeps the original ones.
+def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: list[Value] | None) -> list[str]:
+    """Return the list's text with `items` and `results`, in pieces. None keeps the original ones.
 
     Raise FieldError if an item cannot be written.
     """
@@ -43,9 +52,9 @@ def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: li
         for expand in (False, True):
             text = _attempt(envelope, kept, results, expand=expand)
             if text is not None and reads_as(text, wanted):
-                return text
+                return [text]
     try:
-        return write(wanted)
+        return [write(wanted)]
     except YamlError as error:
         raise FieldError(None, (), error.message, Location(None, 1, 1)) from None
 
@@ -55,26 +64,28 @@ def _attempt(
 ) -> str | None:
     """Return the joined pieces, or None if the text around them does not permit it."""
     try:
-        return _join(envelope, items, results, expand=expand)
+        return "".join(_join(envelope, items, results, expand=expand))
     except FieldError:
         raise
     except ValueError:
         return None
 
 
-def _join(envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None, *, expand: bool = False) -> str:
+def _join(
+    envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None, *, expand: bool = False
+) -> list[str]:
     if envelope.indent is None:
         return _joined_flow(envelope, items, results, expand=expand)
     head, tail = _head_and_tail(envelope, results)
     entries = entries_of(envelope, envelope.indent, items, expand=expand)
     if not entries:
-        return _with_empty_list(head, envelope.newline) + tail
+        return [_with_empty_list(head, envelope.newline), tail]
     if not head.endswith(BREAKS):
         head += envelope.newline
     for number, entry in enumerate(entries):
         if not entry.endswith(BREAKS) and (tail or number < len(entries) - 1):
             entries[number] = _end_entry(items[number], entry, envelope, envelope.indent)
-    return "".join([head, *entries, tail])
+    return [head, *entries, tail]
 
 
 def _end_entry(item: KubeObject, entry: str, envelope: Envelope, indent: str) -> str:
@@ -214,12 +225,14 @@ def _takes_more(tail: str) -> bool:
     return not tail.startswith(("...", "---", "{")) and "\n..." not in tail and "\n---" not in tail
 
 
-def _joined_flow(envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None, *, expand: bool) -> str:
+def _joined_flow(
+    envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None, *, expand: bool
+) -> list[str]:
     body = _flow_body(envelope, items, expand=expand)
     if results is None:
-        return envelope.head + body + envelope.tail
+        return [envelope.head, body, envelope.tail]
     head, tail = _flow_results(envelope, results)
-    return head + body + tail
+    return [head, body, tail]
 
 
 def _flow_results(envelope: Envelope, results: list[Value]) -> tuple[str, str]:
@@ -394,14 +407,22 @@ class ResourceList:
 
         A list without `items` gets an empty one. Raise FieldError if an item cannot be written.
         """
-        envelope = self._envelope
-        results: list[Value] | None = None
-        if self.results is not self._read_results and self.results != self._read_results:
-            results = [result.to_value() for result in self.results]
-        items = None if _all_same(self.items, envelope.items) else self.items
-        if items is None and results is None:
-            return envelope.text
+        return "".join(pieces_of(self))
+
+
+def pieces_of(answer: ResourceList) -> list[str]:
+    """Return the list's text as in `ResourceList.to_text`, in pieces. Pieces of unchanged items need no more memory."""
+    # A function, because a public method would be a promise to users of krmfn.
+    envelope, before = answer._envelope, answer._read_results  # pyright: ignore[reportPrivateUsage]
+    results: list[Value] | None = None
+    if answer.results is not before and answer.results != before:
+        results = [result.to_value() for result in answer.results]
+    items = None if _all_same(answer.items, envelope.items) else answer.items
+    if items is not None or results is not None:
         return assemble(envelope, items, results)
+    if envelope.text is not None:
+        return [envelope.text]
+    return [envelope.head, *[item.source.text for item in envelope.items], envelope.tail]
 
 
 def _all_same(items: tuple[KubeObject, ...], others: tuple[KubeObject, ...]) -> bool:

@@ -18,7 +18,7 @@ import sys
 from krmfn import NO_MEMORY
 from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING, cast, overload
-from krmfn.resourcelist import ResourceList, ResourceListError, decode
+from krmfn.resourcelist import ResourceList, ResourceListError, decode, pieces_of
 from krmfn.result import Result, Severity, exit_code, sort_results
 
 if TYPE_CHECKING:
@@ -129,9 +129,16 @@ def _answer(
     return _encode(answer), lines, code
 
 
-def _encode(text: str) -> Iterator[bytes]:
-    for start in range(0, len(text), _PIECE):
-        yield text[start : start + _PIECE].encode("utf-8")
+def _encode(pieces: Iterable[str]) -> Iterator[bytes]:
+    block, size = list[str](), 0
+    for piece in pieces:
+        for start in range(0, len(piece), _PIECE):
+            block.append(piece[start : start + _PIECE])
+            size += len(block[-1])
+            if size >= _PIECE:
+                yield "".join(block).encode("utf-8")
+                block, size = [], 0
+    yield "".join(block).encode("utf-8")
 
 
 def _parse(text: str) -> ResourceList:
@@ -207,17 +214,17 @@ def _code(results: Sequence[Result]) -> int:
 
 def _outcome(
     read: ResourceList, answered: ResourceList, raised: tuple[Result, ...], lines_of: LinesOf
-) -> tuple[str, list[str], int]:
-    """Return the text for stdout, the lines for stderr and the exit code."""
+) -> tuple[list[str], list[str], int]:
+    """Return the pieces of the text for stdout, the lines for stderr and the exit code."""
     if not raised and answered.results is read.results:
         return _text_or_error(read, answered)
     old, new = _divide(read.results, raised or answered.results, keeps_old=not raised)
     code = _code(raised) or exit_code(new)
     kept = read if code else answered
     results = (*old, *new)
-    text, lines, written = _text_or_error(read, kept.with_results(results))
+    pieces, lines, written = _text_or_error(read, kept.with_results(results))
     own = _lines(new, lines_of)
-    return text, [*lines, *own] if written else own, code or written
+    return pieces, [*lines, *own] if written else own, code or written
 
 
 def _divide(
@@ -238,14 +245,15 @@ def _escape_result(result: Result) -> Result:
     return result if message == result.message else result.replace(message=message)
 
 
-def _text_or_error(read: ResourceList, answer: ResourceList) -> tuple[str, list[str], int]:
+def _text_or_error(read: ResourceList, answer: ResourceList) -> tuple[list[str], list[str], int]:
     try:
-        return answer.to_text(), [], 0
+        return pieces_of(answer), [], 0
     except MemoryError:
         raise
     except Exception as error:
         result = error.to_result() if isinstance(error, FieldError) else _internal_result(error)
-        return read.with_results([*read.results, result]).to_text(), [result.line_of_text()], _code([result])
+        with_error = read.with_results([*read.results, result])
+        return pieces_of(with_error), [result.line_of_text()], _code([result])
 
 
 def _lines_of_results(results: Sequence[Result]) -> list[str]:

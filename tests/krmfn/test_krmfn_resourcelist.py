@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from krmfn import KubeObject, ResourceList, ResourceListError, Result
+from krmfn.resourcelist import pieces_of
 from krmfn.yamltext import read
 from tests.tables import each
 
@@ -106,6 +107,13 @@ def test_what_is_not_changed_stays(text: str) -> None:
     assert [item.value for item in read_list.items] == (the(text, "items") or [])
     config = read_list.function_config
     assert (config.value if config else None) == the(text, "functionConfig")
+
+
+def test_an_unchanged_item_takes_no_more_memory() -> None:
+    read_list = ResourceList.parse(PLAIN["config and results after"])
+    for answer in (read_list, read_list.with_items(read_list.items[1:])):
+        pieces = {id(piece) for piece in pieces_of(answer)}
+        assert all(id(item.source.text) in pieces for item in answer.items)
 
 
 EDITS: dict[str, Callable[[tuple[KubeObject, ...]], list[KubeObject]]] = {
