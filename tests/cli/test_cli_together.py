@@ -167,6 +167,58 @@ def test_the_rules_for_updates_compare_each_variant_with_the_same_file(call: Cal
     assert [each["file"] for each in ran.findings if each["severity"] == "error"] == ["in/c/web.yaml"]
 
 
+def test_a_new_variant_is_compared_with_none(call: Call, tmp_path: Path) -> None:
+    other = WORKLOAD.replace("roleName: router", "roleName: other")
+    write(tmp_path / "before", {"a/web.yaml": WORKLOAD})
+    write(tmp_path / "in", {"a/web.yaml": WORKLOAD, "b/web.yaml": other})
+
+    assert updates(call) == []
+
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  generateName: train-
+  namespace: ml
+  labels: {kueue.x-k8s.io/queue-name: QUEUE, kueue.x-k8s.io/priority-class: QUEUE}
+spec:
+  template:
+    spec: {restartPolicy: Never, containers: [{name: a, image: b}]}
+"""
+NAMED_JOB = JOB.replace("generateName: train-", "name: train")
+
+
+def updates(call: Call) -> list[str]:
+    """The files with an error of a rule for updates."""
+    ran = call("check", "in", "--baseline", "before", "-o", "json")
+    return [each["file"] for each in ran.findings if each["severity"] == "error"]
+
+
+def test_a_job_with_a_generated_name_is_never_an_update(call: Call, tmp_path: Path) -> None:
+    one, other = JOB.replace("QUEUE", "team-a"), JOB.replace("QUEUE", "team-b")
+    write(tmp_path / "before", {"a/job.yaml": one})
+    write(tmp_path / "in", {"a/job.yaml": other, "b/job.yaml": one})
+
+    assert updates(call) == []
+
+
+def test_an_object_is_compared_with_the_one_of_its_file_among_several_of_its_name(call: Call, tmp_path: Path) -> None:
+    one, other, third = (NAMED_JOB.replace("QUEUE", queue) for queue in ("team-a", "team-b", "team-c"))
+    write(tmp_path / "before", {"a/job.yaml": one, "b/job.yaml": other})
+    write(tmp_path / "in", {"a/job.yaml": one, "b/job.yaml": third, "c/job.yaml": third})
+
+    assert set(updates(call)) == {"in/b/job.yaml"}
+
+
+def test_an_object_whose_file_was_moved_is_compared_with_the_one_that_is_left(call: Call, tmp_path: Path) -> None:
+    one, other = (NAMED_JOB.replace("QUEUE", queue) for queue in ("team-a", "team-b"))
+    write(tmp_path / "before", {"a/job.yaml": one, "b/job.yaml": other})
+    write(tmp_path / "in", {"a/job.yaml": one, "c/job.yaml": one})
+
+    assert set(updates(call)) == {"in/c/job.yaml"}
+
+
 def variants(text: str) -> dict[str, str]:
     return {f"recipes/{letter}/{cloud}.yaml": text for letter in "ab" for cloud in ("aws", "gcp")}
 

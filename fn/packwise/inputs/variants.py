@@ -12,11 +12,11 @@ from krmfn.hints import TYPE_CHECKING
 from packwise.discovery import KUSTOMIZATIONS, mapping_in, texts_in
 from packwise.inputs.paths import folder_of, landmark_text, real
 from packwise.inputs.reader import is_readable
-from packwise.objects.index import ONCE, identity, repetitions
+from packwise.objects.index import ONCE, identity, pair_by_file, repetitions
 from packwise.objects.kinds import DYNAMO_GRAPH, KINDS, POD_CLIQUE_SET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
@@ -128,7 +128,8 @@ def packages_of(package: Package, batches: Sequence[tuple[KubeObject, ...]]) -> 
             for batch in batches[1:]
         ],
     ]
-    return [package.replace(items=items, baseline=_baseline(package.baseline, items, variants)) for items in own]
+    pairs = _pairs(package, variants)
+    return [package.replace(items=items, baseline=_baseline(package.baseline, items, variants, pairs)) for items in own]
 
 
 def _is_read(item: KubeObject) -> bool:
@@ -137,39 +138,30 @@ def _is_read(item: KubeObject) -> bool:
 
 
 def _baseline(
-    baseline: tuple[KubeObject, ...] | None, items: Iterable[KubeObject], variants: set[Identity]
+    baseline: tuple[KubeObject, ...] | None,
+    items: Iterable[KubeObject],
+    variants: set[Identity],
+    pairs: Mapping[int, KubeObject | None],
 ) -> tuple[KubeObject, ...] | None:
     if baseline is None:
         return None
-    earlier: dict[Identity, list[KubeObject]] = {}
-    for item in baseline:
-        if is_readable(item) and (key := identity(item.value)) in variants:
-            earlier.setdefault(key, []).append(item)
-    chosen = [_find_before(item, earlier.get(identity(item.value), [])) for item in items]
+    chosen = [pairs.get(id(item)) for item in items]
     others = [item for item in baseline if not is_readable(item) or identity(item.value) not in variants]
     return (*others, *[item for item in chosen if item is not None])
 
 
-def _find_before(item: KubeObject, baseline: Sequence[KubeObject]) -> KubeObject | None:
-    """Return the baseline object of this identity with the longest common path end, or None."""
-    path = _steps(item.file)
-    common = [_count_common(path, _steps(each.file)) for each in baseline]
-    best = max(common, default=0)
-    return baseline[common.index(best)] if best else None
-
-
-def _steps(file: str | None) -> list[str]:
-    return (file or "").rpartition(":")[2].split("/")[::-1]
-
-
-def _count_common(mine: list[str], other: list[str]) -> int:
-    """Return the number of names that two paths have in common at their end."""
-    number = 0
-    for own, theirs in zip(mine, other, strict=False):
-        if own != theirs:
-            break
-        number += 1
-    return number
+def _pairs(package: Package, variants: set[Identity]) -> dict[int, KubeObject | None]:
+    """Return the earlier object of each variant."""
+    sides: tuple[dict[Identity, list[KubeObject]], ...] = ({}, {})
+    for side, items in zip(sides, (package.items, package.baseline or ()), strict=True):
+        for item in items:
+            if is_readable(item) and (key := identity(item.value)) in variants:
+                side.setdefault(key, []).append(item)
+    after, before = sides
+    pairs: dict[int, KubeObject | None] = {}
+    for key, items in after.items():
+        pairs.update(pair_by_file(items, before.get(key, ())))
+    return pairs
 
 
 def _repeated_identities(items: Iterable[KubeObject]) -> set[Identity]:

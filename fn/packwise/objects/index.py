@@ -10,7 +10,7 @@ import re
 
 from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING, Record
-from krmfn.kubeobject import ObjectId
+from krmfn.kubeobject import KubeObject, ObjectId
 from packwise.findings import Finding, Rule, from_field_error, place_text
 from packwise.objects.kinds import (
     CLUSTER_SCOPED,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from krmfn.fieldpath import FieldPath
-    from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.findings import Origin
 
@@ -266,7 +265,8 @@ _GANG_KINDS = frozenset(kind.name for kind in GANGS)
 class Index(Record):
     """`users` are the users' own objects and `generated` the objects of an earlier render.
 
-    `findings` are about unreadable items, which are in neither. `gangs` are gangs with an epoch by their identity in
+    `repeated` are all users' objects of an identity that several have. `findings` are about unreadable items, which are
+    in none of these. `gangs` are gangs with an epoch by their identity in
     all epochs. Generated ones win. `malformed` are users' objects with names, labels or annotations that are not
     strings. `by_kind` lacks these, so that no step reads them, unless a decoder of their kind reports them field by
     field.
@@ -278,6 +278,7 @@ class Index(Record):
     findings: tuple[Finding, ...] = ()
     gangs: Mapping[Identity, KubeObject] = {}
     malformed: tuple[KubeObject, ...] = ()
+    repeated: Mapping[Identity, tuple[KubeObject, ...]] = {}
 
     @classmethod
     def of(cls, items: Iterable[KubeObject]) -> Index:
@@ -287,6 +288,7 @@ class Index(Record):
         by_kind: dict[tuple[str, str], list[KubeObject]] = {}
         findings: list[Finding] = []
         malformed: list[KubeObject] = []
+        repeated: dict[Identity, list[KubeObject]] = {}
         for item in items:
             try:
                 value = item.value
@@ -297,7 +299,8 @@ class Index(Record):
             if is_generated(value):
                 generated.setdefault(key, item)
                 continue
-            users.setdefault(key, item)
+            if users.setdefault(key, item) is not item:
+                repeated.setdefault(key, [users[key]]).append(item)
             metadata = value.get("metadata") or _NOTHING
             is_malformed = not isinstance(metadata, dict) or not are_strings(metadata)
             if is_malformed:
@@ -306,7 +309,8 @@ class Index(Record):
                 by_kind.setdefault(key[:2], []).append(item)
         grouped = {kind: tuple(members) for kind, members in by_kind.items()}
         gangs = {**_gangs(users), **_gangs(generated)}
-        return cls(users, generated, grouped, tuple(findings), gangs, tuple(malformed))
+        together = {key: tuple(members) for key, members in repeated.items()}
+        return cls(users, generated, grouped, tuple(findings), gangs, tuple(malformed), together)
 
     def of_kind(self, group: str, kind: str) -> tuple[KubeObject, ...]:
         """The users' own objects of this kind, in their order."""
@@ -351,24 +355,83 @@ def repetitions(items: Iterable[KubeObject]) -> list[Finding]:
 class Inventory(Record):
     """The items of the input. `baseline` are the items before the change, or None without a baseline.
 
-    `documents` are other tools' documents and not Kubernetes objects. `documents_before` are the baseline's.
+    `documents` are other tools' documents and not Kubernetes objects. `documents_before` are the baseline's. `pairs`
+    map the ids of objects of a repeated name to their earlier objects.
     """
 
     items: Index
     baseline: Index | None = None
     documents: tuple[KubeObject, ...] = ()
     documents_before: tuple[KubeObject, ...] = ()
+    pairs: Mapping[int, KubeObject | None] = {}
 
-    def baseline_object(self, value: Mapping[str, Value]) -> Mapping[str, Value] | None:
-        """Return the object in the baseline with any author and epoch, or None."""
+    @classmethod
+    def of(
+        cls,
+        items: Index,
+        baseline: Index | None = None,
+        documents: tuple[KubeObject, ...] = (),
+        documents_before: tuple[KubeObject, ...] = (),
+    ) -> Inventory:
+        """Return the inventory of both indices. Objects of one name are paired by their files."""
+        pairs: dict[int, KubeObject | None] = {}
+        for key in () if baseline is None else dict.fromkeys([*items.repeated, *baseline.repeated]):
+            pairs.update(pair_by_file(_members(items, key), _members(baseline, key)))
+        return cls(items, baseline, documents, documents_before, pairs)
+
+    def baseline_object(self, now: KubeObject | Mapping[str, Value]) -> Mapping[str, Value] | None:
+        """Return the object in the baseline with any author and epoch, or None.
+
+        Among several objects of one name, an object is compared with the earlier one of its file. An object with a
+        generated name is always new.
+        """
         if self.baseline is None:
             return None
+        value = now.value if isinstance(now, KubeObject) else now
         key = identity(value)
+        if not key[3]:
+            return None
+        if id(now) in self.pairs:
+            paired = self.pairs[id(now)]
+            return None if paired is None else paired.value
         item = self.baseline.users.get(key) or self.baseline.generated.get(key)
         if item is None and self.baseline.gangs:
             (stable,) = stable_identities([value])
             item = self.baseline.gangs.get(stable)
         return None if item is None else item.value
+
+
+def _members(index: Index | None, key: Identity) -> tuple[KubeObject, ...]:
+    if index is None or key not in index.users:
+        return ()
+    return index.repeated.get(key, (index.users[key],))
+
+
+def pair_by_file(after: Iterable[KubeObject], before: Iterable[KubeObject]) -> dict[int, KubeObject | None]:
+    """Map the id of each object `after` to the one `before` that it is compared with, or None. No two share one.
+
+    Paths pair by the longest common end, because a change can move files.
+    """
+    waiting = [(item, _steps(item.file)) for item in after]
+    earlier = [(item, _steps(item.file)) for item in before]
+    pairs: dict[int, KubeObject | None] = {id(item): None for item, _ in waiting}
+    for length in range(max([len(steps) for _, steps in waiting], default=0), -1, -1):
+        by_end: dict[tuple[str, ...], list[KubeObject]] = {}
+        for item, steps in reversed(earlier):
+            by_end.setdefault(steps[:length], []).append(item)
+        for item, steps in waiting:
+            if pairs[id(item)] is None and (same := by_end.get(steps[:length])):
+                pairs[id(item)] = same.pop()
+        taken = {id(item) for item in pairs.values()}
+        earlier = [each for each in earlier if id(each[0]) not in taken]
+        if not earlier:
+            break
+    return pairs
+
+
+def _steps(file: str | None) -> tuple[str, ...]:
+    """Return the names of a path, the last one first, without the commit."""
+    return tuple((file or "").rpartition(":")[2].split("/")[::-1])
 
 
 _OF_OTHERS = frozenset(kind.key for kind in KINDS if kind is not POD)

@@ -347,7 +347,7 @@ def index_package(package: Package) -> Inventory:
     """Return the objects of the package by kind."""
     baseline = None if package.baseline is None else Index.of(package.baseline)
     before = () if baseline is None else package.documents_before
-    return Inventory(Index.of((*package.items, *package.context)), baseline, package.documents, before)
+    return Inventory.of(Index.of((*package.items, *package.context)), baseline, package.documents, before)
 
 
 def select(package: Package, inventory: Inventory, *, configured_otherwise: bool = False) -> Selection:

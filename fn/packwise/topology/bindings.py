@@ -195,6 +195,6 @@ def _problems(
         item.value,
         definitions.of_kind(*CLUSTER_TOPOLOGY_BINDING.key),
         lambda: binding_problems(item, revision.limits),
-        before=inventory.baseline_object(item.value),
+        before=inventory.baseline_object(item),
     )
     return verdict.findings(item, SHAPE)

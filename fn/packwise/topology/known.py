@@ -612,7 +612,7 @@ class _ClusterTopologies:
             item.value,
             self._definitions.of_kind(*CLUSTER_TOPOLOGY.key),
             lambda: clustertopology_problems(item, self._revision.limits),
-            before=self._inventory.baseline_object(item.value),
+            before=self._inventory.baseline_object(item),
         )
         return list(verdict.findings(item, SHAPE))
 

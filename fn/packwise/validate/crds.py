@@ -206,7 +206,7 @@ def check_objects(
     for group, kind in _OWN:
         definition = definitions.of_kind(group, kind)
         for item in inventory.items.of_kind(group, kind):
-            verdict = judge(item.value, definition, no_table, before=inventory.baseline_object(item.value))
+            verdict = judge(item.value, definition, no_table, before=inventory.baseline_object(item))
             yield from verdict.findings(item, OBJECT, (OBJECT, unknown))
     refused = set[tuple[str, str]]()
     for rendered in generated:

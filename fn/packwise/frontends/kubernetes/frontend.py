@@ -153,15 +153,14 @@ def read_objects(inventory: Inventory) -> GangObjects:
     freed = [
         item
         for item in (() if inventory.baseline is None else index.of_kind("", "Pod"))
-        if item.get(("spec", FIELD)) is None
-        and value_at(inventory.baseline_object(item.value), "spec", FIELD) is not None
+        if item.get(("spec", FIELD)) is None and value_at(inventory.baseline_object(item), "spec", FIELD) is not None
     ]
     return GangObjects(tuple(groups), tuple(jobs), tuple(pods), tuple(freed))
 
 
 def _is_grouped(item: KubeObject, inventory: Inventory) -> bool:
     """Return True if a Job states or stated its scheduling, or its name cannot become a group's name."""
-    was = None if inventory.baseline is None else value_at(inventory.baseline_object(item.value), *SCHEDULING)
+    was = None if inventory.baseline is None else value_at(inventory.baseline_object(item), *SCHEDULING)
     return item.get(SCHEDULING) is not None or was is not None or is_odd_job_name(item.name)
 
 
@@ -179,12 +178,12 @@ def gates_for(objects: GangObjects, settings: TopologyRender, release: Kubernete
 
 def judge_objects(objects: GangObjects, inventory: Inventory, server: Server) -> list[Judged]:
     """Judge every object as its API server does."""
-    judged = [judge_group(item, inventory.baseline_object(item.value), server) for item in objects.groups]
+    judged = [judge_group(item, inventory.baseline_object(item), server) for item in objects.groups]
     if server.release.is_validated:
-        judged += [judge_job(item, inventory.baseline_object(item.value), server) for item in objects.jobs]
-        judged += [judge_pods(pods, inventory.baseline_object(pods.item.value), server) for pods in objects.pods]
+        judged += [judge_job(item, inventory.baseline_object(item), server) for item in objects.jobs]
+        judged += [judge_pods(pods, inventory.baseline_object(pods.item), server) for pods in objects.pods]
         if POD_GATE in server.gates:
-            judged += [judge_freed_pod(item, inventory.baseline_object(item.value)) for item in objects.freed]
+            judged += [judge_freed_pod(item, inventory.baseline_object(item)) for item in objects.freed]
     return judged
 
 

@@ -173,7 +173,7 @@ def check_objects(source: SchedulerInput) -> Iterator[Finding]:
                 item.value,
                 definition or own,
                 tuple,
-                before=source.inventory.baseline_object(item.value),
+                before=source.inventory.baseline_object(item),
             )
             problems = tuple(_with_consequence(problem) for problem in verdict.problems)
             # An unknown release of KAI may have more fields in its configuration.

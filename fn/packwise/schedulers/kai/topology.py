@@ -302,7 +302,7 @@ def _finding(known: KnownTopology, problem: Problem, way_out: str | None, *, fat
 def users_topologies(source: SchedulerInput) -> Iterator[Finding]:
     """KAI's refusals of Topologies that users wrote."""
     for item in source.inventory.items.of_kind(*TOPOLOGY.key):
-        before = source.inventory.baseline_object(item.value)
+        before = source.inventory.baseline_object(item)
         verdict = judge_object(
             item.value,
             source.definitions.of_kind(*TOPOLOGY.key),

@@ -106,7 +106,7 @@ def check_users_objects(source: SchedulerInput, rendered: Iterable[Generated]) -
     by_crd = source.definitions.of_kind(*PODGROUP.key) is not None
     known = known_topologies(source, rendered)
     for item in groups:
-        update = source.inventory.baseline_object(item.value) is not None
+        update = source.inventory.baseline_object(item) is not None
         problems = podgroup_problems(item.value, suits, known, update=update, schema=not by_crd)
         yield from _findings(item, problems, source.settings)
         if not item.get(("spec", "queue")):

@@ -224,7 +224,7 @@ class _Webhook:
 def check_jobs(jobs: Iterable[KueueJob], inventory: Inventory, release: KueueRelease) -> Iterator[Finding]:
     """The webhooks' refusals, in their order."""
     for job in jobs:
-        problems = _admission_problems(_Review(job, inventory.baseline_object(job.item.value), release))
+        problems = _admission_problems(_Review(job, inventory.baseline_object(job.item), release))
         for order, problem in enumerate(problems):
             yield Finding.of(REFUSED, job.item, problem, order=order)
 

@@ -107,7 +107,7 @@ def _check_versions(index: Index, release: KueueRelease) -> Iterator[Finding]:
 
 
 def _item_findings(kind: Kind, item: KubeObject, source: SchedulerInput, release: KueueRelease) -> Iterator[Finding]:
-    before = source.inventory.baseline_object(item.value)
+    before = source.inventory.baseline_object(item)
     table = topology_problems if kind is KUEUE_TOPOLOGY else flavor_problems
     own = partial(table, item.value, before, release)
     verdict = judge(item.value, source.definitions.of_kind(*kind.key), own, before=before)

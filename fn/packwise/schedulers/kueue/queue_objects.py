@@ -71,7 +71,7 @@ def check_queue_objects(source: SchedulerInput, release: KueueRelease) -> Iterat
             if definition is None and item.api_version.rpartition("/")[2] not in own.schemas:
                 # Another rule reports versions that do not exist.
                 continue
-            before = source.inventory.baseline_object(item.value)
+            before = source.inventory.baseline_object(item)
             verdict = judge(item.value, definition or own, tuple, before=before)
             problems = [each for each in verdict.problems if each.effect is not Effect.UNKNOWN]
             dropped = [each for each in verdict.problems if each.effect is Effect.UNKNOWN]
