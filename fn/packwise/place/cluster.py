@@ -384,10 +384,11 @@ def answers(answer: SessionAnswer) -> dict[str, Any]:
 
 def _answer(job: JobAnswer) -> dict[str, Any]:
     answer: dict[str, Any] = {"name": job.name, "state": job.state, "placement": dict(job.nodes)}
-    if job.errors:
+    errors = job.errors
+    if errors:
         answer["errors"] = [
             {"reason": error.reason, "messages": list(error.messages), "detail": error.detail}
-            for error in sorted(job.errors, key=lambda error: error.detail)
+            for error in sorted(errors, key=lambda error: error.detail)
         ]
         answer["message"] = job.message
     return answer

@@ -128,7 +128,7 @@ class KaiSimulation:
         around: Surroundings,
     ) -> GangAnswer:
         """Return the outcome of a gang. `then` are the nodes by name after all gangs are placed."""
-        shortage = _nearest_shortage(answer)
+        shortage = answer.nearest_shortage
         placed = [(pod, node) for pod in gang.job.pods if (node := answer.nodes.get(pod.name))]
         nodes = [then[node] for node in answer.nodes.values() if node]
         return GangAnswer(
@@ -353,22 +353,6 @@ def _spread(job: Job, nodes: Mapping[str, str]) -> tuple[tuple[str, tuple[tuple[
         if nodes.get(pod.name):
             counted.setdefault(pod.sub_group or DEFAULT_POD_SET, Counter())[nodes[pod.name]] += 1
     return tuple((name, tuple(sorted(counts.items()))) for name, counts in counted.items())
-
-
-def _nearest_shortage(answer: JobAnswer) -> Shortage | None:
-    """Return the too small domain nearest to fitting, or the first by name among equals."""
-    short = [error.shortage for error in answer.errors if error.shortage is not None]
-    if answer.state == "allocated" or not short:
-        return None
-    return min(
-        short,
-        key=lambda each: (
-            not each.is_counted,
-            -(each.fitting_pods or 0) / max(each.requested_pods, 1),
-            sum(amount for name, amount in each.missing if name == GPU),
-            each.domain,
-        ),
-    )
 
 
 def _topology_of(job: Job, scene: Scene) -> KaiTopology | None:

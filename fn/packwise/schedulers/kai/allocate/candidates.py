@@ -11,7 +11,8 @@ from itertools import chain
 
 from krmfn.hints import TYPE_CHECKING, Record
 from packwise.schedulers.kai.allocate.fit_errors import (
-    FitError,
+    DomainErrors,
+    PartErrors,
     Shortage,
     constraint_error,
     insufficient_resources,
@@ -36,6 +37,7 @@ from packwise.schedulers.node_selection import repelling_taint, selects_node
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from packwise.schedulers.kai.allocate.fit_errors import FitError
     from packwise.schedulers.kai.allocate.scene import (
         CountedRequest,
         Job,
@@ -61,6 +63,7 @@ class Accounting:
 
     def __init__(self, cluster: ClusterState, tree: DomainTree, start: Domain, pods: Sequence[Pod]) -> None:
         self.start = start
+        self._tree = tree
         self._topology = tree.topology.name
         self._levels = tree.topology.levels
         self._pods = len(pods)
@@ -73,7 +76,8 @@ class Accounting:
         self._holds: Capacities | None = (
             cluster.capacities(tree, self.largest) if self.largest is not None and not self._asks_nothing else None
         )
-        self._orders = cluster.orders(tree, (tuple(self._asked), self.largest, len(pods)))
+        # Errors name the topology and exact amounts.
+        self._orders = cluster.orders(tree, (self._topology, tuple(self.total.items()), self.largest))
 
     def pods_that_fit(self, domain: Domain) -> int | None:
         """Return the number of pods that the domain has room for, or None if KAI compares sums of resources instead."""
@@ -93,15 +97,35 @@ class Accounting:
         held = self._pods_that_fit(domain)
         return held >= self._pods if held is not None else self._ratio(domain.idle) <= 1
 
-    def error(self, domain: Domain, sub_group: str) -> FitError:
-        """Return the reason why the pods do not fit into the domain."""
-        held = self.pods_that_fit(domain)
+    def errors(self, depth: int, among: Iterable[Domain] | None) -> DomainErrors:
+        """Return the errors of the domains `among`, or of all domains of a level. The pods fit into none of them."""
+        if among is not None:
+            listed = sorted(among, key=lambda domain: domain.id)
+            within = [domain for domain in listed if domain.is_within(self.start)]
+            return self._domain_errors(depth, within, [domain.id for domain in listed])
+        known = self._orders.errors_below.setdefault(self.start, {})
+        if depth not in known:
+            within = self._tree.domains_below(self.start, depth)
+            known[depth] = self._domain_errors(depth, within, self._tree.ids_at(depth))
+        return known[depth]
+
+    def _domain_errors(self, depth: int, within: Iterable[Domain], ids: Sequence[str]) -> DomainErrors:
+        """Return the errors of the domains `ids`. All but the domains `within` the start count as empty."""
+        known = self._orders.errors
+        counted = [known[domain] if domain in known else self._error(domain) for domain in within]
+        empty = self._shortage("", depth, None, self.total.items(), "").replace(is_counted=False)
+        return DomainErrors(counted, ids, self.total, empty)
+
+    def _error(self, domain: Domain) -> FitError:
+        """Return the reason why the pods do not fit into a domain of the start."""
+        held = self._pods_that_fit(domain)
         error = (
-            too_few_pods(domain.id, held, self._pods, sub_group)
+            too_few_pods(domain.id, held, self._pods)
             if held is not None
-            else insufficient_resources(domain.id, self._idle_amounts(domain), self.total, sub_group)
+            else insufficient_resources(domain.id, domain.idle, self.total)
         )
-        return error.replace(shortage=self.shortage(domain, sub_group))
+        self._orders.errors[domain] = error = error.replace(shortage=self.shortage(domain, ""))
+        return error
 
     def shortage(self, domain: Domain, sub_group: str) -> Shortage:
         """The resources that the domain lacks, by KAI's own accounting."""
@@ -111,16 +135,21 @@ class Accounting:
         else:
             idle = self._idle_amounts(domain)
             missing = [(name, amount - idle.get(name, 0)) for name, amount in self.total.items()]
-        level = self._levels[domain.depth] if domain.depth >= 0 else ""
+        shortage = self._shortage(domain.id, domain.depth, held, missing, sub_group)
+        return shortage if domain.is_within(self.start) else shortage.replace(is_counted=False)
+
+    def _shortage(
+        self, domain: str, depth: int, held: int | None, missing: Iterable[tuple[str, float]], sub_group: str
+    ) -> Shortage:
         return Shortage(
             sub_group=sub_group,
             topology=self._topology,
-            domain=domain.id,
-            level=level,
+            domain=domain,
+            level=self._levels[depth] if depth >= 0 else "",
             fitting_pods=held,
             requested_pods=self._pods,
             missing=tuple(sorted((name, amount) for name, amount in missing if amount > 0)),
-            is_counted=domain.is_within(self.start),
+            is_counted=True,
         )
 
     def ratio(self, domain: Domain) -> float:
@@ -243,7 +272,7 @@ class Candidates(Record):
 
     sets: Iterable[Sequence[NodeState]] = ()
     scores: Scores | None = None
-    errors: tuple[FitError, ...] = ()
+    errors: tuple[FitError | PartErrors, ...] = ()
     silent_mistake: SilentMistake | None = None
 
 
@@ -293,9 +322,8 @@ def _candidates_within(
     pinned = _pinned_domains(tree, levels, wanted.running)
     fitting = _fitting_domains(accounting, tree, levels, ordered, pinned)
     if not fitting:
-        bounds = sorted(tree.domains_at(levels.coarsest), key=lambda domain: domain.id)
-        errors = [accounting.error(domain, sub_group) for domain in bounds if pinned is None or domain in pinned]
-        return Candidates(errors=(*errors, constraint_error(job, sub_group, constraint)))
+        too_small = PartErrors(sub_group, accounting.errors(levels.coarsest, pinned))
+        return Candidates(errors=(too_small, constraint_error(job, sub_group, constraint)))
     scores = None if levels.preferred is None else Scores(tree, levels.preferred, ordered.get(levels.preferred, ()))
     return Candidates(_nodes_by_domain(fitting, tree, valid), scores)
 

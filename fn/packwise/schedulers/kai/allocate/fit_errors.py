@@ -13,7 +13,7 @@ from packwise.schedulers.kai.allocate.scene import CPU, DEFAULT_POD_SET, GPU, ME
 from packwise.schedulers.kai.allocate.state import MIG, gpus_of, portion_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from packwise.schedulers.kai.allocate.scene import Job, LevelConstraint, Node, Pod
 
@@ -62,25 +62,101 @@ class FitError(Record):
     shortage: Shortage | None = None
 
 
-def summary(errors: Sequence[FitError]) -> str:
+class DomainErrors:
+    """The errors of all domains of a level that are too small for the same pods, without the name of their subgroup.
+
+    KAI reports each domain, and a large cluster has thousands. Jobs with the same pods share them until a free amount
+    changes. `counted` are the errors of domains with known free amounts. The other `domains` count as empty for pods
+    that request `wanted`, and their shortage is `empty` but for the domain.
+    """
+
+    def __init__(
+        self, counted: Sequence[FitError], domains: Iterable[str], wanted: Mapping[str, float], empty: Shortage
+    ) -> None:
+        self._counted = {error.shortage.domain: error for error in counted if error.shortage is not None}
+        self._domains = domains
+        self._wanted = wanted
+        self._empty = empty
+        uncounted = [domain for domain in domains if domain not in self._counted]
+        self.number = len(self._counted) + len(uncounted)
+        self.messages = Counter(message for error in counted for message in error.messages)
+        for message in self._empty_error(uncounted[0]).messages if uncounted else ():
+            self.messages[message] += len(uncounted)
+        nearest = self._counted.values() or map(self._empty_error, uncounted[:1])
+        self.nearest = nearest_shortage([error.shortage for error in nearest if error.shortage is not None])
+
+    def errors(self) -> Iterator[FitError]:
+        """Yield the error of each domain."""
+        for domain in self._domains:
+            yield self._counted[domain] if domain in self._counted else self._empty_error(domain)
+
+    def _empty_error(self, domain: str) -> FitError:
+        error = insufficient_resources(domain, {}, self._wanted)
+        return error.replace(shortage=self._empty.replace(domain=domain))
+
+
+class PartErrors(Record):
+    """The errors of domains that are too small for the pods of a subgroup."""
+
+    sub_group: str
+    domains: DomainErrors
+
+    def errors(self) -> Iterator[FitError]:
+        """Yield the error of each domain."""
+        whose = f"subgroup {self.sub_group}: " if self.sub_group not in ("", DEFAULT_POD_SET) else ""
+        for error in self.domains.errors():
+            if error.shortage is not None:
+                start = f"<{error.shortage.domain}>: "
+                detail = f"{start}{whose}{error.detail.removeprefix(start)}"
+                yield error.replace(detail=detail, shortage=error.shortage.replace(sub_group=self.sub_group))
+
+    @property
+    def shortage(self) -> Shortage | None:
+        """Return the shortage of the domain nearest to fitting."""
+        shortage = self.domains.nearest
+        return None if shortage is None else shortage.replace(sub_group=self.sub_group)
+
+
+def nearest_shortage(shortages: Sequence[Shortage]) -> Shortage | None:
+    """Return the shortage nearest to fitting, or the first by name among equals, or None if there is none."""
+    return min(
+        shortages,
+        key=lambda each: (
+            not each.is_counted,
+            -(each.fitting_pods or 0) / max(each.requested_pods, 1),
+            sum(amount for name, amount in each.missing if name == GPU),
+            each.domain,
+        ),
+        default=None,
+    )
+
+
+def summary(errors: Sequence[FitError | PartErrors]) -> str:
     """The message of the PodGroup's status."""
-    if not errors:
+    number, counted, reason = 0, Counter[str](), ""
+    for error in errors:
+        if isinstance(error, PartErrors):
+            number += error.domains.number
+            counted.update(error.domains.messages)
+            reason = _NO_ROOM
+        else:
+            number += 1
+            counted.update(error.messages)
+            reason = error.reason
+    if not number:
         return ""
-    reason = errors[0].reason if len(errors) == 1 else "Unable to schedule podgroup"
-    counted = Counter(message for error in errors for message in error.messages)
+    reason = reason if number == 1 else "Unable to schedule podgroup"
     lines = sorted(f"{count} {message}" if count > 1 else message for message, count in counted.items())
     return reason + (f": {JOINT.join(lines)}." if lines else "")
 
 
-def too_few_pods(domain: str, held: int, wanted: int, sub_group: str) -> FitError:
+def too_few_pods(domain: str, held: int, wanted: int) -> FitError:
     """Return the error of a domain with room for too few pods."""
     message = f"node-group {domain} can allocate only {held} of {wanted} required pods"
-    return FitError(_NO_ROOM, (message,), _domain_text(domain, sub_group, [message]))
+    return FitError(_NO_ROOM, (message,), f"<{domain}>: {message}")
 
 
-def insufficient_resources(
-    domain: str, idle: Mapping[str, int], wanted: Mapping[str, float], sub_group: str
-) -> FitError:
+def insufficient_resources(domain: str, idle: Mapping[str, int], wanted: Mapping[str, float]) -> FitError:
     """Return the error of a domain that has less of some resources than all pods request together."""
     messages: list[str] = []
     details: list[str] = []
@@ -97,12 +173,7 @@ def insufficient_resources(
             f"{domain} didn't have enough {plural}: {word}, "
             f"requested: {_amount(name, asked)}, available: {_amount(name, left)}"
         )
-    return FitError(_NO_ROOM, tuple(messages), _domain_text(domain, sub_group, details))
-
-
-def _domain_text(domain: str, sub_group: str, details: Iterable[str]) -> str:
-    whose = "" if sub_group in ("", DEFAULT_POD_SET) else f"subgroup {sub_group}: "
-    return f"<{domain}>: {whose}{', '.join(details)}"
+    return FitError(_NO_ROOM, tuple(messages), f"<{domain}>: {', '.join(details)}")
 
 
 def constraint_error(job: Job, sub_group: str, constraint: LevelConstraint, start: str | None = None) -> FitError:

@@ -24,7 +24,9 @@ from packwise.schedulers.kai.allocate.candidates import (
 )
 from packwise.schedulers.kai.allocate.fit_errors import (
     JOINT,
+    PartErrors,
     missing_queue,
+    nearest_shortage,
     node_shortages,
     over_limit,
     over_quota,
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from packwise.schedulers.kai.allocate.candidates import Ranking, Scores
-    from packwise.schedulers.kai.allocate.fit_errors import FitError
+    from packwise.schedulers.kai.allocate.fit_errors import FitError, Shortage
     from packwise.schedulers.kai.allocate.scene import Job, LevelConstraint, Node, Pod, Scene, Share, SubGroupInfo
     from packwise.schedulers.kai.allocate.state import NodeState, SilentMistake
 
@@ -397,7 +399,7 @@ class Attempt:
         self._rejections = rejections
         self._scores: dict[str, Scores] = {}
         self._visits: list[tuple[Sequence[NodeState], Scores | None]] = []
-        self.errors: list[FitError] = []
+        self.errors: list[FitError | PartErrors] = []
         self.silent: list[SilentMistake] = []
 
     def place(self, pods: Sequence[Pod]) -> bool:
@@ -535,21 +537,36 @@ class JobAnswer(Record):
     """The result for one job. `nodes` maps each pod to its node, or to "".
 
     `state` is `allocated`, `partial` (only the minimum runs), `pending` (nothing new runs) or `notready` (too few pods,
-    so KAI does not try). `silent_mistakes` are mistakes that KAI only logs. `placed_before` is the number of pods
-    placed before its last try.
+    so KAI does not try). `refusals` are KAI's errors in their order, one for all domains of a level. `silent_mistakes`
+    are mistakes that KAI only logs. `placed_before` is the number of pods placed before its last try.
     """
 
     name: str
     state: str
     nodes: Mapping[str, str]
-    errors: tuple[FitError, ...] = ()
+    refusals: tuple[FitError | PartErrors, ...] = ()
     silent_mistakes: tuple[SilentMistake, ...] = ()
     placed_before: int = 0
 
     @property
     def message(self) -> str:
         """Return the message in the PodGroup's status."""
-        return summary(self.errors)
+        return summary(self.refusals)
+
+    @property
+    def errors(self) -> list[FitError]:
+        """Return all errors, one for each domain."""
+        return [
+            error
+            for refusal in self.refusals
+            for error in (refusal.errors() if isinstance(refusal, PartErrors) else (refusal,))
+        ]
+
+    @property
+    def nearest_shortage(self) -> Shortage | None:
+        """Return the too small domain nearest to fitting, or None if there is none or all pods are placed."""
+        short = [each.shortage for each in self.refusals if each.shortage is not None]
+        return None if self.state == "allocated" else nearest_shortage(short)
 
 
 class SessionAnswer(Record):
@@ -588,7 +605,7 @@ class _Session:
         self._trees = [JobTree(job, index) for index, job in enumerate(scene.jobs)]
         self._queues = Queues(scene)
         self._nodes: list[dict[str, str]] = [{pod.name: pod.node for pod in job.pods} for job in scene.jobs]
-        self._errors: list[list[FitError]] = [[] for _ in scene.jobs]
+        self._errors: list[list[FitError | PartErrors]] = [[] for _ in scene.jobs]
         self._silent: list[list[SilentMistake]] = [[] for _ in scene.jobs]
         self._rejections: list[dict[str, Counter[str]]] = [{} for _ in scene.jobs]
         self._before = [0] * len(scene.jobs)

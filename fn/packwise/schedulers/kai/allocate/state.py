@@ -20,6 +20,7 @@ from packwise.schedulers.node_selection import selects_labels
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
+    from packwise.schedulers.kai.allocate.fit_errors import DomainErrors, FitError
     from packwise.schedulers.kai.allocate.scene import (
         AffinityTerm,
         CountedRequest,
@@ -77,6 +78,8 @@ class DomainTree:
         self.paths: dict[str, tuple[Domain, ...]] = {}
         self.is_crossed = False
         self._common_of_all: dict[int, Domain] = {}
+        self._ids: dict[int, list[str]] = {}
+        self._below: dict[tuple[int, int], dict[Domain, list[Domain]]] = {}
         self._linked: set[tuple[Domain, Domain]] = set()
         for node in nodes:
             # A node without one of the labels is outside of the topology for KAI, even if only another level is
@@ -119,6 +122,26 @@ class DomainTree:
     def domains_at(self, depth: int) -> Iterable[Domain]:
         """The domains of a level."""
         return self.by_depth[depth].values() if depth >= 0 else (self.root,)
+
+    def ids_at(self, depth: int) -> list[str]:
+        """Return the sorted ids of the domains of a level."""
+        if depth not in self._ids:
+            self._ids[depth] = sorted(domain.id for domain in self.domains_at(depth))
+        return self._ids[depth]
+
+    def domains_below(self, top: Domain, depth: int) -> list[Domain]:
+        """Return the domains of a level within the domain `top`, sorted by id."""
+        key = top.depth, depth
+        if key not in self._below:
+            by_top: dict[Domain, list[Domain]] = {}
+            for domain in sorted(self.domains_at(depth), key=lambda domain: domain.id):
+                above: Domain | None = domain
+                while above is not None and above.depth > top.depth:
+                    above = above.parent
+                if above is not None and above.depth == top.depth:
+                    by_top.setdefault(above, []).append(domain)
+            self._below[key] = by_top
+        return self._below[key].get(top, [])
 
     def common_domain(self, nodes: Sequence[NodeState], deepest: int) -> Domain:
         """The deepest domain that holds all of `nodes`, no deeper than the level `deepest`.
@@ -494,23 +517,25 @@ class Capacities:
 class Orders:
     """The children of each domain of a tree in the order of one group of pods, and the fitting ones.
 
-    Both are cached until a node below changes.
+    `errors` are the errors of too small domains, and `errors_below` of all domains of a level within a domain. All are
+    cached until a node below changes.
     """
 
     def __init__(self, tree: DomainTree) -> None:
         self._tree = tree
         self.children: dict[Domain, list[Domain]] = {}
         self.fitting: dict[Domain, list[Domain]] = {}
+        self.errors: dict[Domain, FitError] = {}
+        self.errors_below: dict[Domain, dict[int, DomainErrors]] = {}
         self.seen = 0
 
     def update(self, node: NodeState) -> None:
         """Update the cached values after a change of the node's free amounts."""
-        if self._tree.is_crossed:
-            self.children.clear()
-            self.fitting.clear()
-        for domain in self._tree.paths.get(node.name, ()):
-            self.children.pop(domain, None)
-            self.fitting.pop(domain, None)
+        for known in (self.children, self.fitting, self.errors, self.errors_below):
+            if self._tree.is_crossed:
+                known.clear()
+            for domain in self._tree.paths.get(node.name, ()):
+                known.pop(domain, None)
 
 
 _Known = TypeVar("_Known", Capacities, Orders)
