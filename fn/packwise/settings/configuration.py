@@ -12,7 +12,7 @@ from krmfn.yamltext import YamlError, read
 from packwise.fields import Array, Field, Flag, Object, Open, Text, field_problems
 from packwise.findings import Finding, Place, Rule, Stage, soften_lists
 from packwise.kubernetes import ErrorType, OperatorError, TypedText, dns_subdomain, go_quote
-from packwise.lenient import entries, mapping, mappings, text_at, value_at
+from packwise.lenient import entries, mapping, text_at, value_at
 from packwise.objects.index import READABLE, group_and_kind
 from packwise.placement import Schedulers
 from packwise.revisions.grove import NEWEST, PLANNED_BACKENDS, REVISIONS
@@ -282,8 +282,8 @@ def _scheduler_findings(place: Place, scheduler: Value) -> list[Finding]:
     findings = _shape_findings(place, scheduler, _SCHEDULER)
     for index, profile in enumerate(_profiles(scheduler)):
         at = place.child("profiles", index)
-        # An empty entry is invalid too.
-        problems = field_problems(profile, _PROFILE)
+        # An entry without a value is a profile without a name, and the operator has a text for it.
+        problems = () if profile is None else field_problems(profile, _PROFILE)
         findings += [at.finding(SHAPE, problem.replace(stage=Stage.DECODE)) for problem in problems]
         if isinstance(profile, dict) and profile.get("name") == KAI_PROFILE:
             findings += _shape_findings(at.child("config"), profile.get("config"), _KAI_CONFIG)
@@ -504,7 +504,8 @@ def read_schedulers(
     profiles mean KAI, and a profile may declare itself the default. Other configurations cannot do either.
     """
     section, place = configuration.scheduler or (None, None) if configuration is not None else (None, None)
-    profiles = mappings(value_at(section, "profiles"))
+    # Grove reads `null` as a profile without a name.
+    profiles = [mapping(entry) for entry in _profiles(section) if entry is None or isinstance(entry, dict)]
     own = configuration is None or configuration.place.item is settings
     if place is None or not isinstance(section, dict) or not profiles:
         # The backend of a proposal is known only if packwise's own configuration enables it.

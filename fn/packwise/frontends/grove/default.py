@@ -187,8 +187,11 @@ def _default_sharing(owner: dict[str, Value]) -> None:
 
     for key, defaulted in (("resourceSharing", resource_sharing), ("resourceClaimTemplates", claim_templates)):
         entries = owner.pop(key, None)
-        if entries:
-            owner[key] = defaulted(entries) if isinstance(entries, list) else entries
+        if isinstance(entries, list):
+            # An empty list stays: the webhook's patch removes no field, and an update prints it as `[]`.
+            owner[key] = defaulted(entries)
+        elif entries:
+            owner[key] = entries
 
 
 def _auto_scaling(value: Mapping[str, Value], replicas: Value, fields: KnownFields) -> Mapping[str, Value]:

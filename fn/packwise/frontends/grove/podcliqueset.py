@@ -383,7 +383,7 @@ class Clique(Record):
     auto_scaling: AutoScaling | None
     topology: TopologyConstraint | None
     pod_spec: Mapping[str, Value]
-    resource_sharing: tuple[Mapping[str, Value], ...] = ()
+    resource_sharing: tuple[Mapping[str, Value], ...] | None = None
     rolling_update: RollingUpdate | None = None
 
     @property
@@ -403,7 +403,7 @@ class ScalingGroup(Record):
     topology: TopologyConstraint | None
     lists_cliques: bool = True
     annotations: Mapping[str, str] = {}
-    resource_sharing: tuple[Mapping[str, Value], ...] = ()
+    resource_sharing: tuple[Mapping[str, Value], ...] | None = None
     rolling_update: RollingUpdate | None = None
 
 
@@ -423,8 +423,8 @@ class PodCliqueSet(Record):
     topology_name: str | None
     cliques: tuple[Clique, ...]
     groups: tuple[ScalingGroup, ...]
-    claim_templates: tuple[Mapping[str, Value], ...] = ()
-    resource_sharing: tuple[Mapping[str, Value], ...] = ()
+    claim_templates: tuple[Mapping[str, Value], ...] | None = None
+    resource_sharing: tuple[Mapping[str, Value], ...] | None = None
     update_strategy: str = ""
 
     @classmethod
@@ -447,8 +447,8 @@ class PodCliqueSet(Record):
             topology_name=text(template.get("clusterTopologyName")) or None,
             cliques=tuple(map(_clique, mappings_in_place(template.get("cliques")))),
             groups=tuple(map(_group, mappings_in_place(template.get("podCliqueScalingGroups")))),
-            claim_templates=tuple(mappings_in_place(template.get("resourceClaimTemplates"))),
-            resource_sharing=tuple(mappings_in_place(template.get("resourceSharing"))),
+            claim_templates=_claim_list(template, "resourceClaimTemplates"),
+            resource_sharing=_claim_list(template, "resourceSharing"),
             update_strategy=text_at(spec, "updateStrategy", "type"),
         )
 
@@ -475,6 +475,12 @@ class PodCliqueSet(Record):
 _NO_TEXTS: Mapping[str, str] = {}
 
 
+def _claim_list(owner: Mapping[str, Value], key: str) -> tuple[Mapping[str, Value], ...] | None:
+    """The entries of a list, or None if there is no list. The operator prints an empty list and an absent one apart."""
+    value = owner.get(key)
+    return tuple(mappings_in_place(value)) if isinstance(value, list) else None
+
+
 def _clique(value: Mapping[str, Value]) -> Clique:
     spec = mapping(value.get("spec"))
     return Clique(
@@ -488,7 +494,7 @@ def _clique(value: Mapping[str, Value]) -> Clique:
         auto_scaling=_auto_scaling(spec, "autoScalingConfig"),
         topology=read_constraint(value.get("topologyConstraint")),
         pod_spec=mapping(spec.get("podSpec")),
-        resource_sharing=tuple(mappings_in_place(value.get("resourceSharing"))) if "resourceSharing" in value else (),
+        resource_sharing=_claim_list(value, "resourceSharing"),
         rolling_update=_rolling_update(value),
     )
 
@@ -503,7 +509,7 @@ def _group(value: Mapping[str, Value]) -> ScalingGroup:
         topology=read_constraint(value.get("topologyConstraint")),
         lists_cliques=value.get("cliqueNames") is not None,
         annotations=_texts_by_key(value, "annotations"),
-        resource_sharing=tuple(mappings_in_place(value.get("resourceSharing"))) if "resourceSharing" in value else (),
+        resource_sharing=_claim_list(value, "resourceSharing"),
         rolling_update=_rolling_update(value),
     )
 

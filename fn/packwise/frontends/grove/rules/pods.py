@@ -170,7 +170,7 @@ class _Reference(Record):
 
 
 def _claim_templates(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
-    for index, template in enumerate(pcs.claim_templates):
+    for index, template in enumerate(pcs.claim_templates or ()):
         if not template.get("name"):
             yield required_value(
                 (*_CLAIM_TEMPLATES, index, "name"), "template name is required", "must name the template"
@@ -185,7 +185,7 @@ def _claim_templates(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
 
 
 def _claim_templates_unique(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
-    names = [str(template.get("name") or "") for template in pcs.claim_templates]
+    names = [str(template.get("name") or "") for template in pcs.claim_templates or ()]
     repeated = duplicates(names)
     if repeated:
         at = len(names) - 1 - names[::-1].index(repeated[0])
@@ -232,7 +232,8 @@ def _reference_name(reference: _Reference, _context: Context) -> Iterator[Proble
 
 def _reference_namespace(reference: _Reference, _context: Context) -> Iterator[Problem]:
     namespace, name = reference.text("namespace"), reference.text("name")
-    if namespace and name and any(template.get("name") == name for template in reference.sharing.pcs.claim_templates):
+    templates = reference.sharing.pcs.claim_templates or ()
+    if namespace and name and any(template.get("name") == name for template in templates):
         text = "namespace must be empty when name matches an internal resourceClaimTemplate"
         message = f'must not be set: "{name}" is a template of this workload; got "{namespace}"'
         yield invalid_value(reference.path("namespace"), namespace, text, message)

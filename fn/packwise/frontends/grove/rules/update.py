@@ -455,10 +455,14 @@ def _sharing(update: Update, _context: Context) -> Iterator[Problem]:
 
 
 def _check_same(
-    path: FieldPath, field: str, old: Sequence[Mapping[str, Value]], new: Sequence[Mapping[str, Value]]
+    path: FieldPath,
+    field: str,
+    old: Sequence[Mapping[str, Value]] | None,
+    new: Sequence[Mapping[str, Value]] | None,
 ) -> Iterator[Problem]:
-    if tuple(old) != tuple(new):
-        value = cast("Value", list(new)) if new else None
+    # An absent list equals an empty one.
+    if tuple(old or ()) != tuple(new or ()):
+        value = None if new is None else cast("Value", list(new))
         yield invalid_value(path, value, "field is immutable", f"the field is immutable; {RECREATE}", field=field)
 
 
