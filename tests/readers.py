@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from krmfn.yamltext import YamlError, native
+from krmfn.yamltext import YamlError
 from krmfn.yamltext.pyyaml import EventTree, read_libyaml
-from krmfn.yamltext.reader import new_tree
+from krmfn.yamltext.reader import CORE, new_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ def read_natively(text: str) -> Value:
 
 
 def tree_natively(text: str) -> Tree:
-    assert native.is_installed
+    assert CORE is not None
     return new_tree(text)
 
 

@@ -10,7 +10,7 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from krmfn.yamltext.native import VERSION
+from krmfn.yamltext.reader import VERSION
 from supplychain.audit import Audit, read_report, verdict
 from supplychain.crates import BILL, CORE, bill_of_crates, licences_of_crates, locked_crates
 from supplychain.licences import licence_of, licences

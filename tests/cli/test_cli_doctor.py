@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from krmfn.yamltext.native import READER
+from krmfn.yamltext.reader import READER
 from tests.cli.calling import CONFIG, UNNAMED_CONFIG, WORKLOAD, Call, write
 from tests.clients.running import run
 from tests.places import ROOT

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from krmfn.yamltext import native
 from krmfn.yamltext import read as krmfn_read
+from krmfn.yamltext.reader import CORE
 from packwise.cli.command_line import main
 from packwise.inputs.groups import read_groups
 from packwise.inputs.paths import InputPath
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
 
-pytestmark = pytest.mark.skipif(not native.is_installed, reason="without the native core nothing is dropped")
+pytestmark = pytest.mark.skipif(CORE is None, reason="without the native core nothing is dropped")
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: b}\n"
 

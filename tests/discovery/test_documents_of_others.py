@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn.fieldpath import FieldError
-from krmfn.yamltext import native
+from krmfn.yamltext.reader import CORE
 from packwise.frontends.osmo.recognition import KEYS, is_document
 from packwise.inputs import reader
 from packwise.inputs.paths import InputPath
@@ -21,7 +21,7 @@ from tests.readers import texts_in
 if TYPE_CHECKING:
     from krmfn.value import Value
 
-needs_core = pytest.mark.skipif(not native.is_installed, reason=NO_CORE)
+needs_core = pytest.mark.skipif(CORE is None, reason=NO_CORE)
 
 FILES = sorted(path for folder in (ROOT / "examples", TESTDATA) for path in folder.rglob("*.yaml"))
 TEXTS = [path.read_bytes() for path in FILES if path.stat().st_size < 100_000]

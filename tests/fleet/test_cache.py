@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from krmfn.yamltext import native
 from packwise.build.cache import (
     DEFAULT_SIZE,
     LARGEST,
@@ -66,7 +65,7 @@ def test_another_native_core_or_none_is_another_build(monkeypatch: pytest.Monkey
     def digest_with(core: bytes | None) -> str:
         (tmp_path / "krmfn_native.abi3.so").write_bytes(core or b"")
         monkeypatch.setitem(sys.modules, "krmfn_native", SimpleNamespace(__path__=[str(tmp_path)]))
-        monkeypatch.setattr(native, "is_installed", core is not None)
+        monkeypatch.setattr("packwise.build.cache.CORE", core)
         return build.__wrapped__().digest
 
     assert len({digest_with(b"one"), digest_with(b"other"), digest_with(None)}) == 3

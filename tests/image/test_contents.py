@@ -73,7 +73,7 @@ def test_libraries_are_compiled_without_time_stamps(libraries: Path) -> None:
 
 
 def test_the_native_core_reads_and_writes(function: str) -> None:
-    program = "from krmfn.yamltext import native; print(native.write({'a': 1}), end='')"
+    program = "from krmfn.yamltext.reader import CORE; print(CORE.write({'a': 1}), end='')"
 
     ran = podman(*CONFINED, PYTHON, function, "-c", program)
 

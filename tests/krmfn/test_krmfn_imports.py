@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import krmfn
-from krmfn.yamltext import native
+from krmfn.yamltext.reader import CORE
 from tests.places import NO_CORE
 
 
@@ -38,7 +38,7 @@ assert not run(edit, stdin=io.BytesIO(text), stdout=io.BytesIO())
 
 
 def test_a_plain_run_loads_nothing_that_takes_long() -> None:
-    if not native.is_installed:
+    if CORE is None:
         pytest.skip(NO_CORE)
     unwanted = {"yaml", "pydantic", "json", "difflib", "argparse", "dataclasses", "inspect", "typing", "krmfn.config"}
     unwanted |= {f"krmfn.yamltext.{name}" for name in ("places", "pyyaml")}

@@ -34,7 +34,7 @@ mod krmfn_native {
     #[pymodule_export]
     use crate::tree::Tree;
 
-    /// `krmfn.yamltext.native.VERSION`.
+    /// `krmfn.yamltext.reader.VERSION`.
     #[pymodule_export]
     const VERSION: u32 = 12;
 

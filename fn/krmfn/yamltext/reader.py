@@ -9,12 +9,37 @@ import re
 from functools import cache
 
 from krmfn.hints import TYPE_CHECKING, FieldPath, Protocol, Record
-from krmfn.yamltext import native
 
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from krmfn.value import Value
+
+
+VERSION = 12
+"""The version of the interface between the native core and krmfn. It changes with the arguments or the result of a
+function.
+"""
+
+
+def _native_core():
+    """Return the native core, or None if it is absent or belongs to another krmfn."""
+    # The type of the module, which only a function without a stated type returns, has the types of its functions.
+    try:
+        import krmfn_native
+    except ImportError:
+        return None
+    return krmfn_native if krmfn_native.VERSION == VERSION else None
+
+
+CORE = _native_core()
+"""The native core, or None: the distribution krmfn-native, built from `fn/krmfn-native`.
+
+Its results equal the results of the Python code, in less time. Without it, the Python code reads, writes and checks.
+"""
+
+READER = "libyaml, through PyYAML" if CORE is None else "krmfn-native"
+"""The name of the reader for users."""
 
 
 class TextError(ValueError):
@@ -139,7 +164,7 @@ def check_nodes(text: str) -> None:
         if _count_json_nodes(text) > MAX_NODES:
             raise YamlError(too_many_nodes())
         return
-    if not native.is_installed:
+    if CORE is None:
         # The core counts while it reads. Nodes in Python would need gigabytes.
         from krmfn.yamltext.pyyaml import count_nodes
 
@@ -282,8 +307,8 @@ def _keep(kept: dict[str, Tree], text: str, tree: Tree) -> Tree:
 def new_tree(text: str) -> Tree:
     """Return the nodes as `tree_of` does, for a text without later searches."""
     try:
-        if native.Tree is not None:
-            tree = native.Tree(text, MAX_NODES, too_many_nodes())
+        if CORE is not None:
+            tree = CORE.Tree(text, MAX_NODES, too_many_nodes())
             if not _may_be_cut_short(text, tree):
                 return tree
         from krmfn.yamltext.pyyaml import EventTree
@@ -313,7 +338,7 @@ times as many bytes.
 """
 # A list is written when all of it has been judged: the items beyond these are read once more then, a fifth of the time
 # of 10,000 workloads. Their nodes take 12 KiB each, and 100 KiB as objects of Python.
-MOST_KEPT = 16384 if native.is_installed else 1024
+MOST_KEPT = 1024 if CORE is None else 16384
 _MOST_LONG = 4
 _short: dict[str, Tree] = {}
 _long: dict[str, Tree] = {}

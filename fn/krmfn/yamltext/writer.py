@@ -6,8 +6,7 @@ import re
 from functools import cache, cached_property
 
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.yamltext import native
-from krmfn.yamltext.reader import YamlError
+from krmfn.yamltext.reader import CORE, YamlError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,7 +127,7 @@ def write(value: Value) -> str:
     mistakes for another type are in double quotes. Strings of several lines are literal blocks if that is safe. Raise
     YamlError if it is nested deeper than 500 levels or text is not Unicode.
     """
-    text = native.write(value)
+    text = None if CORE is None else CORE.write(value)
     if text is not None:
         return text
     out: list[str] = []
@@ -144,7 +143,7 @@ def write(value: Value) -> str:
 
 def write_entry(value: Mapping[str, Value], indent: str = "") -> str:
     """Return `value` as the entry of a block list with dashes after `indent`, with a final newline."""
-    text = native.write(value, len(indent))
+    text = None if CORE is None else CORE.write(value, len(indent))
     if text is not None:
         return text
     out: list[str] = []

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import krmfn
 import packwise
 from krmfn.hints import Record
-from krmfn.yamltext import native
+from krmfn.yamltext.reader import CORE
 from packwise.extras import FSSPEC
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def build() -> Build:
     digest = sha256()
     for library in _LIBRARIES:
         digest.update(f"{library} {_library_version(library)}\0".encode())
-    core = [import_module("krmfn_native")] if native.is_installed else []
+    core = [import_module("krmfn_native")] if CORE is not None else []
     for package in (krmfn, packwise, *core):
         folder = Path(package.__path__[0])
         for file in sorted(folder.rglob("*.*")):

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from importlib.metadata import version as installed
 
 from krmfn.hints import TYPE_CHECKING, Record
-from krmfn.yamltext.native import READER
+from krmfn.yamltext.reader import READER
 from packwise.cli.arguments import Command
 from packwise.console import show
 

@@ -12,7 +12,7 @@ from krmfn.hints import TYPE_CHECKING, Record, as_dict
 from krmfn.result import Severity, sort_results
 from krmfn.terminal import escape_line
 from krmfn.yamltext import YamlError, read
-from krmfn.yamltext.native import READER
+from krmfn.yamltext.reader import READER
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.build.problems import ClientProblem
 from packwise.check.judgement import coverage_of_groups, render_groups

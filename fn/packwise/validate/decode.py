@@ -16,7 +16,7 @@ from functools import cache, partial
 
 from krmfn.fieldpath import FieldPath, describe, format_path
 from krmfn.hints import TYPE_CHECKING, cast
-from krmfn.yamltext import native
+from krmfn.yamltext.reader import CORE
 from packwise.fields import (
     Array,
     Decimal,
@@ -198,7 +198,7 @@ class ObjectTable:
     def __init__(self, find: Callable[[], Object]) -> None:
         self._find = find
         self.is_ready = False
-        self.shape = None if native.Shape is None else native.Shape(partial(_types_of, find))
+        self.shape = None if CORE is None else CORE.Shape(partial(_types_of, find))
 
     def prepare(self) -> None:
         """Reads the table."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krmfn.yamltext import native
+from krmfn.yamltext.reader import CORE
 from packwise.findings import Problem
 from packwise.frontends.grove.podcliqueset import check_shape
 from packwise.revisions.grove import REVISIONS
@@ -18,7 +18,7 @@ from tests.places import NO_CORE
 
 from .cases import edited
 
-pytestmark = pytest.mark.skipif(not native.is_installed, reason=NO_CORE)
+pytestmark = pytest.mark.skipif(CORE is None, reason=NO_CORE)
 
 CLIQUE = "spec.template.cliques[0]."
 POD = CLIQUE + "spec.podSpec."

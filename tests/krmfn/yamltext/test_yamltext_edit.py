@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from yamltext_calls import calls_of
 from yamltext_documents import KEYS, SCALARS, VALUES, documents
 
-from krmfn.yamltext import Span, YamlError, locate, locate_nearest, native, read, remove_value, set_value
+from krmfn.yamltext import Span, YamlError, locate, locate_nearest, read, remove_value, set_value
 from krmfn.yamltext.edit import changed_entry
+from krmfn.yamltext.reader import CORE
 from tests.places import NO_CORE
 
 if TYPE_CHECKING:
@@ -380,7 +381,7 @@ def test_spans_count_characters_and_lines_as_editors_do() -> None:
     assert locate_nearest("", ("a",)) == Span(0, 0, 1, 1)
 
 
-@pytest.mark.skipif(not native.is_installed, reason=NO_CORE)
+@pytest.mark.skipif(CORE is None, reason=NO_CORE)
 def test_an_annotation_is_set_without_a_look_at_what_follows() -> None:
     def work(entries: int) -> int:
         text = CHUNK + "".join(f"    - name: n{i}\n      value: v{i}\n" for i in range(entries))

@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yamltext_documents import LINES, TEXT
 
-from krmfn.yamltext import native, reader
+from krmfn.yamltext import reader
+from krmfn.yamltext.reader import CORE
 from tests.mutation import mutated, with_other_lines
 from tests.places import NO_CORE, ROOT, SHARED, TESTDATA, missing
 from tests.readers import assert_told_alike
 
-pytestmark = pytest.mark.skipif(not native.is_installed, reason=NO_CORE)
+pytestmark = pytest.mark.skipif(CORE is None, reason=NO_CORE)
 
 LONG = "k" * 1023
 

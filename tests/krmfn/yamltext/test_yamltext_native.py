@@ -13,21 +13,19 @@ from yamltext_documents import KEYS, OBJECTS, TEXT, VALUES, WORDS
 
 from benchmarks.workloads import resource_list
 from krmfn import NO_MEMORY, Value
-from krmfn.yamltext import native, write
+from krmfn.yamltext import write
+from krmfn.yamltext.reader import CORE
 from krmfn.yamltext.writer import write_entry
 from tests.places import NO_CORE
 
-needs_core = pytest.mark.skipif(not native.is_installed, reason=NO_CORE)
-
-
-def absent(*_: object) -> None:
-    return None
+NATIVE: Any = CORE
+needs_core = pytest.mark.skipif(CORE is None, reason=NO_CORE)
 
 
 def written(value: Any, indent: int | None = None) -> str:
     """What Python writes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "write", absent)
+        patch.setattr("krmfn.yamltext.writer.CORE", None)
         return write(value) if indent is None else write_entry(value, " " * indent)
 
 
@@ -36,10 +34,10 @@ def written(value: Any, indent: int | None = None) -> str:
 @settings(max_examples=1500, deadline=None)
 @given(OBJECTS | VALUES | st.dictionaries(TEXT | KEYS | WORDS, TEXT | KEYS | WORDS), st.integers(0, 9))
 def test_values_are_written_as_by_python(value: Value, indent: int) -> None:
-    text = native.write(value)
+    text = NATIVE.write(value)
     assert text is None or text == written(value)
     if isinstance(value, dict):
-        text = native.write(value, indent)
+        text = NATIVE.write(value, indent)
         assert text is None or text == written(value, indent)
 
 
@@ -63,7 +61,7 @@ UNWRITTEN: list[Any] = [
 @needs_core
 @pytest.mark.parametrize("value", UNWRITTEN, ids=lambda value: repr(value)[:20])
 def test_values_that_python_has_to_write_or_refuse(value: Any) -> None:
-    assert native.write(value) is None
+    assert NATIVE.write(value) is None
 
 
 @needs_core
@@ -74,7 +72,7 @@ def test_values_with_tuples_and_lists_of_lists() -> None:
         "h": -(1 << 63),
         "i": "j\n\nk",
     }
-    assert native.write(value) == written(value)
+    assert NATIVE.write(value) == written(value)
 
 
 RUN_WITH = """
@@ -88,27 +86,27 @@ sys.exit(run(lambda rl: rl.map(lambda item: item.with_annotation("a", "b"))))
 # Each call is a process of its own, which may have so many bytes more than it has.
 CALL_WITH = """
 import os, resource
-from krmfn.yamltext import native
+from krmfn.yamltext.reader import CORE
 
 text = "items:\\n" + "".join(
     f"- {{n{i}: {i * 999 + 7}, s: &a{i} 'w\u00f6rd', f: {i}.5, t: !!str {i}, r: *a{i}, l: [{i + 300}, {i + 70000}]}}\\n"
     for i in range(5000)
 )
 usual = "items:\\n" + "".join(f"- n{i}: {i}\\n  l: [a, 'b']\\n" for i in range(100_000))
-tree = native.Tree(text, 1 << 20, "")
+tree = CORE.Tree(text, 1 << 20, "")
 kept = tree.value()
 many, twins = [[]] * 5_000_000, [{}] * 5_000_000
 CALLS = {
-    "Tree": lambda: native.Tree(text, 1 << 20, "").find(("items", 4900, "s"), True),
-    "usual": lambda: native.Tree(usual, 1 << 20, ""),
+    "Tree": lambda: CORE.Tree(text, 1 << 20, "").find(("items", 4900, "s"), True),
+    "usual": lambda: CORE.Tree(usual, 1 << 20, ""),
     "value": lambda: [tree.value() for _ in range(6)],
     "find": lambda: tree.find(("items", 4900, "s"), True),
     "entries": lambda: tree.entries(2),
     "scalars": lambda: tree.scalars(),
     "anchors": lambda: tree.shared_anchors(),
-    "fits": lambda: native.Shape(lambda: ({"items": ((None,), {}, {"t": None})}, [], [], {}, [])).fits(kept),
-    "different": lambda: native.Shape(lambda: ({"a": (None, {}, {"b": ""})}, [], [], {}, [])).fits({"a": twins}),
-    "has_text": lambda: native.has_text(many, frozenset({"a"})),
+    "fits": lambda: CORE.Shape(lambda: ({"items": ((None,), {}, {"t": None})}, [], [], {}, [])).fits(kept),
+    "different": lambda: CORE.Shape(lambda: ({"a": (None, {}, {"b": ""})}, [], [], {}, [])).fits({"a": twins}),
+    "has_text": lambda: CORE.has_text(many, frozenset({"a"})),
 }
 has = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 for name, call in CALLS.items():

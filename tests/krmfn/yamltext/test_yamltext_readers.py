@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yamltext_documents import ANCHORS, LINES, TEXT, VALUES, documents, lines
 
-from krmfn.yamltext import native, reader, write
+from krmfn.yamltext import reader, write
+from krmfn.yamltext.reader import CORE
 from tests.mutation import mutated
 from tests.places import NO_CORE, ROOT, TESTDATA, missing
 from tests.readers import assert_told_alike
 
-needs_core = pytest.mark.skipif(not native.is_installed, reason=NO_CORE)
+needs_core = pytest.mark.skipif(CORE is None, reason=NO_CORE)
 
 FOLDERS = (ROOT / "examples", TESTDATA)
 FILES = sorted(path for folder in FOLDERS for path in folder.rglob("*.yaml") if path.stat().st_size < 200_000)
@@ -24,9 +25,9 @@ FUZZED = sorted(path for path in (TESTDATA / "fuzz").rglob("*") if path.is_file(
 
 def test_the_core_is_installed(request: pytest.FixtureRequest) -> None:
     is_left_out = bool(request.config.getoption("--without-native"))
-    if not native.is_installed and not is_left_out:
+    if CORE is None and not is_left_out:
         missing(NO_CORE)
-    assert native.is_installed is not is_left_out
+    assert (CORE is not None) is not is_left_out
 
 
 def text_of(path: Path) -> str:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krmfn.yamltext import native
+from krmfn.yamltext.reader import CORE
 from tests.places import NO_CORE
 
-pytestmark = pytest.mark.skipif(not native.is_installed, reason=NO_CORE)
+pytestmark = pytest.mark.skipif(CORE is None, reason=NO_CORE)
 
 ENTRY: dict[str, Any] = {"name": str, "port": 32, "protocol": str}
 KEYS = {"name": None, "protocol": "TCP"}
@@ -26,8 +26,8 @@ def shape(
     rules: tuple[Any, ...] = (),
 ) -> Any:
     """The shape of a mapping with these fields."""
-    assert native.Shape is not None
-    return native.Shape(lambda: (fields, never_null, required, zeros or {}, rules))
+    assert CORE is not None
+    return CORE.Shape(lambda: (fields, never_null, required, zeros or {}, rules))
 
 
 def fits(kind: Any, value: Any) -> bool:
@@ -105,8 +105,8 @@ def test_a_value_that_is_too_deep_is_left_to_python() -> None:
     def fields() -> Any:
         return {"a": loop}, [], [], {}, []
 
-    assert native.Shape is not None
-    loop: Any = native.Shape(fields)
+    assert CORE is not None
+    loop: Any = CORE.Shape(fields)
     value: dict[str, Any] = {}
     for _ in range(50):
         value = {"a": value}
@@ -137,7 +137,8 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 @given(st.lists(VALUES) | st.dictionaries(st.sampled_from(["no", "c"]), VALUES))
 def test_a_text_is_found_as_a_value_and_not_as_a_key(value: Any) -> None:
-    assert native.has_text(value, WORDS) is _has(value)
+    assert CORE is not None
+    assert CORE.has_text(value, WORDS) is _has(value)
 
 
 def _has(value: Any) -> bool:

@@ -9,7 +9,7 @@ import re
 
 from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
-from krmfn.yamltext import native
+from krmfn.yamltext.reader import CORE
 from packwise.findings import Problem, Rule
 from packwise.frontends.grove.podcliqueset import KUEUE, TEMPLATE
 from packwise.frontends.grove.rules.book import Check, Context, prepare, run
@@ -92,7 +92,7 @@ def unquoted_quantities(pods: Pods) -> Iterator[tuple[FieldPath, int | float]]:
 
 def _has_word(value: Mapping[str, Value]) -> bool:
     """True if a text within `value` is one of `TOOL_DEPENDENT`."""
-    has_word = native.has_text(value, _WORDS)
+    has_word = None if CORE is None else CORE.has_text(value, _WORDS)
     if has_word is not None:
         return has_word
     words = _WORDS
