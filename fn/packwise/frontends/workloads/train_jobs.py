@@ -10,8 +10,9 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import KubeObject
 from packwise.findings import Finding
 from packwise.frontends.workloads.rules import RUNTIME_POLICY, UNSCHEDULED
-from packwise.lenient import mapping, mapping_at, mappings, mappings_in_place, value_at
+from packwise.lenient import mapping, mappings, value_at
 from packwise.objects.index import identity
+from packwise.objects.trainer import GROUP, job_set_metadata, replicated_jobs
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -26,11 +27,9 @@ _FORMS = ("labels", "annotations")
 _RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
 _POLICIES = ("coscheduling", "volcano")
 
-_GROUP = "trainer.kubeflow.org"
-_TRAIN_JOB = (_GROUP, "TrainJob")
+_TRAIN_JOB = (GROUP, "TrainJob")
 _RUNTIME_KIND = "ClusterTrainingRuntime"
 _JOB_SET = ("jobset.x-k8s.io", "JobSet")
-_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 
 def train_job_of(item: KubeObject, index: Index) -> KubeObject | None:
@@ -58,53 +57,25 @@ def owners_of(item: KubeObject) -> list[Mapping[str, Value]]:
 def _runtime_of(item: KubeObject, index: Index) -> KubeObject | None:
     reference = mapping(item.get(("spec", "runtimeRef")))
     kind, name = reference.get("kind") or _RUNTIME_KIND, reference.get("name")
-    runtimes = index.of_kind(_GROUP, kind) if isinstance(kind, str) else ()
+    runtimes = index.of_kind(GROUP, kind) if isinstance(kind, str) else ()
     return next(
         (each for each in runtimes if each.name == name and (kind == _RUNTIME_KIND or _is_beside(each, item))), None
     )
 
 
 def _job_set(item: KubeObject, runtime: KubeObject) -> Mapping[str, Value]:
-    template = mapping(runtime.get(("spec", "template")))
-    metadata = mapping(template.get("metadata"))
     _, _, namespace, name = identity(item.value)
-    spec = dict(mapping(template.get("spec")))
-    jobs, nodes = spec.get("replicatedJobs"), _nodes(item, runtime)
-    if isinstance(jobs, list) and nodes is not None:
-        spec["replicatedJobs"] = [_set_nodes(job, nodes) for job in mappings_in_place(jobs)]
+    spec = dict(mapping(runtime.get(("spec", "template", "spec"))))
+    if isinstance(spec.get("replicatedJobs"), list):
+        spec["replicatedJobs"] = list(replicated_jobs(item.value, runtime.value))
     if item.get(("spec", "suspend")) is True:
         spec["suspend"] = True
     return {
         "apiVersion": "jobset.x-k8s.io/v1alpha2",
         "kind": "JobSet",
-        "metadata": {
-            "name": name,
-            "namespace": namespace,
-            **{
-                form: {**mapping(metadata.get(form)), **mapping(item.get(("spec", form)))}
-                for form in ("labels", "annotations")
-            },
-        },
+        "metadata": {"name": name, "namespace": namespace, **job_set_metadata(item.value, runtime.value)},
         "spec": spec,
     }
-
-
-def _nodes(item: KubeObject, runtime: KubeObject) -> int | None:
-    """Return the number of training pods, or None if it is unknown or MPI computes it differently."""
-    policy = mapping(runtime.get(("spec", "mlPolicy")))
-    if "mpi" in policy:
-        return None
-    numbers = (item.get(("spec", "trainer", "numNodes")), policy.get("numNodes"))
-    return next((number for number in numbers if isinstance(number, int)), None)
-
-
-def _set_nodes(job: Mapping[str, Value], nodes: int) -> Mapping[str, Value]:
-    """Return a replicated Job with that number of pods if it is the trainer."""
-    template = mapping(job.get("template"))
-    if value_at(template, "metadata", "labels", _STEP) != "trainer":
-        return job
-    spec = {**mapping_at(template, "spec"), "parallelism": nodes, "completions": nodes}
-    return {**job, "template": {**template, "spec": spec}}
 
 
 def _is_beside(item: KubeObject, other: KubeObject) -> bool:
@@ -138,7 +109,7 @@ def _names_scheduler(item: KubeObject) -> bool:
 def policy_findings(index: Index) -> Iterator[Finding]:
     """Gang policies of runtimes that Trainer does not have: the API server drops them."""
     for kind in _RUNTIMES:
-        for item in index.of_kind(_GROUP, kind):
+        for item in index.of_kind(GROUP, kind):
             for name in mapping(item.get(("spec", "podGroupPolicy"))):
                 if name not in _POLICIES:
                     message = (

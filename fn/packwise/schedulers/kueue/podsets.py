@@ -14,13 +14,13 @@ from packwise.lenient import (
     integer,
     mapping,
     mapping_at,
-    mappings,
     mappings_by_place,
-    mappings_in_place,
     text,
     value_at,
 )
 from packwise.objects.index import identity
+from packwise.objects.trainer import GROUP as TRAINER
+from packwise.objects.trainer import replicated_jobs
 from packwise.objects.workload_kinds import POD_KIND, QUEUE_NAME, WORKLOAD_KINDS, Grouping, Integration
 from packwise.objects.wrapped import MAKERS, unwrap
 from packwise.schedulers.kueue.manager import DEFAULT_QUEUE, read_manager
@@ -53,12 +53,7 @@ POD_COUNT = f"{PREFIX}pod-group-total-count"
 """The annotation with the number of pods of a group."""
 
 _MAIN, _LEADER, _WORKER, HEAD = "main", "leader", "worker", "head"
-_TRAINER = "trainer.kubeflow.org"
 _CLUSTER = "ClusterTrainingRuntime"
-_STEP = f"{_TRAINER}/trainjob-ancestor-step"
-_NODE = "node"
-"""The name of the training container."""
-_MANAGER = "kueue.x-k8s.io/manager"
 _SUFFIX = (
     '. Adjust either the "TrainJob.spec.runtimePatches" or the "TrainingRuntime.Template" annotations for the '
     "corresponding Job"
@@ -361,25 +356,17 @@ def _pod_sets_of(kind: WorkloadKind, item: KubeObject, index: Index) -> list[Kue
 
 
 def _train_job(item: KubeObject, index: Index) -> list[KueuePodSet] | None:
-    """Return the pod sets of a TrainJob, or None if its runtime is not in the input or is patched."""
+    """Return the pod sets of a TrainJob, or None if its runtime is not in the input or has overrides."""
     runtime = _runtime_of(index, item)
-    patches = mappings_in_place(item.get("spec.runtimePatches"))
-    is_patched = any(patch.get("manager") != _MANAGER for patch in patches) or item.get("spec.podTemplateOverrides")
-    if runtime is None or is_patched:
+    if runtime is None or item.get("spec.podTemplateOverrides"):
         return None
-    jobs = runtime.get("spec.template.spec.replicatedJobs")
-    nodes = integer(runtime.get("spec.mlPolicy.numNodes"), 1)
-    nodes = integer(item.get("spec.trainer.numNodes"), nodes)
-    return [
-        _runtime_pod_set(_with_trainer(each, item), nodes) if _is_trainer(job) else _runtime_pod_set(each, each.count)
-        for each, job in zip(_replicated_jobs(jobs), mappings(jobs), strict=True)
-    ]
+    return [_runtime_pod_set(each) for each in _replicated_jobs(list(replicated_jobs(item.value, runtime.value)))]
 
 
 def _runtimes(index: Index, item: KubeObject) -> tuple[KubeObject, ...]:
     """The runtimes of the kind that a TrainJob names."""
     kind = item.get("spec.runtimeRef.kind")
-    return index.of_kind(_TRAINER, kind if isinstance(kind, str) else _CLUSTER)
+    return index.of_kind(TRAINER, kind if isinstance(kind, str) else _CLUSTER)
 
 
 def _runtime_of(index: Index, item: KubeObject) -> KubeObject | None:
@@ -391,26 +378,10 @@ def _runtime_of(index: Index, item: KubeObject) -> KubeObject | None:
     return None
 
 
-def _is_trainer(job: Mapping[str, Value]) -> bool:
-    return mapping_at(job, "template", "metadata", "labels").get(_STEP) == "trainer"
-
-
-def _with_trainer(each: KueuePodSet, item: KubeObject) -> KueuePodSet:
-    """Return the training pod set with the TrainJob's resources instead of its own."""
-    resources = item.get("spec.trainer.resourcesPerNode")
-    if not isinstance(resources, dict):
-        return each
-    containers: list[Value] = [
-        {**container, "resources": resources} if container.get("name") == _NODE else dict(container)
-        for container in mappings(each.pod_spec.get("containers"))
-    ]
-    return replace(each, pod_spec={**each.pod_spec, "containers": containers})
-
-
-def _runtime_pod_set(each: KueuePodSet, count: int) -> KueuePodSet:
+def _runtime_pod_set(each: KueuePodSet) -> KueuePodSet:
     """Return the pod set under the webhook's name, reported at the TrainJob's field for the runtime."""
     template = replace(each.template, path=("spec", "runtimeRef", "name"), field=f"job[{each.name}]", suffix=_SUFFIX)
-    return replace(each, count=count, template=template)
+    return replace(each, template=template)
 
 
 _WITHOUT_TEMPLATES = (None, Integration.POD, Integration.TRAIN_JOB, Integration.APP_WRAPPER)
