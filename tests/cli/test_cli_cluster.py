@@ -105,7 +105,7 @@ def test_objects_of_a_cluster_are_from_the_cluster(call: Call, tmp_path: Path, m
 
     ran = call("topologies", "--cluster")
 
-    assert "grove-topology  ClusterTopology  the cluster:2  rack=example.com/rack\n" in ran.stdout
+    assert "grove-topology  ClusterTopology  the cluster:3  rack=example.com/rack\n" in ran.stdout
 
 
 @pytest.mark.parametrize("words", [("topologies", "--cluster"), ("doctor", "--cluster"), ("init", "new", "--cluster")])

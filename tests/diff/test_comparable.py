@@ -208,3 +208,23 @@ def test_a_patch_leaves_alone_what_does_not_count() -> None:
 ])  # fmt: skip
 def test_how_deep_values_are_nested(text: str, most: int, expected: bool) -> None:
     assert is_deeper(read(text), most) == expected
+
+
+OWNED = "{apiVersion: scheduling.run.ai/v2alpha2, kind: PodGroup, metadata: {name: a%s}}"
+OWNER = ", ownerReferences: [{apiVersion: batch/v1, kind: Job, name: %s, uid: %s}]"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_changed"),
+    [
+        (OWNER % ("a", "u1"), OWNER % ("b", "u1"), True),
+        (OWNER % ("a", "u1"), OWNER % ("a", "u2"), False),
+        # A controller adds the owner in the cluster.
+        ("", OWNER % ("a", "u1"), False),
+        (OWNER % ("a", "u1"), "", False),
+    ],
+)
+def test_another_owner_counts_if_both_states_have_one(before: str, after: str, is_changed: bool) -> None:
+    mine, theirs = counted_both(value(OWNED % before), value(OWNED % after))
+
+    assert (mine != theirs) is is_changed

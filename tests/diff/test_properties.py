@@ -62,6 +62,14 @@ NOTES = st.dictionaries(
     max_size=3,
 )
 
+OWNERS: st.SearchStrategy[Any] = st.lists(
+    st.fixed_dictionaries(
+        {"apiVersion": st.just("batch/v1"), "kind": st.just("Job"), "name": st.sampled_from(["a", "b"])},
+        optional={"uid": st.sampled_from(["1", "2"])},
+    ),
+    max_size=2,
+)
+
 
 @st.composite
 def objects(draw: st.DrawFn, kinds: tuple[str, ...] = ("PodGang", "PodGroup", "Topology", "Queue")) -> dict[str, Any]:
@@ -71,7 +79,14 @@ def objects(draw: st.DrawFn, kinds: tuple[str, ...] = ("PodGang", "PodGroup", "T
     metadata: dict[str, Any] = {"name": draw(st.sampled_from(["a-0", "a-1", "a-10"])), "namespace": "n"}
     metadata |= draw(
         st.fixed_dictionaries(
-            {}, optional={"labels": NOTES, "annotations": NOTES, "uid": st.just("1"), "finalizers": st.just(["f"])}
+            {},
+            optional={
+                "labels": NOTES,
+                "annotations": NOTES,
+                "uid": st.just("1"),
+                "finalizers": st.just(["f"]),
+                "ownerReferences": OWNERS,
+            },
         )
     )
     spec: dict[str, Any] = draw(

@@ -9,7 +9,7 @@ from krmfn.edit import is_same_json
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.kubeobject import KubeObject, is_client_key
-from packwise.lenient import entries, mapping, mapping_at, mappings
+from packwise.lenient import entries, mapping, mapping_at, mappings, value_at
 from packwise.objects.index import EPOCH, GENERATION, PART_OF, REPLICA, ROLE, has_epoch, identity, stable_identities
 from packwise.objects.kinds import GANGS, KINDS
 
@@ -126,8 +126,14 @@ def _merge_order(before: Sequence[str], after: Iterable[str]) -> list[str]:
 
 _METADATA = ("name", "namespace", "labels", "annotations")
 """The compared fields of `metadata`. The API server sets all others (uid, resourceVersion, managedFields,
-ownerReferences, finalizers, …).
+finalizers, …).
+
+Controllers add ownerReferences in the cluster. They are compared if both states have some.
 """
+
+_OWNERS = "ownerReferences"
+_OWNER = ("apiVersion", "kind", "name")
+"""The fields that name an owner. Its uid differs from cluster to cluster."""
 
 _TOOLS = (
     "packwise.dev/",
@@ -172,6 +178,8 @@ def counted_both(value: Mapping[str, Value], other: Mapping[str, Value]) -> tupl
     """
     both = has_epoch(value), has_epoch(other)
     mine, theirs = counting_part(value), counting_part(other)
+    if _has_other_owners(value, other):
+        mine, theirs = _with_owners(mine, value), _with_owners(theirs, other)
     if both == (True, True):
         return _without_metadata(mine, ("name",), _CLOCK_LABELS), _without_metadata(theirs, ("name",), _CLOCK_LABELS)
     if any(both):
@@ -184,17 +192,32 @@ def with_counted(value: Mapping[str, Value], other: Mapping[str, Value]) -> dict
     theirs = counting_part(other)
     if has_epoch(value) and has_epoch(other):
         theirs["metadata"] = _with_own_epoch(counting_part(value)["metadata"], theirs["metadata"])
+    owners = value_at(other, "metadata", _OWNERS) if _has_other_owners(value, other) else None
     result: dict[str, Value] = {key: part for key, part in value.items() if key == "status" or key in theirs}
     kind = identity(theirs)[:2]
     for key, part in theirs.items():
         mine = value.get(key)
         if key == "metadata":
-            result[key] = _merged_metadata(mine, _metadata(part))
+            result[key] = {**_merged_metadata(mine, _metadata(part)), **({_OWNERS: owners} if owners else {})}
         elif key == "spec" and isinstance(part, dict):
             result[key] = _merged_spec(mapping(mine), part, kind)
         else:
             result[key] = part
     return result
+
+
+def _has_other_owners(value: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
+    """Return True if both states have owners, and not the same ones."""
+    mine, theirs = _owners(value), _owners(other)
+    return bool(mine) and bool(theirs) and mine != theirs
+
+
+def _owners(value: Mapping[str, Value]) -> list[Value]:
+    return [{field: owner.get(field) for field in _OWNER} for owner in mappings(value_at(value, "metadata", _OWNERS))]
+
+
+def _with_owners(parts: Mapping[str, Value], value: Mapping[str, Value]) -> dict[str, Value]:
+    return {**parts, "metadata": {**mapping(parts.get("metadata")), _OWNERS: _owners(value)}}
 
 
 def is_deeper(value: Value, most: int) -> bool:
@@ -229,7 +252,8 @@ def _metadata(value: Value) -> dict[str, Value]:
 
 def _without_metadata(parts: dict[str, Value], fields: Collection[str], labels: Collection[str]) -> dict[str, Value]:
     """Return the comparable part of an object, without these fields and labels of its metadata."""
-    kept = {key: part for key, part in _metadata(parts["metadata"]).items() if key not in fields}
+    counted = {**_metadata(parts["metadata"]), _OWNERS: mapping(parts["metadata"]).get(_OWNERS)}
+    kept = {key: part for key, part in counted.items() if part is not None and key not in fields}
     own = kept.get("labels")
     if isinstance(own, dict):
         kept["labels"] = {key: text for key, text in own.items() if key not in labels}
@@ -273,7 +297,7 @@ def _fields_without_nulls(value: Mapping[str, Value]) -> dict[str, Value]:
     }
 
 
-def _merged_metadata(mine: Value, theirs: Mapping[str, Value]) -> Value:
+def _merged_metadata(mine: Value, theirs: Mapping[str, Value]) -> dict[str, Value]:
     own = mapping(mine)
     merged = {key: part for key, part in own.items() if key not in _METADATA}
     for key in _METADATA:

@@ -34,10 +34,12 @@ GANGS = (
     Resource("podcliquesets", "grove.io"),
     Resource("podcliques", "grove.io"),
 )
+POOLS = (Resource("schedulingshards", "kai.scheduler"), Resource("configs", "kai.scheduler"))
+"""The node pools of KAI, and the label that marks them."""
 OPERATORS = (Resource("deployments", "apps"), Resource("configmaps"))
 
 FOR_PLACE = (*NODES, *TOPOLOGIES, *GANGS[:2])
-FOR_TOPOLOGIES = (*TOPOLOGIES, *GANGS[2:])
+FOR_TOPOLOGIES = (*NODES[:1], *TOPOLOGIES, *POOLS, *GANGS[2:])
 FOR_INIT = (*NODES[:1], *TOPOLOGIES, *OPERATORS)
 FOR_DOCTOR = (*TOPOLOGIES, *GANGS, *OPERATORS)
 FOR_DIFF = (*TOPOLOGIES, *GANGS)

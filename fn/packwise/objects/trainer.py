@@ -49,8 +49,7 @@ def job_set_metadata(train_job: Mapping[str, Value], runtime: Mapping[str, Value
     metadata = mapping_at(runtime, "spec", "template", "metadata")
     patches = [mapping_at(template, "metadata") for template in _patched_templates(train_job)]
     return {
-        form: _join([each.get(form) for each in (metadata, *patches, mapping_at(train_job, "spec"))])
-        for form in _FORMS
+        form: _join([each.get(form) for each in (metadata, *patches, mapping_at(train_job, "spec"))]) for form in _FORMS
     }
 
 

@@ -16,7 +16,7 @@ from packwise.console import json_text, shorten, table
 from packwise.inputs.coverage import coverage_of
 from packwise.inputs.groups import read_used_inputs
 from packwise.objects.index import identity, shown_name
-from packwise.objects.kinds import KINDS
+from packwise.objects.kinds import KINDS, KUEUE_TOPOLOGY, TOPOLOGY
 from packwise.output.findings_text import as_lines
 from packwise.pipeline import render
 from packwise.pipeline.registry import brings_topologies, front_ends, node_pools, queued_sources
@@ -297,6 +297,10 @@ def overview(package: Package, queued: Iterable[KubeObject] = (), placements: It
     for kind in [kind for kind in KINDS if kind.is_listed]:
         own = sorted(inventory.items.of_kind(*kind.key), key=lambda item: item.name)
         topologies += tuple(ListedTopology.of_scheduler(kind.word, item) for item in own)
+    # Grove's operator makes a Topology of the same name for each of its own topologies.
+    names = {topology.name for topology in topologies if topology.kind != KUEUE_TOPOLOGY.word}
+    unnamed = sorted(inventory.items.of_kind(*TOPOLOGY.key), key=lambda item: item.name)
+    topologies += tuple(ListedTopology.of_scheduler(TOPOLOGY.name, item) for item in unnamed if item.name not in names)
     uses = tuple(use for front_end in chosen for use in front_end.uses(inventory, settings, revision))
     uses += tuple(dict.fromkeys(_queued_uses(inventory, known, selection)))
     listed = {id(use.workload) for use in uses}

@@ -98,12 +98,11 @@ class _Workloads(FrontEnd):
         settings: TopologyRender,
         revision: Revision,  # noqa: ARG002
     ) -> Iterable[Use]:
-        """Yield the workloads with pods of KAI, each with the input's Topology that it names."""
-        existing = {item.name for item in inventory.items.of_kind(*TOPOLOGY.key)}
+        """Yield the workloads with pods of KAI, each with the Topology that it names."""
         for item in _sort(kai_candidates(inventory.items)):
             workloads = () if _is_of_another(item) else read_workloads(item, NEWEST, settings.kai_name, _ANY_CLASS)
             named = [each.owner.annotations.get(TOPOLOGY_KEY) for each in workloads if each.scheduled_templates]
-            for name in dict.fromkeys([name if name in existing else None for name in named]):
+            for name in dict.fromkeys([name or None for name in named]):
                 yield Use(name, item)
 
     def topologies(
