@@ -325,6 +325,25 @@ def key_problems(
                 yield table.rule_of(_REFUSED if is_refused else _VALUE), Problem((*place.path, name), wrong)
 
 
+def stray_key_problems(value: Value, part: Part, table: KeyTable) -> Iterator[tuple[Rule, Problem]]:
+    """Problems of known keys just outside a part, each with its rule. YAML accepts such a wrong indentation."""
+    outer = part.path[:-1]
+    if part.path[-1] != "metadata" or any((each.kind, each.path) == (part.kind, outer) for each in table.parts):
+        return
+    for path, holder in holders(value, part.path):
+        for name in holder:
+            if name in table.keys:
+                form = "labels" if table.keys[name].labels else "annotations"
+                message = f"no component reads this key here; indent it, so that it is in `{form}`"
+                yield table.rule_of(PLACE), Problem((*path, name), message, at_key=True)
+    for path, holder in holders(value, outer):
+        for form in FORMS:
+            for name in mapping(holder.get(form)):
+                if name in table.keys:
+                    message = f"no component reads `{form}` here; move it into `metadata` beside it"
+                    yield table.rule_of(PLACE), Problem((*path, form, name), message, at_key=True)
+
+
 def is_written(key: Key, place: KeyPlace) -> bool:
     """Return True if the place of the key is not checked."""
     return key.is_written or place.part.takes_any or bool(key.successor)

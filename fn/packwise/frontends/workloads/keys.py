@@ -13,7 +13,19 @@ from packwise.findings import Finding
 from packwise.frontends.workloads.rules import batch_scheduler_findings
 from packwise.frontends.workloads.train_jobs import derived_job_sets, policy_findings
 from packwise.frontends.workloads.workload import LEVELS, SEGMENT_LEVELS, SEGMENT_SIZE
-from packwise.keys import FORMS, KAI_QUEUE, Key, KeyTable, Part, findings_at, holders, is_read_at, key_places, parts_of
+from packwise.keys import (
+    FORMS,
+    KAI_QUEUE,
+    Key,
+    KeyTable,
+    Part,
+    findings_at,
+    holders,
+    is_read_at,
+    key_places,
+    parts_of,
+    stray_key_problems,
+)
 from packwise.keys import KEYS as ALL_KEYS
 from packwise.keys import PLACE as KEY_PLACE
 from packwise.lenient import mapping
@@ -216,9 +228,11 @@ def workload_key_findings(index: Index, kai_version: str | None, kai_name: str =
         is_meant = kind.grouping is Grouping.TRAIN_JOB and is_scheduled(item, kai_name)
         if is_meant or is_scheduled(of_jobs.get(id(item), item), kai_name):
             table = _table_of(kind)
-            for part in table.parts:
-                for place in _places(item, part) if part.kind == kind.key else ():
+            for part in [each for each in table.parts if each.kind == kind.key]:
+                for place in _places(item, part):
                     yield from findings_at(item, place, table, releases)
+                for rule, problem in stray_key_problems(item.value, part, table):
+                    yield Finding.of(rule, item, problem)
 
 
 def _wrapped_findings(item: KubeObject, releases: Callable[[Key, KeyPlace], str], kai_name: str) -> Iterator[Finding]:

@@ -147,9 +147,14 @@ def unscheduled_keys(workload: Workload) -> Iterator[Finding]:
         for key in keys:
             # A Job without labels has the labels of its template, so they are written only there.
             if key.startswith(_DOMAIN) and workload.item.get((*path, form, key)) is not None:
+                # The table of keys uses rules of this module.
+                from packwise.frontends.workloads.keys import WORKLOAD_KEYS
+
+                right = WORKLOAD_KEYS.nearest_key(key) if key not in WORKLOAD_KEYS.keys else ""
+                spelling = f'no known component reads this key; did you mean "{right}"? ' if right else ""
                 message = (
-                    f"KAI never sees this key: the pods name no scheduler. Set schedulerName: {workload.scheduler} in "
-                    "the pod spec"
+                    f"{spelling}KAI never sees this key: the pods name no scheduler. Set schedulerName: "
+                    f"{workload.scheduler} in the pod spec"
                 )
                 yield Finding.of(UNSCHEDULED, workload.item, (*path, form, key), message)
                 return

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Finding, Rule
-from packwise.keys import Key, KeyTable, Part, key_places, key_problems
+from packwise.keys import Key, KeyTable, Part, key_places, key_problems, stray_key_problems
 from packwise.lenient import mapping, value_at
 from packwise.objects.index import identity
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Integration, Role
@@ -151,6 +151,8 @@ def _keys_of(
                 elif not is_queued:
                     is_read = part.path in pods and problem.path[-2] == "labels"
                     yield Finding.of(rule, item, problem.replace(message=_queued_alone(kind)) if is_read else problem)
+        for rule, problem in stray_key_problems(item.value, part, _TABLE):
+            yield Finding.of(rule, item, problem)
 
 
 def _queued_alone(kind: WorkloadKind) -> str:
