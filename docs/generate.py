@@ -123,7 +123,7 @@ KUEUE_KEYS = {
 WRITTEN_KEYS_HEAD = """
 ## Written by operators
 
-Operators and KAI write these keys, so packwise does not judge their places.
+Operators and KAI write these keys, so packwise does not check their places.
 
 | Key | Written by |
 |---|---|

@@ -161,7 +161,7 @@ def test_the_action_checks(runner: Path) -> None:
     done = check(runner)
 
     assert done.returncode == 1
-    assert re.fullmatch(r"1 error in 2 files; 1 workload judged .*\n", done.stderr)
+    assert re.fullmatch(r"1 error in 2 files; 1 workload checked .*\n", done.stderr)
     assert done.stdout.startswith("::error file=clusters/my west/web.yaml,line=10,col=38,title=packwise (topology-dom")
     assert not (runner / "temp/packwise.sarif").exists()
 
@@ -558,7 +558,7 @@ def test_a_full_last_page_is_followed_by_an_empty_one(commenter: Commenter, remo
 
 def _messages(stderr: str) -> str:
     """Return the stderr of the steps without the counts of `packwise comment`."""
-    return re.sub(r"^\d+ workloads? judged .*\n", "", stderr, flags=re.MULTILINE)
+    return re.sub(r"^\d+ workloads? checked .*\n", "", stderr, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("writer", [{"login": "mallory", "user": 8}, {"login": f"{BOT}x", "user": 70}])

@@ -85,8 +85,8 @@ _ADVICE = {
 """Advice to check workloads that were skipped, by the reason."""
 
 
-def count_unjudged(numbers: Iterable[tuple[str, int]], verb: str = "judged") -> list[str]:
-    """Return advice for each reason: `3 Helm templates hold workloads that were not judged: helm template … | packwise
+def count_unchecked(numbers: Iterable[tuple[str, int]], verb: str = "checked") -> list[str]:
+    """Return advice for each reason: `3 Helm templates hold workloads that were not checked: helm template … | packwise
     check -`.
 
     `numbers` holds the noun of a reason and its number of files. Any other noun stands for errors with a number of

@@ -274,7 +274,7 @@ def test_what_is_delivered_is_judged_and_what_a_build_reads_is_not(call: Call, t
     assert ran.stdout == ""
     assert (ran.code, ran.stderr.splitlines()[-1]) == (
         0,
-        "no findings in 4 files; 2 workloads judged with Grove v0.1.0-alpha.8 (topology.yaml); 2 sources built",
+        "no findings in 4 files; 2 workloads checked with Grove v0.1.0-alpha.8 (topology.yaml); 2 sources built",
     )
 
 

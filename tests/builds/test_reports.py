@@ -48,7 +48,7 @@ def test_a_missing_values_file_is_an_error_that_names_it(call: Call, tmp_path: P
         "error: apps/a.yaml:15:9: Application argocd/llm spec.source.helm.valueFiles[0]: packwise cannot build it: "
         'values file "charts/llm/none.yaml" does not exist [source-build]\n  14 |       valueFiles:\n  15 |       - '
         "none.yaml\n     |         ^~~~~~~~~\n\n",
-        "1 error in 1 file; no workload judged; 0 sources built, 1 not built: 1 missing values; skipped: 1 Helm "
+        "1 error in 1 file; no workload checked; 0 sources built, 1 not built: 1 missing values; skipped: 1 Helm "
         "chart, 1 values file\n",
     )
 
@@ -61,8 +61,8 @@ def test_without_programs_nothing_is_judged_and_all_is_counted(call: Call, tmp_p
     required = call("check", ".", "--require-build")
 
     counted = (
-        "no workload judged; 0 sources built, 2 not built: 2 programs not on PATH; 1 file of a source that is not "
-        "built holds workloads that were not judged; skipped: 1 Helm chart, 1 values file, 2 files of sources that "
+        "no workload checked; 0 sources built, 2 not built: 2 programs not on PATH; 1 file of a source that is not "
+        "built holds workloads that were not checked; skipped: 1 Helm chart, 1 values file, 2 files of sources that "
         "are not built\n"
     )
     assert ran == Ran(0, "", f"1 info (-v lists it) in 0 files; {counted}")
@@ -87,7 +87,7 @@ def test_what_is_assumed_is_an_info(call: Call, tmp_path: Path) -> None:
         0,
         'info: apps/a.yaml:1:1: Application argocd/llm: built the files of the checkout instead of the revision "v1" '
         "[source-assumed]\n  1 | apiVersion: argoproj.io/v1alpha1\n    | ^~~~~~~~~~\n\n",
-        "by rule: 1 source-assumed (info)\n1 info in 2 files; 1 workload judged; 1 source built\n",
+        "by rule: 1 source-assumed (info)\n1 info in 2 files; 1 workload checked; 1 source built\n",
     )
 
 
@@ -105,7 +105,7 @@ def test_findings_about_files_that_are_delivered_as_they_are_are_at_their_lines(
         "    |       ^~\n"
         "  KAI: resources must be specified\n"
         "\n",
-        "1 error in 2 files; 1 workload judged; 1 source built\n",
+        "1 error in 2 files; 1 workload checked; 1 source built\n",
     )
 
 
@@ -161,8 +161,8 @@ spec: {path: ./apps, suspend: true, sourceRef: {kind: GitRepository, name: flux-
     assert ran == Ran(
         0,
         "",
-        "1 info (-v lists it) in 1 file; no workload judged; 0 sources built, 1 not built: 1 suspended; 1 file of a "
-        "source that is not built holds workloads that were not judged; skipped: 1 file of a source that is not "
+        "1 info (-v lists it) in 1 file; no workload checked; 0 sources built, 1 not built: 1 suspended; 1 file of a "
+        "source that is not built holds workloads that were not checked; skipped: 1 file of a source that is not "
         "built\n",
     )
 
@@ -184,7 +184,7 @@ def test_files_of_a_source_that_is_not_built_define_what_others_name(call: Call,
         "warning: nowhere.yaml:6:39: Job ml/team-c metadata.labels[kueue.x-k8s.io/queue-name]: the namespace has no "
         'LocalQueue "team-c", and the job waits for it; did you mean "team-a"? [kueue-queue]'
     ]
-    assert "2 workloads judged; 0 sources built, 1 not built: 1 remote source" in ran.stderr
+    assert "2 workloads checked; 0 sources built, 1 not built: 1 remote source" in ran.stderr
 
 
 def test_a_kustomization_reads_nothing_outside_and_fetches_nothing(call: Call, tmp_path: Path) -> None:

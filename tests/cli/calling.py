@@ -66,11 +66,11 @@ spec:
           - {name: router, image: "registry.example.com/router:1"}
 """
 
-CHOSEN = "; 1 workload judged with Grove grep-244-multi (in/topology.yaml)"
+CHOSEN = "; 1 workload checked with Grove grep-244-multi (in/topology.yaml)"
 """What the last line of a check or a render says of CONFIG."""
 
 _COUNTED = re.compile(r"^(?:no findings|\d+ (?:error|warning|info)s?)[^:]* in \d+ files?$")
-_JUDGED = re.compile(r"(?:; |^)(?:(?:\d+|no) workloads? (?:judged|read)|skipped: ).*$")
+_JUDGED = re.compile(r"(?:; |^)(?:(?:\d+|no) workloads? (?:checked|read)|skipped: ).*$")
 _SIDE = re.compile(r".+: (?:\d+|no) workloads? read.*")
 
 POOLS = """\

@@ -76,7 +76,7 @@ def test_a_file_whose_name_is_no_text_is_checked(call: Call, repository: Path, s
     assert (ran.code, [rule for rule, _ in found(ran)]) == (1, [RULE])
     (file,) = {finding["file"] for finding in ran.findings}
     assert os.fsencode(file).decode("utf-8", "replace").startswith("clusters/east/")
-    assert "in 1 file affected by the change since main; 1 workload judged" in ran.closing
+    assert "in 1 file affected by the change since main; 1 workload checked" in ran.closing
 
 
 @pytest.mark.parametrize("state", ["committed", "untracked"])
@@ -90,7 +90,7 @@ def test_a_file_of_any_name_is_checked_and_hides_no_other(call: Call, repository
     ran = call("check", ".", "--changed-since", "main", "-o", "json")
 
     assert (ran.code, found(ran)) == (1, of(*[f"clusters/east/{name}" for name in names]))
-    assert f"in {len(names)} files affected by the change since main; {len(names)} workloads judged" in ran.closing
+    assert f"in {len(names)} files affected by the change since main; {len(names)} workloads checked" in ran.closing
 
 
 @pytest.mark.parametrize("reference", ["main", "git:main", "HEAD~1", "change~1", "main^{commit}", "@~1"])

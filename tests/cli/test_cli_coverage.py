@@ -18,20 +18,20 @@ def scheduled(api_version: str, kind: str, line: str) -> str:
 
 CHART = {"chart/Chart.yaml": "apiVersion: v2\nname: web\n"}
 TEMPLATE = WORKLOAD.replace("name: web", "name: {{ .Release.Name }}")
-HELM = "1 Helm template holds workloads that were not judged: helm template … | packwise check -"
-JUDGED = "1 workload judged with Grove grep-244-multi (in/topology.yaml)"
+HELM = "1 Helm template holds workloads that were not checked: helm template … | packwise check -"
+JUDGED = "1 workload checked with Grove grep-244-multi (in/topology.yaml)"
 CASES: dict[str, tuple[dict[str, str], str]] = {
     "a workload": ({"app/web.yaml": WORKLOAD}, JUDGED),
-    "none": ({}, "no workload judged"),
+    "none": ({}, "no workload checked"),
     "a Helm template": (
         CHART | {"chart/templates/web.yaml": TEMPLATE},
-        f"no workload judged; {HELM}; skipped: 1 Helm template, 1 Helm chart",
+        f"no workload checked; {HELM}; skipped: 1 Helm template, 1 Helm chart",
     ),
     "Helm templates, of which two hold workloads": (
         CHART
         | {f"chart/templates/{name}.yaml": TEMPLATE for name in "ab"}
         | {"chart/templates/c.yaml": "a: {{ b }}\n"},
-        "no workload judged; 2 Helm templates hold workloads that were not judged: helm template … | packwise check "
+        "no workload checked; 2 Helm templates hold workloads that were not checked: helm template … | packwise check "
         "-; skipped: 3 Helm templates, 1 Helm chart",
     ),
     "a template that is YAML": (
@@ -40,17 +40,17 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
     ),
     "a template of another tool": (
         {"app/web.yaml": TEMPLATE + "{% if a %}\n"},
-        "no workload judged; 1 template holds workloads that were not judged; skipped: 1 template",
+        "no workload checked; 1 template holds workloads that were not checked; skipped: 1 template",
     ),
     "an encrypted file": (
         {"app/web.yaml": WORKLOAD + "sops: {mac: a}\n"},
-        "no workload judged; 1 encrypted file holds workloads that were not judged: sops --decrypt … | packwise check "
-        "-; skipped: 1 encrypted file",
+        "no workload checked; 1 encrypted file holds workloads that were not checked: sops --decrypt … | packwise "
+        "check -; skipped: 1 encrypted file",
     ),
     "a component": (
         {"part/kustomization.yaml": "kind: Component\nresources: [web.yaml]\n", "part/web.yaml": WORKLOAD},
-        "no workload judged; 1 file of a component holds workloads that were not judged: kustomize build … | packwise "
-        "check -; skipped: 2 files of components",
+        "no workload checked; 1 file of a component holds workloads that were not checked: kustomize build … | "
+        "packwise check -; skipped: 2 files of components",
     ),
     "a patch": (
         {
@@ -62,11 +62,11 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
     ),
     "an ignored file": (
         {".gitignore": "web.yaml\n", "app/web.yaml": WORKLOAD},
-        "no workload judged; 1 ignored path holds workloads that were not judged; skipped: 1 ignored path",
+        "no workload checked; 1 ignored path holds workloads that were not checked; skipped: 1 ignored path",
     ),
     "what a configuration excludes": (
         {"topology.yaml": CONFIG + "  exclude: [app]\n", "app/web.yaml": WORKLOAD},
-        "no workload judged; 1 excluded path holds workloads that were not judged; skipped: 1 excluded path",
+        "no workload checked; 1 excluded path holds workloads that were not checked; skipped: 1 excluded path",
     ),
     "a Dynamo graph in a list within a template": (
         CHART
@@ -74,7 +74,7 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
             "chart/templates/all.yaml": "{{ if a }}\nkind: List\nitems:\n- apiVersion: nvidia.com/v1beta1\n"
             "  kind: DynamoGraphDeployment\n{{ end }}\n"
         },
-        f"no workload judged; {HELM}; skipped: 1 Helm template, 1 Helm chart",
+        f"no workload checked; {HELM}; skipped: 1 Helm template, 1 Helm chart",
     ),
     "templates of workloads that KAI or Kueue schedules": (
         CHART
@@ -88,7 +88,7 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
                 "workloads.x-k8s.io/v1alpha1", "RoleBasedGroup", 'schedulerName: {{ .name | default "kai-scheduler" }}'
             ),
         },
-        "no workload judged; 4 Helm templates hold workloads that were not judged: helm template … | packwise check "
+        "no workload checked; 4 Helm templates hold workloads that were not checked: helm template … | packwise check "
         "-; skipped: 4 Helm templates, 1 Helm chart",
     ),
     "templates that neither KAI nor Kueue reads": (
@@ -103,15 +103,15 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
             + "---\n"
             + scheduled("v1", "ConfigMap", "kai.scheduler/queue: q"),
         },
-        "no workload judged; skipped: 6 Helm templates, 1 Helm chart",
+        "no workload checked; skipped: 6 Helm templates, 1 Helm chart",
     ),
     "a template of another tool with a Job for KAI": (
         {"app/job.yaml": scheduled("batch/v1", "Job", "schedulerName: kai-scheduler") + "{% if a %}\n"},
-        "no workload judged; 1 template holds workloads that were not judged; skipped: 1 template",
+        "no workload checked; 1 template holds workloads that were not checked; skipped: 1 template",
     ),
     "a reference in a template": (
         CHART | {"chart/templates/hpa.yaml": "spec:\n  scaleTargetRef:\n    kind: PodCliqueSet\n    name: {{ a }}\n"},
-        "no workload judged; skipped: 1 Helm template, 1 Helm chart",
+        "no workload checked; skipped: 1 Helm template, 1 Helm chart",
     ),
 }
 WRONG: dict[str, dict[str, str]] = {
@@ -155,7 +155,7 @@ def test_every_command_has_it(call: Call, tmp_path: Path, case: str, command: st
     write(tmp_path, {f"in/{name}": text for name, text in ({"topology.yaml": CONFIG} | files).items()})
     write(tmp_path, {"nodes.json": cluster()})
     if command.split(maxsplit=1)[0] in ("diff", "migrate"):
-        said = said.replace(JUDGED, "1 workload read").replace("judged", "read")
+        said = said.replace(JUDGED, "1 workload read").replace("checked", "read")
 
     closing = call(*command.split()).closing
 
@@ -173,7 +173,7 @@ def test_errors_keep_workloads_from_being_judged(call: Call, tmp_path: Path, com
     ran = call(*command.split())
 
     assert ran.code == 1
-    assert ran.closing.endswith("no workload judged; 1 workload was not judged, because of errors")
+    assert ran.closing.endswith("no workload checked; 1 workload was not checked, because of errors")
 
 
 SAME: dict[str, str] = {
@@ -220,7 +220,7 @@ def test_all_commands_count_alike(call: Call, tmp_path: Path, case: str) -> None
 
     for command in ("check", "doctor", "explain", "topologies"):
         ran = call(command, "in")
-        assert ran.closing.endswith("1 workload judged"), command
+        assert ran.closing.endswith("1 workload checked"), command
         if command in ("explain", "topologies"):
             assert "/web" in ran.stdout, command
 
@@ -269,9 +269,9 @@ def test_a_package_without_any_is_not_a_passing_one(call: Call, tmp_path: Path, 
     listed = json.loads(call("fleet", verb, ".", "--no-cache", *nodes, *json_output).stdout)
 
     assert ran.code == 0
-    assert ran.stdout.startswith("2 packages: 1 nothing judged, 1 passing\n")
-    assert f"nothing judged: {HELM}: chart\n" in ran.stdout
-    assert [each["status"] for each in listed["packages"]] == ["nothing judged", "passing"]
+    assert ran.stdout.startswith("2 packages: 1 nothing checked, 1 passing\n")
+    assert f"nothing checked: {HELM}: chart\n" in ran.stdout
+    assert [each["status"] for each in listed["packages"]] == ["nothing checked", "passing"]
     assert listed["summary"]["passedOver"] == {"Helm template": 1}
     required = call("fleet", verb, ".", "--no-cache", *nodes, "--require-workloads")
     assert required.code == 1

@@ -53,7 +53,7 @@ def test_a_workload_is_judged(call: Call) -> None:
     ran = call("check", "repo/web.yaml", "--force-exclude")
 
     assert ran.code == 0
-    assert "1 workload judged with Grove grep-244-multi (" in ran.stderr
+    assert "1 workload checked with Grove grep-244-multi (" in ran.stderr
 
 
 @pytest.mark.usefixtures("repository")

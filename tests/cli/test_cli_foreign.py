@@ -14,7 +14,7 @@ from tests.places import ROOT
 BROKEN = "kind: [\n"
 ADVICE = "if the file belongs to another tool, pass --exclude GLOB [readable]"
 COMMANDS = {
-    "check .": "1 workload judged",
+    "check .": "1 workload checked",
     "explain .": "PodCliqueSet inference/llm",
     "topologies .": "grove-topology  inference/llm",
     "place . --nodes nodes.json": "4 of 5 gangs fit",
@@ -23,7 +23,7 @@ COMMANDS = {
     "diff git:HEAD .": "PodGang",
     "diff . git:HEAD": "PodGang",
     "comment . --baseline git:HEAD --nodes nodes.json": "4 of 5 gangs fit",
-    "check . --baseline git:HEAD": "1 workload judged",
+    "check . --baseline git:HEAD": "1 workload checked",
     "migrate . --to v0.1.0-alpha.9 --dry-run": "+      topologyName: grove-topology",
     "migrate . --to v0.1.0-alpha.9": "migrated inference.yaml",
 }
@@ -51,7 +51,7 @@ def test_a_file_that_no_one_means_as_a_manifest_is_left_out(call: Call, tmp_path
     ran = call("check", ".", "-v")
 
     assert ran.code == 0
-    assert "1 workload judged" in ran.stderr
+    assert "1 workload checked" in ran.stderr
     assert f"skipped: {name}: " in ran.stderr
 
 

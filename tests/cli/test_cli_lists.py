@@ -87,7 +87,7 @@ def test_the_clusters_of_a_resource_list_are_judged_each_by_its_own(call: Call) 
         "error: clusters/west/web.yaml:10:38",
     ]
     judged = "with Grove grep-244-multi (clusters/{}/topology.yaml)"
-    assert ran.closing == f"2 errors in 1 file; 1 workload judged {judged.format('east')}; 1 {judged.format('west')}"
+    assert ran.closing == f"2 errors in 1 file; 1 workload checked {judged.format('east')}; 1 {judged.format('west')}"
 
 
 def test_lists_are_not_mended_in_silence(call: Call, package: Path) -> None:

@@ -388,7 +388,7 @@ def test_documents_of_others_are_left_alone(call: Call, package: Path) -> None:
     assert (ran.code, ran.stdout, ran.stderr) == (
         0,
         "",
-        "no findings in 3 files; 2 workloads judged; skipped: 1 values file\n",
+        "no findings in 3 files; 2 workloads checked; skipped: 1 values file\n",
     )
 
 

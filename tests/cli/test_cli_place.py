@@ -693,5 +693,5 @@ spec:
         0,
         "0 of 0 gangs fit",
         "note: did not place the pods of 1 PodGroup in the input: packwise places only gangs that it derives from "
-        "workloads\n1 workload judged\n",
+        "workloads\n1 workload checked\n",
     )

@@ -36,7 +36,7 @@ def test_bytes_do_not_depend_on_the_locale(locale: str, packwise: Path, tmp_path
     )
     shown = "  14 | a: [\n"
     assert done.stdout.decode() == f"error: é.yaml:15:1: {reason}\n{shown}\n"
-    assert done.stderr == b"1 error in 1 file; no workload judged\n"
+    assert done.stderr == b"1 error in 1 file; no workload checked\n"
 
 
 @pytest.mark.parametrize(("words", "answer"), [(["fn"], LIST), (["fn", "--validate"], LIST)])

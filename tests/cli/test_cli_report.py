@@ -76,8 +76,8 @@ def test_where_nothing_is_judged_nothing_asks_for_a_configuration(call: Call) ->
     ran = call("check", "-", stdin=service)
     listed = call("check", "-", "-o", "json", stdin=service)
 
-    assert ran == Ran(0, "", "1 info (-v lists it) in 1 file; no workload judged\n")
-    assert (len(listed.findings), listed.stderr) == (1, "1 info in 1 file; no workload judged\n")
+    assert ran == Ran(0, "", "1 info (-v lists it) in 1 file; no workload checked\n")
+    assert (len(listed.findings), listed.stderr) == (1, "1 info in 1 file; no workload checked\n")
 
 
 def test_check_against_a_baseline(call: Call, package: Path) -> None:
@@ -120,7 +120,7 @@ def test_text_shows_the_place_the_operators_text_and_a_proposal() -> None:
         "\n"
         "error: all of it\n"
     )
-    assert BOTH.last_line == "1 error, 1 warning in 1 file; no workload judged"
+    assert BOTH.last_line == "1 error, 1 warning in 1 file; no workload checked"
 
 
 def test_text_without_the_file_shows_no_excerpt() -> None:

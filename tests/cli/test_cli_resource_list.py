@@ -39,7 +39,7 @@ def test_workloads_in_it_are_not_forgotten(call: Call, tmp_path: Path) -> None:
 
     assert ran.code == 0
     assert ran.closing.endswith(
-        "2 ResourceLists hold workloads that were not judged: packwise check FILE; skipped: 2 ResourceLists"
+        "2 ResourceLists hold workloads that were not checked: packwise check FILE; skipped: 2 ResourceLists"
     )
 
 

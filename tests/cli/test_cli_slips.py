@@ -32,7 +32,7 @@ def test_a_definition_of_v1beta1_is_not_read_as_v1(call: Call, tmp_path: Path, m
     ran = call("check", "in")
 
     assert (ran.code, ran.stdout) == (0, "")
-    assert "1 workload judged" in ran.stderr
+    assert "1 workload checked" in ran.stderr
 
 
 def test_a_definition_of_v1_needs_a_schema(call: Call, tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def test_every_variant_is_judged_and_counted(kind: str, call: Call, tmp_path: Pa
     errors = [(each["file"], each["rule"]) for each in ran.findings if each["severity"] == "error"]
     assert [file for file, _ in errors] == [f"in/{name}" for name in names]
     assert len({rule for _, rule in errors}) == 1
-    assert "; 7 workloads judged" in ran.closing
+    assert "; 7 workloads checked" in ran.closing
     # What is said of all together is said once.
     assert len([each for each in ran.findings if each["rule"] == "dynamo-release-unnamed"]) == (good is GRAPH)
 
@@ -263,7 +263,7 @@ def test_variants_are_explained_each(call: Call, tmp_path: Path) -> None:
     ran = call("explain", "in")
 
     assert (ran.code, ran.stdout.count("PodCliqueSet shop/web"), "must stand" in ran.stderr) == (0, 4, False)
-    assert "4 workloads judged" in ran.closing
+    assert "4 workloads checked" in ran.closing
 
 
 def test_what_one_client_applies_twice_stays_an_error_beside_variants(call: Call, tmp_path: Path) -> None:

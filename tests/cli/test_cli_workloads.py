@@ -193,6 +193,6 @@ def test_workloads_count_where_pods_ask_for_kai_by_the_name_of_the_settings(
     found = {finding["rule"] for finding in call("check", "in", "-o", "json").findings}
     fleet = call("fleet", "check", "in")
 
-    assert all(f"{number} judged" in answer.stdout + answer.stderr for answer in answers)
+    assert all(f"{number} checked" in answer.stdout + answer.stderr for answer in answers)
     assert ("kai-unnamed" in found) is (settings == OWN_NAME)
-    assert ("1 workload judged" in fleet.stdout + fleet.stderr) is (settings == OWN_NAME)
+    assert ("1 workload checked" in fleet.stdout + fleet.stderr) is (settings == OWN_NAME)

@@ -119,5 +119,5 @@ def test_a_gitignore_of_wildcards_keeps_no_command_up(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stderr) == (
         0,
-        "1 info (-v lists it) in 0 files; no workload judged; skipped: 1 foreign file\n",
+        "1 info (-v lists it) in 0 files; no workload checked; skipped: 1 foreign file\n",
     )

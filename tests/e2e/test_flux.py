@@ -158,7 +158,7 @@ def test_a_source_with_an_error_is_never_pushed(cluster: ApiServer, source: Sour
 
     assert failed.returncode == 1
     assert "inference.yaml" in failed.stderr
-    assert failed.stderr.splitlines()[-1].startswith("1 error: nothing was written; 1 workload judged ")
+    assert failed.stderr.splitlines()[-1].startswith("1 error: nothing was written; 1 workload checked ")
     assert (rendered(source.clone), snapshot(cluster)) == (revision, before)
     source.clone.git("revert", "--no-edit", "HEAD")
     source.clone.push_commits()

@@ -101,7 +101,7 @@ def test_each_application_is_a_package(call: Call, tmp_path: Path, monkeypatch: 
         [
             "2 packages: 1 failing, 1 passing",
             "  1 error",
-            "  2 workloads judged",
+            "  2 workloads checked",
             "  2 sources built",
             "",
             "failing: 1 error: apps/west.yaml (Application argocd/west)",
@@ -113,7 +113,7 @@ def test_each_application_is_a_package(call: Call, tmp_path: Path, monkeypatch: 
 def test_without_builds_the_same_folders_are_packages(call: Call, tmp_path: Path) -> None:
     write(tmp_path, SHOP)
 
-    assert call("fleet", "check", ".").stdout.startswith("1 package: 1 nothing judged\n")
+    assert call("fleet", "check", ".").stdout.startswith("1 package: 1 nothing checked\n")
 
 
 def test_an_unchanged_build_comes_from_the_cache_and_changed_values_do_not(

@@ -102,7 +102,7 @@ def test_a_second_render_writes_what_differs_and_takes_away_what_is_gone(call: C
     assert ran.stdout.splitlines()[:3] == [
         "4 packages: 2 failing, 1 changed, 1 unchanged",
         "  2 errors",
-        "  4 workloads judged",
+        "  4 workloads checked",
     ]
     assert ran.stdout.splitlines()[3] == "  3 files written"
     names = {path.name for path in (tmp_path / "out/east").rglob("podgang-*")}
@@ -155,13 +155,13 @@ def failing(folder: str, finding: str, judged: str = "") -> str:
             {"out/deep/a/.packwise.sha256": "mine\n"},
             "out/deep/a/.packwise.sha256:1:1: this is not a list of packwise's files; delete it and the files that it "
             "names, then render again [readable]",
-            "  1 workload judged\n",
+            "  1 workload checked\n",
             id="a list of files that packwise did not write",
         ),
         pytest.param(
             {"out/deep": "a file"},
             "out/deep: cannot write the folder: File exists [fleet-output]",
-            "  1 workload judged\n",
+            "  1 workload checked\n",
             id="a file in the place of a folder above",
         ),
     ],
@@ -231,7 +231,7 @@ def test_only_what_a_change_reaches_is_looked_at(call: Call, tmp_path: Path) -> 
     render = call("fleet", "render", "clusters", "--changed-since", "git:HEAD", "-o", "out")
     diff = call("fleet", "diff", "clusters", "--changed-since", "git:HEAD", "--exit-code")
 
-    assert check.stdout == "2 packages: 1 passing, 1 unchanged\n  1 workload judged\n"
+    assert check.stdout == "2 packages: 1 passing, 1 unchanged\n  1 workload checked\n"
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["east"]
     assert render.stdout.splitlines()[0] == "2 packages: 1 new, 1 unchanged"
     assert (diff.code, diff.stdout) == (0, "2 packages: 2 unchanged\n")
@@ -337,7 +337,7 @@ def test_a_package_without_nodes_is_checked_alone(call: Call, tmp_path: Path) ->
 
     ran = call("fleet", "place", "clusters", "--nodes", "nodes")
 
-    assert (ran.code, ran.stdout) == (0, "2 packages: 2 passing\n  2 workloads judged\n")
+    assert (ran.code, ran.stdout) == (0, "2 packages: 2 passing\n  2 workloads checked\n")
 
 
 @pytest.mark.usefixtures("committed")

@@ -524,4 +524,4 @@ def test_a_configuration_beside_a_kustomization_is_the_one_of_its_build(
 
     ran = call("fleet", "check", "clusters/east")
 
-    assert ran.stdout == "1 package: 1 passing\n  1 workload judged\n"
+    assert ran.stdout == "1 package: 1 passing\n  1 workload checked\n"

@@ -47,7 +47,7 @@ def test_a_folder_of_a_package_that_is_gone_is_named(call: Call, tmp_path: Path,
     ran = call(*RENDER)
 
     line = "  1 folder of deleted packages; --prune empties them: out/west\n"
-    assert (ran.code, ran.stdout, ran.stderr) == (0, f"3 packages: 3 unchanged\n  3 workloads judged\n{line}", "")
+    assert (ran.code, ran.stdout, ran.stderr) == (0, f"3 packages: 3 unchanged\n  3 workloads checked\n{line}", "")
     assert listing(out) == before
 
 
@@ -57,9 +57,9 @@ def test_prune_removes_it_and_what_is_empty_then(call: Call, tmp_path: Path, out
     ran = call(*RENDER, "--prune")
 
     line = "  2 folders pruned: out/eu/north, out/eu/south\n"
-    assert (ran.code, ran.stdout, ran.stderr) == (0, f"2 packages: 2 unchanged\n  2 workloads judged\n{line}", "")
+    assert (ran.code, ran.stdout, ran.stderr) == (0, f"2 packages: 2 unchanged\n  2 workloads checked\n{line}", "")
     assert sorted(path.name for path in out.iterdir()) == ["east", "west"]
-    assert call(*RENDER, "--prune").stdout == "2 packages: 2 unchanged\n  2 workloads judged\n"
+    assert call(*RENDER, "--prune").stdout == "2 packages: 2 unchanged\n  2 workloads checked\n"
 
 
 def test_what_others_wrote_or_changed_stays(call: Call, tmp_path: Path, out: Path) -> None:

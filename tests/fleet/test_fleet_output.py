@@ -80,7 +80,7 @@ def test_what_was_written_is_not_looked_into_again(call: Call, out: Path, survey
 
     ran = call(*RENDER)
 
-    assert (ran.code, ran.stdout) == (0, "2 packages: 2 unchanged\n  2 workloads judged\n")
+    assert (ran.code, ran.stdout) == (0, "2 packages: 2 unchanged\n  2 workloads checked\n")
     assert surveyed == []
     assert numbers(out) == before
 

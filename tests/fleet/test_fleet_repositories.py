@@ -12,7 +12,7 @@ from tests.cli.calling import CONFIG, WORKLOAD, Call, write
 from tests.fleet.test_fleet_command import git
 from tests.places import needs_command
 
-CHECKED = "1 package: 1 passing\n  1 workload judged\n"
+CHECKED = "1 package: 1 passing\n  1 workload checked\n"
 
 
 def linked(path: Path) -> None:
@@ -97,5 +97,5 @@ def test_packages_of_a_submodule_are_looked_at_in_each_run(
     checked = call("fleet", "check", "outer", "--changed-since", "before")
     compared = call("fleet", "diff", "outer", "--changed-since", "before")
 
-    assert checked.stdout == "2 packages: 1 passing, 1 unchanged\n  1 workload judged\n"
+    assert checked.stdout == "2 packages: 1 passing, 1 unchanged\n  1 workload checked\n"
     assert compared.stdout.splitlines()[0] == "2 packages: 1 new, 1 unchanged"

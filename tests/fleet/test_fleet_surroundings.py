@@ -97,7 +97,7 @@ ROWS = {
 
 
 def queues(findings: list[dict[str, str]]) -> str:
-    """The Queues that the workload was judged by, as its finding says; else why it was not judged."""
+    """The Queues that the workload was judged by, as its finding says; else why it was not checked."""
     rules = {each["rule"] for each in findings}
     texts = " ".join(each["message"] for each in findings if each["rule"] == "queue-known")
     if "configuration-sources" in rules:

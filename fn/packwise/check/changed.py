@@ -19,7 +19,7 @@ from packwise.inputs.groups import (
     COMMIT,
     Checkup,
     documents_of,
-    judged_together,
+    files_checked_together,
     read_groups,
     readable_objects,
 )
@@ -341,15 +341,15 @@ def _affected_groups(checkup: Checkup, befores: Sequence[Before], *, is_chosen: 
     now = {path_of(file): file for file in checkup.files}
     around = {path_of(file): file for file in checkup.around}
     is_chosen = is_chosen or any(file.function_config is not None for file in checkup.files)
-    folders = judged_together(now | around, is_chosen=is_chosen)
+    folders = files_checked_together(now | around, is_chosen=is_chosen)
     reached = set(now) if is_whole else set[str]()
     states: list[_Then] = []
     for before in befores:
         then, today = before.files | before.around, now | around | before.around_now
-        by_then = judged_together(then, is_chosen=is_chosen)
+        by_then = files_checked_together(then, is_chosen=is_chosen)
         changed = reach(
             _digests(then, by_then, before.same, "before"),
-            _digests(today, judged_together(today, is_chosen=is_chosen), before.same, "after"),
+            _digests(today, files_checked_together(today, is_chosen=is_chosen), before.same, "after"),
         )
         reached.update(changed.reached, changed.added)
         states.append(_state(before, by_then, folders))

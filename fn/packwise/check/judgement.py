@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity, sort_results
-from packwise.discovery import count_unjudged
-from packwise.inputs.coverage import Coverage, groups_covered, judge_of, objects_judged
+from packwise.discovery import count_unchecked
+from packwise.inputs.coverage import Coverage, count_checked_objects, groups_covered, judge_of
 from packwise.inputs.variants import batches_of, has_repeated, packages_of
 from packwise.objects.index import group_and_kind
 from packwise.objects.kinds import WORKLOADS
@@ -115,9 +115,9 @@ def _verdict_of(group: Group, renderer: Renderer, *, is_listed: bool) -> _Verdic
     is_new = any(not item.get("status") for item in workloads)
     number, planned = sum(each.workloads for each in judged), [plan.workload for each in judged for plan in each.plans]
     if group.unchanged:
-        number = sum(item.location().file not in group.unchanged for each in judged for item in each.judged_workloads)
+        number = sum(item.location().file not in group.unchanged for each in judged for item in each.checked_workloads)
         planned = [item for item in planned if item.location().file not in group.unchanged]
-    objects = sum([objects_judged(each, group.unchanged) for each in judged])
+    objects = sum([count_checked_objects(each, group.unchanged) for each in judged])
     # Without a use for them, the renders of thousands of groups need not stay in memory.
     kept = rendered if is_listed else None
     return _Verdict(results, number, judge_of(rendered), is_new, objects, bool(planned), kept)
@@ -154,7 +154,7 @@ def coverage_of_groups(checkup: Checkup, rendered: Iterable[tuple[Group, list[Ba
             group,
             sum([batch.rendered.workloads for batch in batches]),
             judge_of(batches[0].rendered),
-            sum([objects_judged(batch.rendered) for batch in batches]),
+            sum([count_checked_objects(batch.rendered) for batch in batches]),
         )
         for group, batches in rendered
     ]
@@ -178,7 +178,7 @@ def results_of(batches: Sequence[Batch]) -> list[Result]:
 
 def _with_reasons(results: Iterable[Result], coverage: Coverage) -> Iterator[Result]:
     """Yield the results. A missing workload is reported with the skipped files, for formats without a last line."""
-    over = count_unjudged(coverage.reasons)
+    over = count_unchecked(coverage.reasons)
     for result in results:
         is_absence = result.tags.get("rule") == NO_WORKLOADS.name and over
         yield result.replace(message="; ".join([result.message, *over])) if is_absence else result

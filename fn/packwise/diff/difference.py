@@ -64,8 +64,8 @@ class State(Record):
     `is_rendered` is true if the objects follow from sources. Otherwise the input itself holds them, and `kinds` are
     their kinds. In a rendered state, `kinds` are all kinds that it could hold, and `enabled` is true if topology-aware
     scheduling is. `results` are the errors. After a change they are the refusals of the operator or an API server.
-    `render_results` are all results of the render. `unjudged` are workloads with running gangs but without an object to
-    judge an update by.
+    `render_results` are all results of the render. `unchecked` are workloads with running gangs, but without an object
+    to compare an update with.
     """
 
     objects: Mapping[Identity, KubeObject] | None
@@ -74,7 +74,7 @@ class State(Record):
     enabled: bool = False
     results: tuple[Result, ...] = ()
     render_results: tuple[Result, ...] = ()
-    unjudged: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
 
 
 def state_before(package: Package, renderer: Renderer = render) -> State:
@@ -96,12 +96,12 @@ def state_after(package: Package, earlier: Package, renderer: Renderer = render)
     package = package.replace(configured_before=Configured(earlier.function_config, earlier.context))
     running = _running_workloads(package, before)
     state = _rendered_state(package, (*before, *running), renderer).replace(
-        unjudged=tuple(format_identity(identity(item.value)) for item in running)
+        unchecked=tuple(format_identity(identity(item.value)) for item in running)
     )
     if state.objects is not None:
         return state
     accepted = _rendered_state(package, package.items, renderer)
-    return accepted.replace(results=state.results, unjudged=state.unjudged)
+    return accepted.replace(results=state.results, unchecked=state.unchecked)
 
 
 def _running_workloads(package: Package, before: tuple[KubeObject, ...]) -> list[KubeObject]:
@@ -584,7 +584,7 @@ class Difference(Record):
 
     `refusals` are the operator's or an API server's in the state after. `unreadable` are the errors of the state
     before. `is_compared` is true if both states have objects. `only_…` are kinds excluded because the other, rendered
-    state never holds them. `missing_…` are kinds without any object in a found state. `unjudged` are workloads with
+    state never holds them. `missing_…` are kinds without any object in a found state. `unchecked` are workloads with
     updates that could not be judged.
     """
 
@@ -597,7 +597,7 @@ class Difference(Record):
     only_after: tuple[str, ...] = ()
     missing_before: tuple[str, ...] = ()
     missing_after: tuple[str, ...] = ()
-    unjudged: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
 
 
 def without_kinds(state: State, kinds: frozenset[str]) -> State:
@@ -609,7 +609,7 @@ def without_kinds(state: State, kinds: frozenset[str]) -> State:
 
 def diff(before: State, after: State) -> Difference:
     """The changes for the scheduler from `before` to `after`."""
-    refused = Difference(refusals=after.results, unreadable=before.results, unjudged=after.unjudged)
+    refused = Difference(refusals=after.results, unreadable=before.results, unchecked=after.unchecked)
     if before.objects is None or after.objects is None:
         return refused.replace(is_compared=False)
     only_before, only_after = _foreign_kinds(before, after), _foreign_kinds(after, before)

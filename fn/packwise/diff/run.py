@@ -78,9 +78,9 @@ def notes(compared: Comparison) -> list[str]:
     for name, kinds in ((compared.before, difference.missing_before), (compared.after, difference.missing_after)):
         if kinds:
             texts.append(f"{name} has no {' and no '.join(kinds)}; export every kind")
-    if difference.unjudged:
+    if difference.unchecked:
         texts.append(
-            f"{compared.before} has gangs of {', '.join(difference.unjudged)}, but not the workload itself, so "
+            f"{compared.before} has gangs of {', '.join(difference.unchecked)}, but not the workload itself, so "
             "packwise "
             "does not know if the operator refuses its update"
         )

@@ -11,7 +11,7 @@ from krmfn.result import ResultFile
 from krmfn.terminal import escape_line
 from packwise.check.formats import finding_fields
 from packwise.console import json_text
-from packwise.discovery import count_unjudged
+from packwise.discovery import count_unchecked
 from packwise.fleet.result import PackageStatus
 from packwise.output.findings_text import as_lines, tint
 from packwise.output.markdown import CommentPart, Section, code, comment
@@ -93,9 +93,9 @@ def numbers(report: FleetReport) -> Iterator[str]:
         warnings = [count_text(summary.warnings, "warning")] if summary.warnings else []
         yield ", ".join([*errors, *warnings])
     if summary.workloads:
-        yield f"{count_text(summary.workloads, 'workload')} judged"
+        yield f"{count_text(summary.workloads, 'workload')} checked"
     yield from () if report.sources is None else (report.sources.line,)
-    yield from count_unjudged(summary.passed_over)
+    yield from count_unchecked(summary.passed_over)
     if summary.recreated:
         topologies = count_text(summary.recreated, "topology", "topologies")
         yield f"{topologies} re-created in {count_text(summary.with_recreated, 'package')}"

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from krmfn.hints import TYPE_CHECKING, Record, as_dict
 from krmfn.result import Result, Severity, form_of
-from packwise.discovery import count_unjudged
+from packwise.discovery import count_unchecked
 from packwise.findings import Rule
 from packwise.wording import count_text
 
@@ -27,7 +27,7 @@ class PackageStatus(StrEnum):
     REMOVED = "removed"
     ADDED = "added"
     CHANGED = "changed"
-    IDLE = "nothing judged"
+    IDLE = "nothing checked"
     """No workload of the package was checked."""
     PASSING = "passing"
     """The package was checked, but not compared."""
@@ -41,7 +41,7 @@ class PackageResult(Record):
     be deleted and created. The four numbers of gangs belong to a comparison. `dropped` counts lost constraints.
     `pending` are the gangs that do not fit on the nodes and `no_longer_fits` the ones among them that fitted before the
     change. `noted` are gangs with an answer that ignores a fact. `placed` is true if there were nodes. `digest` is the
-    output's, or "". `written` counts changed files on disk. `passed_over` has the reasons for unjudged workloads with
+    output's, or "". `written` counts changed files on disk. `passed_over` has the reasons for unchecked workloads with
     numbers.
     """
 
@@ -108,7 +108,7 @@ class PackageGroup(Record):
 class Summary(Record):
     """The numbers of a fleet, and its groups: the worst status first, then the largest group.
 
-    `statuses` counts the packages of each status. `with_…` count packages. `passed_over` has the reasons for unjudged
+    `statuses` counts the packages of each status. `with_…` count packages. `passed_over` has the reasons for unchecked
     workloads.
     """
 
@@ -250,7 +250,7 @@ def _remarks(result: PackageResult) -> tuple[str, ...]:
         parts.append(f"{count_text(gangs, 'gang')} {'does' if gangs == 1 else 'do'} not fit")
     if result.status is PackageStatus.ADDED and not parts:
         parts.append(count_text(result.objects, "object"))
-    parts += count_unjudged(result.passed_over)
+    parts += count_unchecked(result.passed_over)
     if result.status is PackageStatus.IDLE and not parts:
         parts.append("there is no workload")
     return tuple(parts)

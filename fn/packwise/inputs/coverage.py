@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from krmfn.hints import TYPE_CHECKING, Record
-from packwise.discovery import Reason, count_unjudged, summary
+from packwise.discovery import Reason, count_unchecked, summary
 from packwise.inputs.reader import is_readable, readable_items
 from packwise.objects.index import group_and_kind, is_generated
 from packwise.objects.kinds import WORKLOADS
@@ -42,7 +42,7 @@ class Coverage(Record):
     groups: tuple[tuple[int, str], ...] = ()
     missed: int = 0
     left_out: tuple[tuple[str, LeftOut], ...] = ()
-    verb: Literal["judged", "read"] = "judged"
+    verb: Literal["checked", "read"] = "checked"
     sources: Sources | None = None
 
     @property
@@ -61,12 +61,12 @@ class Coverage(Record):
 
     @property
     def line(self) -> str:
-        """Return `2 workloads judged with Grove v0.1.0-alpha.13 (topology.yaml); left out: 1 patch`."""
+        """Return `2 workloads checked with Grove v0.1.0-alpha.13 (topology.yaml); left out: 1 patch`."""
         parts = self._group_words()
         if len(parts) > _MOST_GROUPS:
             parts = [f"{self.number} workloads {self.verb} with {len(parts)} configurations (-v lists them)"]
         left_out = summary(reason.reason for _, reason in self.left_out)
-        over = count_unjudged(self.reasons, self.verb)
+        over = count_unchecked(self.reasons, self.verb)
         built = [] if self.sources is None else [self.sources.line]
         return "; ".join([*parts, *built, *over, *([f"skipped: {left_out}"] if left_out else [])])
 
@@ -84,7 +84,7 @@ class Coverage(Record):
         return {"workloads": self.number, "passedOver": dict(self.reasons)}
 
     def _group_words(self) -> list[str]:
-        """Return `12 workloads judged with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`. Later groups omit
+        """Return `12 workloads checked with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`. Later groups omit
         the nouns.
         """
         parts: list[str] = []
@@ -97,7 +97,7 @@ class Coverage(Record):
 def coverage_of(files: Sequence[InputFile], left_out: tuple[tuple[str, LeftOut], ...], rendered: Rendered) -> Coverage:
     """Return the coverage of a render of `files` with the skipped files `left_out`."""
     groups = ((rendered.workloads, judge_of(rendered) or ""),) if rendered.workloads else ()
-    missed = _workloads_among(files) - objects_judged(rendered)
+    missed = _workloads_among(files) - count_checked_objects(rendered)
     return Coverage(groups, max(missed, 0), left_out)
 
 
@@ -132,7 +132,7 @@ def files_covered(
     return Coverage(((number, words),) if number else (), _workloads_among(files) - objects, left_out, "read")
 
 
-def objects_judged(rendered: Rendered, unchanged: Collection[str | None] = ()) -> int:
+def count_checked_objects(rendered: Rendered, unchanged: Collection[str | None] = ()) -> int:
     """Return the number of judged Kubernetes workloads outside `unchanged` files."""
     workloads = [plan.workload for plan in rendered.plans if _is_workload(plan.workload)]
     # A place needs a search in the text, and most runs compare no files.

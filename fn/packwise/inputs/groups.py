@@ -519,7 +519,7 @@ def read_groups(named: Named, is_unread: Unread | None = None) -> Checkup:
     )
 
 
-def judged_together(files: Mapping[str, InputFile], *, is_chosen: bool = False) -> dict[str, str | None]:
+def files_checked_together(files: Mapping[str, InputFile], *, is_chosen: bool = False) -> dict[str, str | None]:
     """Map each of `files` to the folder of its configuration. If one `is_chosen` for all, map each to None."""
     if is_chosen:
         return dict.fromkeys(files)

@@ -131,7 +131,7 @@ class _Search:
             if path.is_named:
                 self._keep(_yaml_files(start), _DEFINITION)
         elif not self._is_read_whole(folder):
-            self._keep(_judged_files(folder), _DEFINITION)
+            self._keep(_files_to_check(folder), _DEFINITION)
 
     def look_elsewhere(self) -> None:
         """Keep the repository's configurations if a workload is below none.
@@ -141,12 +141,12 @@ class _Search:
         lost = [at for at, traits in self._traits.items() if traits.workloads and not self._configures(at)]
         for top in dict.fromkeys([top_of(folder) for folder in dict.fromkeys(map(folder_of, lost))]):
             if os.path.lexists(Path(top) / ".git") and not self._is_read_whole(top):
-                self._keep(_judged_files(top), _CONFIGURATION, only_configured=True)
+                self._keep(_files_to_check(top), _CONFIGURATION, only_configured=True)
         around = {folder_of(at) for at, file in self.around.items() if traits_of(file).configures}
         folders = self._configured | around
         if lost and len(folders) == 1:
             (only,) = folders
-            self._keep([] if self._is_read_whole(only) else _judged_files(only), _DEFINITION)
+            self._keep([] if self._is_read_whole(only) else _files_to_check(only), _DEFINITION)
 
     def _configures(self, at: str) -> bool:
         """Return True if there is a configuration above the file."""
@@ -192,7 +192,7 @@ def _defines_nothing(text: str, tree: Tree) -> bool:
     return bool(heads) and (_MAY_DEFINE.isdisjoint(heads) or is_unread(text, tree))
 
 
-def _judged_files(folder: str) -> list[InputPath]:
+def _files_to_check(folder: str) -> list[InputPath]:
     """Return the files in a folder that are not skipped."""
     try:
         inside, _ = find_files(_relative(folder))

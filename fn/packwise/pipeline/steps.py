@@ -69,10 +69,10 @@ class Rendered(Record):
     @property
     def workloads(self) -> int:
         """The number of workloads that were judged."""
-        return len(self.judged_workloads)
+        return len(self.checked_workloads)
 
     @property
-    def judged_workloads(self) -> tuple[KubeObject, ...]:
+    def checked_workloads(self) -> tuple[KubeObject, ...]:
         """Return the judged workloads: first all with a plan, then all that only a scheduler judges."""
         planned = {plan.workload for plan in self.plans}
         return (*[plan.workload for plan in self.plans], *[item for item in self.queued if item not in planned])

@@ -555,7 +555,7 @@ def _has_errors(inputs: Inputs, rendered: Rendered) -> bool:
 def _refused_workloads(inputs: Inputs, rendered: Rendered) -> list[KubeObject]:
     """Return the workloads with errors, or none if an error is about another object: every answer would be a guess."""
     by_place: dict[tuple[str, int | None, ResourceRef | None], KubeObject] = {
-        (item.file or "", item.index, ResourceRef.of(item.id)): item for item in rendered.judged_workloads
+        (item.file or "", item.index, ResourceRef.of(item.id)): item for item in rendered.checked_workloads
     }
     refused: dict[int, KubeObject] = {}
     for result in rendered.results:

@@ -100,7 +100,7 @@ def _unknown_kind(item: KubeObject, manager: Manager) -> Iterator[Finding]:
     templates = [template for _, template in pod_templates_in(item.value)]
     if not templates or any(mapping_at(each, "metadata", "labels").get(QUEUE_NAME) for each in templates):
         return
-    message = f"Kueue has no integration for the kind {item.kind}, and packwise does not judge it. "
+    message = f"Kueue has no integration for the kind {item.kind}, and packwise does not check it. "
     severity = None
     if manager.configuration is None:
         severity = Severity.INFO
