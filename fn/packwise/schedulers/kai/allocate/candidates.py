@@ -5,6 +5,7 @@ Source: spec/placement.md#4, #4c to #4f, #5.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import chain
@@ -16,6 +17,7 @@ from packwise.schedulers.kai.allocate.fit_errors import (
     Shortage,
     constraint_error,
     insufficient_resources,
+    node_shortages,
     too_few_pods,
     unschedulable_error,
 )
@@ -438,6 +440,41 @@ def _wrong_kind(pod: Pod, node: Node, *, wants_slices: bool) -> str:
     return ""
 
 
+class Reasons:
+    """The reasons of each node against plain pods with one request and the same rules.
+
+    The reasons of a node are computed again only if its free amounts changed.
+    """
+
+    def __init__(self, pod: Pod, *, names_taints: bool) -> None:
+        self._pod = pod
+        self._names_taints = names_taints
+        self._known: dict[int, tuple[int, tuple[str, ...]]] = {}
+
+    def accepting(self, nodes: Iterable[NodeState]) -> list[NodeState]:
+        """Return the nodes that accept such a pod."""
+        return [node for node in nodes if not self._of(node)]
+
+    def count(self, nodes: Iterable[NodeState]) -> Counter[str]:
+        """Return the number of nodes with each reason."""
+        counts: Counter[str] = Counter()
+        for reasons, number in Counter(map(self._of, nodes)).items():
+            for reason in reasons:
+                counts[reason] += number
+        return counts
+
+    def _of(self, node: NodeState) -> tuple[str, ...]:
+        known = self._known.get(node.rank)
+        if known is None or known[0] != node.changes:
+            known = self._known[node.rank] = node.changes, self._find(node)
+        return known[1]
+
+    def _find(self, node: NodeState) -> tuple[str, ...]:
+        if not node.fits(self._pod):
+            return tuple(node_shortages(self._pod, node.node, node.idle) or ())
+        return refusals(self._pod, node.node, names_taints=self._names_taints)
+
+
 _Entry = tuple[int, int, int, int, "NodeState"]
 
 
@@ -447,6 +484,7 @@ class Rankings:
     def __init__(self, cluster: ClusterState) -> None:
         self._cluster = cluster
         self._kept: dict[tuple[Request, PodRules], Ranking] = {}
+        self._reasons: dict[tuple[Request, PodRules], Reasons] = {}
 
     def best_node(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> NodeState | None:
         """Return the best node for a pod that other pods affect or that shares GPUs, or None."""
@@ -464,17 +502,27 @@ class Rankings:
             return False
         return not self._cluster.shares_gpus or any(name == GPU for name, _ in pod.request)
 
+    def reasons(self, pod: Pod) -> Reasons:
+        """Return the reasons of nodes against a plain pod."""
+        key = (pod.request, pod.rules)
+        reasons = self._reasons.pop(key, None) or Reasons(pod, names_taints=self._cluster.names_taints)
+        self._reasons[key] = reasons
+        if len(self._reasons) > _KEPT:
+            self._reasons.pop(next(iter(self._reasons)))
+        return reasons
+
     def ranking(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> Ranking:
         """The ranking of `nodes` for a plain pod."""
         asked = dict(pod.request)
+        reasons = self.reasons(pod)
         if nodes is not self._cluster.nodes or scores is not None or not (asked.get(GPU) or asked.get(CPU)):
-            return Ranking(pod, nodes, scores)
+            return Ranking(pod, nodes, scores, reasons)
         key = (pod.request, pod.rules)
         ranking = self._kept.get(key)
         if ranking is None:
             if len(self._kept) >= _KEPT:
                 self._kept.pop(next(iter(self._kept)))
-            ranking = self._kept[key] = Ranking(pod, nodes, None)
+            ranking = self._kept[key] = Ranking(pod, nodes, None, reasons, is_kept=True)
         else:
             ranking.update(self._cluster.changed_since(ranking.seen))
         ranking.seen = self._cluster.changes
@@ -512,7 +560,7 @@ class _Order:
     def key(self, node: NodeState) -> tuple[int, int, int, int, int, int]:
         """Return the rank of a node by KAI's scores, the most important first."""
         score, is_bare, left, rank = self.place(node)
-        shares = joins_shared_gpu(self._pod, node.node, node.shared)
+        shares = bool(node.shared) and joins_shared_gpu(self._pod, node.node, node.shared)
         return score, -shares, -node.fits(self._pod), is_bare, left, rank
 
     def place(self, node: NodeState) -> tuple[int, int, int, int]:
@@ -529,11 +577,22 @@ class _Order:
 class Ranking:
     """The nodes of a set with room for a pod and for others of the same request, best first."""
 
-    def __init__(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> None:
+    def __init__(
+        self,
+        pod: Pod,
+        nodes: Sequence[NodeState],
+        scores: Scores | None,
+        reasons: Reasons,
+        *,
+        is_kept: bool = False,
+    ) -> None:
         self._pod = pod
+        self._reasons = reasons
         self.nodes = scored_nodes(nodes, scores)
-        self._order = _Order(pod, self.nodes, scores)
-        self._heap = [self._entry(node) for node in self.nodes if node.fits(pod) and not refusals(pod, node.node)]
+        accepting = reasons.accepting(self.nodes)
+        # Most sets that are tried on a full cluster accept no pod, and need no order unless nodes are added later.
+        self._order = _Order(pod, self.nodes if accepting or is_kept else (), scores)
+        self._heap = [self._entry(node) for node in accepting]
         heapify(self._heap)
         self.seen = 0
 
@@ -546,10 +605,11 @@ class Ranking:
 
     def update(self, changed: Sequence[NodeState]) -> None:
         """Update the ranking after changes of the free amounts of these nodes."""
-        for node in dict.fromkeys(changed):
+        nodes = dict.fromkeys(changed)
+        for node in nodes:
             self._order.most = max(self._order.most, node.idle.get(self._order.main, 0))
-            if node.fits(self._pod) and not refusals(self._pod, node.node):
-                heappush(self._heap, self._entry(node))
+        for node in self._reasons.accepting(nodes):
+            heappush(self._heap, self._entry(node))
 
     def best_node(self) -> NodeState | None:
         """Return the best node with room, or None."""

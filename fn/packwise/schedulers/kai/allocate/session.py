@@ -494,6 +494,11 @@ class Attempt:
 
     def _reject(self, pod: Pod, nodes: Iterable[NodeState]) -> None:
         """Count the nodes' current reasons against the pod."""
+        if self._rankings.is_plain(pod):
+            nodes = list(nodes)
+            if nodes:
+                self._rejections.setdefault(pod.name, Counter()).update(self._rankings.reasons(pod).count(nodes))
+            return
         refusal = self._cluster.neighbours.node_check(pod)
         for node in nodes:
             reasons = node_shortages(pod, node.node, node.idle) if not node.fits(pod) else None

@@ -446,16 +446,17 @@ _KEPT_SHAPES = 16
 class NodeState:
     """A node with its `idle` amounts. `shared` is the used part of its shared GPUs by group.
 
-    `rank` is its place in the order of names.
+    `rank` is its place in the order of names. `changes` counts the changes of its amounts.
     """
 
-    __slots__ = ("idle", "labels", "name", "node", "rank", "shared")
+    __slots__ = ("changes", "idle", "labels", "name", "node", "rank", "shared")
 
     def __init__(self, node: Node, rank: int) -> None:
         self.node = node
         self.name = node.name
         self.labels = node.labels
         self.rank = rank
+        self.changes = 0
         self.idle = {name: amount - node.used.get(name, 0) for name, amount in node.allocatable.items()}
         self.shared = dict(node.shared)
         if self.shared:
@@ -604,6 +605,7 @@ class ClusterState:
             node.shared[group] = used
         amounts = (*pod.request, (PODS, 1), (GPU, whole)) if whole else (*pod.request, (PODS, 1))
         add_amounts(node.idle, amounts, sign)
+        node.changes += 1
         for tree in self._trees.values():
             for domain in tree.paths.get(node.name, ()):
                 add_amounts(domain.idle, amounts, sign)
