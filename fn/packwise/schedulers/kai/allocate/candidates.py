@@ -453,23 +453,23 @@ class Reasons:
 
     def accepting(self, nodes: Iterable[NodeState]) -> list[NodeState]:
         """Return the nodes that accept such a pod."""
-        return [node for node in nodes if not self._of(node)]
+        return [node for node in nodes if not self._find_reasons(node)]
 
     def count(self, nodes: Iterable[NodeState]) -> Counter[str]:
         """Return the number of nodes with each reason."""
         counts: Counter[str] = Counter()
-        for reasons, number in Counter(map(self._of, nodes)).items():
+        for reasons, number in Counter(map(self._find_reasons, nodes)).items():
             for reason in reasons:
                 counts[reason] += number
         return counts
 
-    def _of(self, node: NodeState) -> tuple[str, ...]:
+    def _find_reasons(self, node: NodeState) -> tuple[str, ...]:
         known = self._known.get(node.rank)
         if known is None or known[0] != node.changes:
-            known = self._known[node.rank] = node.changes, self._find(node)
+            known = self._known[node.rank] = node.changes, self._examine(node)
         return known[1]
 
-    def _find(self, node: NodeState) -> tuple[str, ...]:
+    def _examine(self, node: NodeState) -> tuple[str, ...]:
         if not node.fits(self._pod):
             return tuple(node_shortages(self._pod, node.node, node.idle) or ())
         return refusals(self._pod, node.node, names_taints=self._names_taints)
