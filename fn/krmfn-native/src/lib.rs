@@ -36,7 +36,7 @@ mod krmfn_native {
 
     /// `krmfn.yamltext.reader.VERSION`.
     #[pymodule_export]
-    const VERSION: u32 = 12;
+    const VERSION: u32 = 13;
 
     /// `value`, a mapping or list that is not empty, in block style; None where Python must write it.
     ///

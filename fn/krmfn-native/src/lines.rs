@@ -104,7 +104,7 @@ pub fn read(source: &Source, most: usize) -> Result<Option<Tape>, OutOfMemory> {
         source,
         bytes: source.text.as_bytes(),
         at: 0,
-        tape: Tape::default(),
+        tape: Tape::empty(),
         reach: Reach::default(),
         most,
         open: Vec::new(),

@@ -1,5 +1,8 @@
 //! All nodes of a document in the order of the text, each with its span: what values and places are made from.
 
+use std::mem::{replace, take};
+use std::sync::Mutex;
+
 use crate::events::{Error, Event, Kind, Parser, Place, Style};
 use crate::lines;
 use crate::memory::{OutOfMemory, ensure};
@@ -90,17 +93,43 @@ pub struct Tape {
 impl Tape {
     /// The nodes of `source`, at most `most`; more are an error with the message `too_many`.
     pub fn of(source: &Source, most: usize, too_many: &str) -> Result<Tape, OutOfMemory> {
-        if let Some(tape) = lines::read(source, most)? {
-            return Ok(tape);
+        let mut tape = match lines::read(source, most)? {
+            Some(tape) => tape,
+            None => Tape::parsed(source, most, too_many)?,
+        };
+        tape.settle();
+        Ok(tape)
+    }
+
+    /// A tape without nodes, in the buffers of an earlier one if some are kept.
+    pub fn empty() -> Tape {
+        let spare = SPARE.try_lock().ok().map(|mut spare| take(&mut *spare));
+        let Buffers { nodes, values } = spare.unwrap_or_default();
+        Tape { nodes, values, names: Vec::new(), error: None, second: None }
+    }
+
+    /// Moves a small tape, or one that fills less than half of its buffers, to buffers of its own size.
+    fn settle(&mut self) {
+        const SMALL: usize = 64 << 10;
+        let used = size_of_val(self.nodes.as_slice()) + self.values.len();
+        if used > SMALL && used * 2 > bytes(&self.nodes, &self.values) {
+            return;
         }
-        Tape::parsed(source, most, too_many)
+        let mut own = Buffers::default();
+        let has_room = own.nodes.try_reserve_exact(self.nodes.len()).is_ok()
+            && own.values.try_reserve_exact(self.values.len()).is_ok();
+        if has_room {
+            own.nodes.extend_from_slice(&self.nodes);
+            own.values.push_str(&self.values);
+            keep(replace(&mut self.nodes, own.nodes), replace(&mut self.values, own.values));
+        }
     }
 
     /// The same by the parser's events.
     fn parsed(source: &Source, most: usize, too_many: &str) -> Result<Tape, OutOfMemory> {
         // The parser holds one scalar at a time, in buffers that double, and small buffers beside.
         ensure(PARSER_BUFFERS + 4 * source.text.len())?;
-        let mut tape = Tape::default();
+        let mut tape = Tape::empty();
         let Some(mut parser) = Parser::new(source.text) else {
             return Err(OutOfMemory);
         };
@@ -295,6 +324,41 @@ impl Tape {
         self.names.push(copy);
         Ok(self.names.len() as u32)
     }
+}
+
+impl Drop for Tape {
+    fn drop(&mut self) {
+        keep(take(&mut self.nodes), take(&mut self.values));
+    }
+}
+
+/// The buffers of a tape, which grow while it is read.
+#[derive(Default)]
+struct Buffers {
+    nodes: Vec<Node>,
+    values: String,
+}
+
+/// Buffers for the next tape. An allocator gives a large block back to the system, which clears each page of the next one.
+static SPARE: Mutex<Buffers> = Mutex::new(Buffers { nodes: Vec::new(), values: String::new() });
+
+/// Keeps these buffers for the next tape if they are larger than the ones that are kept, but not huge.
+fn keep(mut nodes: Vec<Node>, mut values: String) {
+    const HUGE: usize = 8 << 20;
+    let size = bytes(&nodes, &values);
+    if let Ok(mut spare) = SPARE.try_lock()
+        && size <= HUGE
+        && size > bytes(&spare.nodes, &spare.values)
+    {
+        nodes.clear();
+        values.clear();
+        *spare = Buffers { nodes, values };
+    }
+}
+
+/// The bytes of buffers.
+fn bytes(nodes: &Vec<Node>, values: &String) -> usize {
+    nodes.capacity() * size_of::<Node>() + values.capacity()
 }
 
 enum Stop {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
 
-VERSION = 12
+VERSION = 13
 """The version of the interface between the native core and krmfn. It changes with the arguments or the result of a
 function.
 """
