@@ -36,7 +36,7 @@ from packwise.build.sources import (
     Values,
     path_from_top,
 )
-from packwise.build.tree import objects_at
+from packwise.build.tree import objects_at, readable_content
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.lenient import entries, mapping, mappings_by_place, text, text_at
 
@@ -78,7 +78,7 @@ def repository_of(tree: FileTree, remotes: Sequence[str], revisions: Iterable[st
 
 def _references_in(tree: FileTree) -> Iterator[tuple[str, KubeObject]]:
     for path in _manifests(tree):
-        if _REFERRED.search(_content(tree, path)):
+        if _REFERRED.search(readable_content(tree, path)):
             yield from (
                 (path, item) for item in objects_at(tree, path) if text(item.value.get("kind")) in _REFERRED_KINDS
             )
@@ -101,13 +101,6 @@ def _is_template(tree: FileTree, path: str) -> bool:
             return False
         start = path.find("/templates/", start + 1)
     return False
-
-
-def _content(tree: FileTree, path: str) -> bytes:
-    try:
-        return tree.read(path)
-    except OSError:
-        return b""
 
 
 def deliver(repository: Repository, builder: Builder, is_in_scope: Callable[[str], bool]) -> Delivered:
@@ -217,7 +210,7 @@ class _Delivering:
 
     def _has_owners(self, reads: frozenset[str]) -> bool:
         return any(
-            path in self._owning or ("/templates/" in path and _OWNING.search(_content(self._tree, path)))
+            path in self._owning or ("/templates/" in path and _OWNING.search(readable_content(self._tree, path)))
             for path in reads
         )
 
@@ -245,7 +238,7 @@ class _Delivering:
 
     def _makes_owners(self, reads: frozenset[str]) -> bool:
         """Return True if a chart has a template of an owner."""
-        return any("/templates/" in f"/{path}" and _MAKES.search(_content(self._tree, path)) for path in reads)
+        return any("/templates/" in f"/{path}" and _MAKES.search(readable_content(self._tree, path)) for path in reads)
 
     def _is_read(self, delivery: Delivery) -> bool:
         return bool(self._kustomization_files(delivery.source.folder) & self._reads)
@@ -373,7 +366,7 @@ def _in_namespace(value: Mapping[str, Value], namespace: str) -> Mapping[str, Va
 
 def owners_in(tree: FileTree, path: str) -> Iterator[Found]:
     """Yield the owners in a file."""
-    if not _OWNING.search(_content(tree, path)):
+    if not _OWNING.search(readable_content(tree, path)):
         return
     for item in objects_at(tree, path):
         try:

@@ -20,7 +20,7 @@ from packwise.build.applications import applies_hook, is_test
 from packwise.build.charts import helm_hooks
 from packwise.build.lines import template_line
 from packwise.build.sources import ChartSource, KustomizationSource
-from packwise.build.tree import objects_at, text_at
+from packwise.build.tree import objects_at, readable_content, text_at
 from packwise.inputs.paths import InputPath
 from packwise.inputs.reader import BuiltFrom, Document, InputFile, decode, is_readable
 from packwise.lenient import mapping, text
@@ -125,18 +125,11 @@ def configured_folder(delivery: Delivery, tree: FileTree) -> str:
     above = folder
     while True:
         paths = [path for path in tree.files_in(above) if path.endswith(_SUFFIXES)] if tree.is_folder(above) else []
-        if any(_CONFIGURATION.search(_content(tree, path)) and _configures(tree, path) for path in paths):
+        if any(_CONFIGURATION.search(readable_content(tree, path)) and _configures(tree, path) for path in paths):
             return folder
         if not above:
             return delivery.source.folder
         above = posixpath.dirname(above)
-
-
-def _content(tree: FileTree, path: str) -> bytes:
-    try:
-        return tree.read(path)
-    except OSError:
-        return b""
 
 
 def _configures(tree: FileTree, path: str) -> bool:

@@ -11,6 +11,7 @@ import re
 from enum import Enum
 
 from krmfn.hints import TYPE_CHECKING, Record
+from packwise.inputs.git import repository_address
 from packwise.lenient import mapping, text_at
 
 if TYPE_CHECKING:
@@ -177,15 +178,6 @@ def unsupported_error(feature: str) -> SourceError:
     return SourceError(Obstacle.UNSUPPORTED, f"{feature} is not supported")
 
 
-_URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^@/]*@)?([\w.-]+)(?::\d+(?=/))?[:/]/*+(.*[^/])/*+", re.IGNORECASE)
-
-
-def address(url: str) -> tuple[str, str] | None:
-    """Return host and path of a repository's URL for any protocol, or None for a local path."""
-    match = None if url.startswith(("/", ".", "~", "file:")) else _URL.fullmatch(url.strip())
-    return match and (match[1].lower(), match[2].lower().removesuffix(".git"))
-
-
 class Repository(Record):
     """The repository to build: its files, the URLs of its remotes, and the names of the checkout.
 
@@ -201,8 +193,8 @@ class Repository(Record):
 
     def is_here(self, url: str) -> bool | None:
         """Return True if a URL belongs to this repository, or None without remotes."""
-        known = {known for remote in self.remotes if (known := address(remote)) is not None}
-        return address(url) in known if known else None
+        known = {known for remote in self.remotes if (known := repository_address(remote)) is not None}
+        return repository_address(url) in known if known else None
 
     def is_checked_out(self, revision: str) -> bool:
         """Return True if an owner's revision is the checked-out one, as far as names show."""

@@ -539,3 +539,11 @@ def folders_above(paths: Iterable[str]) -> set[str]:
 def _is_hidden(path: str, root: str) -> bool:
     parts = PurePosixPath(path).parts[len(PurePosixPath(root).parts) :]
     return any(part.startswith(".") for part in parts[:-1]) or (parts[-1].startswith(".") and parts[-1] not in SAYING)
+
+
+def readable_content(tree: FileTree, path: str) -> bytes:
+    """Return the content of a file, or nothing if it cannot be read."""
+    try:
+        return tree.read(path)
+    except OSError:
+        return b""

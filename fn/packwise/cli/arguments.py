@@ -154,6 +154,12 @@ def live_path(parsed: argparse.Namespace) -> tuple[str, ...]:
     return () if parsed.cluster is None else (f"cluster:{parsed.cluster}",)
 
 
+def paths_of(parsed: argparse.Namespace) -> tuple[str, ...]:
+    """Return the named paths, or only the cluster without paths."""
+    live = live_path(parsed)
+    return (*parsed.paths, *live) if not live or parsed.paths != ["."] else live
+
+
 def builder_of(parsed: argparse.Namespace) -> Builder | None:
     """Return the builder that the options of `add_build` select, or None without them."""
     if getattr(parsed, "requires_build", False):

@@ -7,7 +7,7 @@ spec/packwise.md#3.
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
-from packwise.cli.arguments import Command, add_cluster, add_config, add_paths, add_text_or_json, live_path
+from packwise.cli.arguments import Command, add_cluster, add_config, add_paths, add_text_or_json, paths_of
 from packwise.inputs.request import Named
 from packwise.inputs.resources import FOR_TOPOLOGIES
 from packwise.topologies.options import Topologies
@@ -38,13 +38,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _read(parsed: argparse.Namespace) -> Topologies:
-    return Topologies(Named(_paths(parsed), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json")
-
-
-def _paths(parsed: argparse.Namespace) -> tuple[str, ...]:
-    """Return the named paths, or only the cluster without paths."""
-    live = live_path(parsed)
-    return (*parsed.paths, *live) if not live or parsed.paths != ["."] else live
+    return Topologies(Named(paths_of(parsed), parsed.config, exclude=tuple(parsed.exclude)), parsed.output == "json")
 
 
 def _run(command: Topologies) -> int:

@@ -17,7 +17,7 @@ from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.discovery import KUSTOMIZATIONS
 from packwise.findings import Finding, Rule
-from packwise.inputs.git import remote_urls
+from packwise.inputs.git import remote_urls, repository_address
 from packwise.inputs.paths import contains, folder_of, from_top, top_of
 from packwise.inputs.reader import readable_items
 from packwise.lenient import entries, value_at
@@ -62,25 +62,16 @@ def _tops(at: str, files: Iterable[InputFile]) -> Iterator[str]:
 
 
 def _folders_below(top: str, renders: Iterable[str]) -> Folders:
-    remotes = cache(lambda: {address for url in remote_urls(top) if (address := _address(url)) is not None})
+    remotes = cache(lambda: {address for url in remote_urls(top) if (address := repository_address(url)) is not None})
 
     def is_kustomization(folder: str) -> bool:
         return any(os.path.lexists(Path(top) / folder / name) for name in KUSTOMIZATIONS)
 
     def is_here(url: str) -> bool:
         # A clone from a local folder, or a folder without git, does not show the repository's name for others.
-        return "{{" not in url and (not remotes() or _address(url) in remotes())
+        return "{{" not in url and (not remotes() or repository_address(url) in remotes())
 
     return Folders([from_top(path, top) for path in renders], is_kustomization, is_here)
-
-
-_URL = re.compile(r"(?:[a-z][a-z+]*://)?(?:[^@/]*@)?([\w.-]+)(?::\d+(?=/))?[:/]/*+(.*[^/])/*+", re.IGNORECASE)
-
-
-def _address(url: str) -> tuple[str, str] | None:
-    """Return host and path of a URL for any protocol, or None for a local path."""
-    match = None if url.startswith(("/", ".", "~", "file:")) else _URL.fullmatch(url.strip())
-    return match and (match[1].lower(), match[2].lower().removesuffix(".git"))
 
 
 UNNAMED = Rule(

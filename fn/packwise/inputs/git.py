@@ -6,6 +6,7 @@ The repository may be hostile: docs/explanation/security.md lists the programs t
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -443,3 +444,12 @@ def blob_of(data: bytes, name: str = "") -> str:
     """Return git's name of this content in the form of `name`: SHA-256 for 64 digits."""
     header = b"blob %d\0" % len(data)
     return (sha256 if len(name) == 64 else sha1)(header + data, usedforsecurity=False).hexdigest()
+
+
+_URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^@/]*@)?([\w.-]+)(?::\d+(?=/))?[:/]/*+(.*[^/])/*+", re.IGNORECASE)
+
+
+def repository_address(url: str) -> tuple[str, str] | None:
+    """Return host and path of a repository's URL for any protocol, or None for a local path."""
+    match = None if url.startswith(("/", ".", "~", "file:")) else _URL.fullmatch(url.strip())
+    return match and (match[1].lower(), match[2].lower().removesuffix(".git"))

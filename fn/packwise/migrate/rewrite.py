@@ -564,7 +564,7 @@ class _Rewriting:
         original = configuration.place.item
         place = rename_key(configuration.place.replace(item=self._now[id(original)]), target.configuration_key)
         if configuration.name is not None and not target.named_by_configuration:
-            place = _remove_key(place, "name")
+            place = edit_place(place, lambda item, path: item.remove((*path, "name"), keep_comments=True))
             if configuration.name != self.step.topology:
                 message = (
                     f'revision "{target.name}" does not keep the name "{configuration.name}"; it names its topology '
@@ -706,10 +706,6 @@ def _dynamo_release(name: str | None, target: Revision) -> str | None:
 
 def _folder(item: KubeObject) -> str:
     return (item.location().file or "").rpartition("/")[0]
-
-
-def _remove_key(place: Place, key: str) -> Place:
-    return edit_place(place, lambda item, path: item.remove((*path, key), keep_comments=True))
 
 
 def _place_beside(place: Place, key: str) -> Place:

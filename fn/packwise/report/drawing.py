@@ -476,7 +476,8 @@ class _Chart:
     def _domain(self, domain: DomainBox, depth: int) -> Iterator[str]:
         self._domains += 1
         number, indent = self._domains, "  " * (depth + 2)
-        label = f"{_label(f'{domain.level} {domain.name}')}: {_use_text(domain)}"
+        used = f"{domain.in_use + domain.after} of {count_text(domain.gpus, 'GPU')}"
+        label = f"{_label(f'{domain.level} {domain.name}')}: {used}"
         if depth == self._deepest and not self._with_nodes:
             yield f'{indent}d{number}["{label}"]'
             return
@@ -509,10 +510,6 @@ def _gang_label(number: int, gang: GangBox) -> str:
     text = f"{number + 1} {_label(f'{gang.namespace}/{gang.title}')}"
     notes = "".join([f"<br>note: {_label(note)}" for note in gang.notes])
     return f"{text}{f': {verdict}' if verdict else ''}{f' in {_label(domain)}' if domain else ''}{notes}"
-
-
-def _use_text(domain: DomainBox) -> str:
-    return f"{domain.in_use + domain.after} of {count_text(domain.gpus, 'GPU')}"
 
 
 def _label(text: str) -> str:

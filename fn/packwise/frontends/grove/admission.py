@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.podcliqueset import Clique, ScalingGroup
     from packwise.frontends.grove.rules.book import Node, Steps
     from packwise.objects.index import Index, Inventory
-    from packwise.placement import Gang, PodSet
+    from packwise.placement import Gang
     from packwise.revisions.grove import Revision
 
 # The webhook's two runs over a PodCliqueSet, by the rulebook of its revision. Source: spec/grove.md#4 and #5.
@@ -272,17 +272,16 @@ def keep_preferred(gang: Gang, earlier: Mapping[str, Value] | None) -> Gang:
     """
     spec = mapping_at(earlier, "spec")
     leaves, groups = _entries_by_name(spec, "podgroups"), _entries_by_name(spec, "topologyConstraintGroupConfigs")
-    sets = [_with_preferred_bounds(pods, groups if pods.members is None else leaves) for pods in gang.sets]
+    sets = [
+        pods.replace(bounds=_preferred_bounds((groups if pods.members is None else leaves).get(pods.name), pods.origin))
+        for pods in gang.sets
+    ]
     kept = [pods for pods in sets if pods.members is not None or not pods.bounds.is_empty]
     parents = {pods.name for pods in kept if pods.members is None}
     return gang.replace(
         bounds=_preferred_bounds(spec, gang.origin),
         sets=tuple(pods if pods.parent in parents else pods.replace(parent=None) for pods in kept),
     )
-
-
-def _with_preferred_bounds(pods: PodSet, earlier: Mapping[str, Mapping[str, Value]]) -> PodSet:
-    return pods.replace(bounds=_preferred_bounds(earlier.get(pods.name), pods.origin))
 
 
 def _preferred_bounds(value: Mapping[str, Value] | None, origin: Origin) -> Bounds:

@@ -13,7 +13,7 @@ from packwise.objects.kinds import DYNAMO_GRAPH, QUEUE, SCHEDULING_SHARD
 from packwise.placement import Gang, GangPod
 from packwise.revisions.kai import NO_DEPARTMENTS, minor_of
 from packwise.schedulers.kai.allocate.scene import Scene, absent_queues
-from packwise.schedulers.kai.allocate.session import JobTree, Queues, existing_queues, lineage
+from packwise.schedulers.kai.allocate.session import JobTree, Queues, existing_queues, is_bounded
 from packwise.schedulers.kai.gang_jobs import gang_jobs, is_of_kai, pool_of
 from packwise.schedulers.kai.installation import installation_of
 from packwise.schedulers.kai.pod_places import queue_place, written_podgroups
@@ -205,7 +205,7 @@ def _amount_text(amount: float, field: str) -> str:
 def _gangs_over_limits(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[Finding]:
     """Report gangs with more first pods than a queue above them allows. KAI places these pods together."""
     known = existing_queues(shares)
-    chosen = [placement for placement, gang in _gangs(source) if _is_bounded(gang.queue or DEFAULT_QUEUE, known)]
+    chosen = [placement for placement, gang in _gangs(source) if is_bounded(gang.queue or DEFAULT_QUEUE, known)]
     if not chosen:
         return
     names = {gang.name for placement in chosen if isinstance(gang := placement.node, Gang)}
@@ -231,11 +231,6 @@ def _distinct_placements(placements: Iterable[Placement]) -> Iterator[Placement]
     for placement in placements:
         gang = placement.node
         yield placement.replace(node=gang.replace(alike=1)) if isinstance(gang, Gang) else placement
-
-
-def _is_bounded(name: str, known: Mapping[str, QueueShare]) -> bool:
-    shares = [share for queue in lineage(name, known) for share in (queue.gpu, queue.cpu, queue.memory)]
-    return any(share.limit is not None or share.quota is not None for share in shares)
 
 
 def _over_limit_finding(gang: Gang, refusal: FitError) -> Finding:

@@ -22,7 +22,7 @@ from packwise.schedulers.kai.allocate.scene import (
     QueueShare,
     Share,
 )
-from packwise.schedulers.kai.allocate.session import add_use, existing_queues, lineage, usage_of
+from packwise.schedulers.kai.allocate.session import add_use, existing_queues, is_bounded, lineage, usage_of
 from packwise.schedulers.kai.allocate.state import memory_of, mig_strategy
 from packwise.schedulers.kai.installation import NODE_POOL
 from packwise.schedulers.kai.podgroup_rules import read_topology
@@ -439,7 +439,7 @@ def _queue_notes(
     queue = gang.job.queue
     if snapshot.queues is None and queue not in known:
         yield f'the queue "{queue}" is not in the cluster\'s objects; its limits and quotas are not counted'
-    elif snapshot.groups is None and any(bound.group for bound in snapshot.pods) and _is_bounded(queue, known):
+    elif snapshot.groups is None and any(bound.group for bound in snapshot.pods) and is_bounded(queue, known):
         yield (
             "the cluster's objects include no PodGroups; running pods count in the queues of their labels, and as "
             "preemptible"
@@ -460,11 +460,6 @@ def _rivals(gangs: Iterable[GangJob], known: Mapping[str, QueueShare]) -> list[s
         and len({queue.parent for queue in queues if queue.name in waiting}) < 2
     )
     return waiting if len(waiting) > 1 and not is_alike else []
-
-
-def _is_bounded(name: str, known: Mapping[str, QueueShare]) -> bool:
-    shares = [share for queue in lineage(name, known) for share in (queue.gpu, queue.cpu, queue.memory)]
-    return any(share.limit is not None or share.quota is not None for share in shares)
 
 
 def _group_of(bound: BoundPod, snapshot: Snapshot) -> BoundGroup | None:

@@ -158,6 +158,12 @@ def lineage(name: str, queues: Mapping[str, QueueShare]) -> Iterator[QueueShare]
         queue = queues.get(queue.parent)
 
 
+def is_bounded(name: str, queues: Mapping[str, QueueShare]) -> bool:
+    """Return True if the queue of that name, or a queue above it, has a limit or a quota."""
+    shares = [share for queue in lineage(name, queues) for share in (queue.gpu, queue.cpu, queue.memory)]
+    return any(share.limit is not None or share.quota is not None for share in shares)
+
+
 def existing_queues(queues: Iterable[QueueShare]) -> dict[str, QueueShare]:
     """Return the queues by name, without queues below one that does not exist: KAI drops them.
 
