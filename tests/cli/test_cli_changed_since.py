@@ -129,7 +129,7 @@ EAST = ("clusters/east/web.yaml",)
 WEST = ("clusters/west/web.yaml",)
 CHANGES: dict[str, tuple[dict[str, str | None], tuple[str, ...]]] = {
     "a workload": ({"clusters/west/web.yaml": f"{BROKEN}# more\n"}, WEST),
-    "a workload mended": ({"clusters/west/web.yaml": WORKLOAD}, ()),
+    "a fixed workload": ({"clusters/west/web.yaml": WORKLOAD}, ()),
     "a workload renamed": (
         {"clusters/west/web.yaml": None, "clusters/west/was.yaml": BROKEN}, ("clusters/west/was.yaml",)
     ),
@@ -220,10 +220,10 @@ def test_of_several_commits_that_branches_left_each_counts(call: Call, repositor
     git(repository, "checkout", "--quiet", "main")
     write(repository, {"clusters/west/web.yaml": WORKLOAD})
     committed(repository)
-    git(repository, "branch", "mended")
+    git(repository, "branch", "fixed")
     git(repository, "merge", "--quiet", "--no-edit", "change")
     git(repository, "checkout", "--quiet", "change")
-    git(repository, "merge", "--quiet", "--no-edit", "mended")
+    git(repository, "merge", "--quiet", "--no-edit", "fixed")
     write(repository, {"clusters/west/web.yaml": BROKEN})
     committed(repository)
     done = subprocess.run(

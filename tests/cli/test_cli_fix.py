@@ -15,7 +15,7 @@ MENDED = BROKEN.replace("legacy: yes", 'legacy: "yes"').replace("nvidia.com/gpu:
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["LF", "CRLF"])
-def test_files_are_mended_and_then_checked(call: Call, package: Path, newline: str) -> None:
+def test_files_are_fixed_and_then_checked(call: Call, package: Path, newline: str) -> None:
     others = "# first\n---\na: 1\n---\n"
     write(package, {"web/workload.yaml": (others + BROKEN).replace("\n", newline)})
     before = {name: text for name, text in listing_of(package).items() if name != "web/workload.yaml"}

@@ -214,7 +214,7 @@ def test_a_file_that_changed_since_it_was_read_stays(
     assert state(tmp_path)["in/b/w.yaml"] == "mine\n"
 
 
-def test_links_stay_links_when_files_are_mended(call: Call, tmp_path: Path) -> None:
+def test_links_stay_links_when_files_are_fixed(call: Call, tmp_path: Path) -> None:
     with_work(tmp_path)
     (tmp_path / "in/a/w.yaml").rename(tmp_path / "in/.w.yaml")
     (tmp_path / "in/a/w.yaml").symlink_to("../.w.yaml")

@@ -90,7 +90,7 @@ def test_the_clusters_of_a_resource_list_are_judged_each_by_its_own(call: Call) 
     assert ran.closing == f"2 errors in 1 file; 1 workload checked {judged.format('east')}; 1 {judged.format('west')}"
 
 
-def test_lists_are_not_mended_in_silence(call: Call, package: Path) -> None:
+def test_lists_are_not_fixed_in_silence(call: Call, package: Path) -> None:
     write(package, {"web/workload.yaml": listed(WORKLOAD.replace("replicas: 2", "replicas: 2 "))})
 
     assert call("check", "in", "--fix").code == 0

@@ -258,8 +258,8 @@ FOREIGN = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: a}\n"
             [
                 (
                     "a/kustomization.yaml",
-                    "transformers names Other of example.com/v1, but a fleet runs no program that a repository "
-                    "names, only packwise and kustomize's own plugins. Build this package with kustomize itself",
+                    "transformers names Other of example.com/v1, but a fleet runs only packwise and "
+                    "kustomize's own plugins. Build this package with kustomize itself",
                 )
             ],
             id="another function",
@@ -371,8 +371,8 @@ def test_bases_that_share_bases_are_looked_at_once() -> None:
             KPTFILE + "  - image: example.com/set-labels:1\n",
             {},
             [
-                "the pipeline runs example.com/set-labels:1, but a fleet runs no program that a repository "
-                "names, only packwise. Render this package with kpt itself"
+                "the pipeline runs example.com/set-labels:1, but a fleet runs only packwise. "
+                "Render this package with kpt itself"
             ],
             id="another function",
         ),

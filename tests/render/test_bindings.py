@@ -32,7 +32,7 @@ LOWEST = (
     "list another, or remove Topology from `emit`"
 )
 UNSEEN = (
-    'Topology "theirs" is not in the input, and packwise cannot compare its levels; they must be '
+    'Topology "theirs" is not in the input, so packwise cannot compare its levels. They must equal '
     "the levels of the binding, in the same order"
 )
 

@@ -576,9 +576,8 @@ class _KustomizationWalk:
             self._problem(f"packwise must be a separate entry of {field}, because a fleet removes it")
         elif version != BUILTIN:
             self._problem(
-                f"{field} names {kind} of {version}, but a fleet runs no program that a repository names, only "
-                "packwise "
-                "and kustomize's own plugins. Build this package with kustomize itself"
+                f"{field} names {kind} of {version}, but a fleet runs only packwise and kustomize's own plugins. "
+                "Build this package with kustomize itself"
             )
         elif kind == HELM_PLUGIN:
             self._problem(f"{field}: {HELM_PLUGIN} {_HELM}")

@@ -244,8 +244,8 @@ def _fix(named: Named, how: Fix) -> _Fixed:
     inputs = read_inputs(only)
     if exit_code(inputs.results):
         return _Fixed()
-    mended = fix_package(inputs.package, unsafe=how.unsafe)
-    fixed = _Fixed(tuple(_texts(inputs, mended)), mended.hidden_fixes)
+    fixed_package = fix_package(inputs.package, unsafe=how.unsafe)
+    fixed = _Fixed(tuple(_texts(inputs, fixed_package)), fixed_package.hidden_fixes)
     if fixed.texts and not how.show:
         # Most checks write nothing.
         from packwise.output.write import FileChange, change_files, common_folder
@@ -255,14 +255,14 @@ def _fix(named: Named, how: Fix) -> _Fixed:
     return fixed
 
 
-def _texts(inputs: Inputs, mended: FixedPackage) -> list[tuple[str, str, str]]:
-    now = dict(zip(map(id, inputs.package.items), mended.items, strict=True))
+def _texts(inputs: Inputs, fixed: FixedPackage) -> list[tuple[str, str, str]]:
+    now = dict(zip(map(id, inputs.package.items), fixed.items, strict=True))
     edited = [(file, edited_text(file, now, "--fix")) for file in inputs.files]
     return [(str(file.path.name), file.text, text) for file, text in edited if text is not None]
 
 
 class FixedPackage(Record):
-    """The fixed items in order. `hidden` counts items with further unsafe fixes."""
+    """The fixed items in order. `hidden_fixes` counts items with further unsafe fixes."""
 
     items: tuple[KubeObject, ...]
     hidden_fixes: int

@@ -59,11 +59,11 @@ spec:
 """
 
 
-def test_quotes_and_names_are_mended_and_no_other_byte() -> None:
-    mended = fix_workload(KubeObject.parse(BEFORE), GREP_244)
+def test_quotes_and_names_are_fixed_and_no_other_byte() -> None:
+    fixed = fix_workload(KubeObject.parse(BEFORE), GREP_244)
 
-    assert mended.text == AFTER
-    assert mended.value == KubeObject.parse(AFTER).value
+    assert fixed.text == AFTER
+    assert fixed.value == KubeObject.parse(AFTER).value
 
 
 def test_what_needs_no_mending_is_the_same_object() -> None:
@@ -136,10 +136,10 @@ spec:
 
 
 def test_a_deprecated_pack_domain_moves_into_pack() -> None:
-    mended = fix_workload(KubeObject.parse(DEPRECATED), UPSTREAM)
+    fixed = fix_workload(KubeObject.parse(DEPRECATED), UPSTREAM)
 
-    assert mended.text == PACKED
-    assert fix_workload(mended, UPSTREAM) is mended
+    assert fixed.text == PACKED
+    assert fix_workload(fixed, UPSTREAM) is fixed
 
 
 def test_what_a_running_workload_was_made_with_stays() -> None:

@@ -221,10 +221,10 @@ def test_a_key_moves_to_the_one_place_where_it_is_read(
 ) -> None:
     (before,), (after,) = parsed(filled(text, places)), parsed(filled(text, right).replace("metadata: {}, ", ""))
 
-    mended = move_keys(before)
+    fixed = move_keys(before)
 
-    assert mended.value == after.value
-    assert move_keys(mended) is mended
+    assert fixed.value == after.value
+    assert move_keys(fixed) is fixed
 
 
 @pytest.mark.parametrize(("text", "places"), LEFT)

@@ -579,7 +579,7 @@ def resolve_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
 
 
 KUEUE = "kueue"
-"""The name of Grove's coming backend for Kueue in pods and in scheduler profiles: GREP-704."""
+"""The name of Grove's future backend for Kueue in pods and in scheduler profiles: GREP-704."""
 
 VOLCANO = "volcano"
 """The name of Volcano in pods and in Grove's scheduler profiles."""

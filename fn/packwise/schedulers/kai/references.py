@@ -169,8 +169,8 @@ def _unfollowed_finding(binding: KnownTopology, reference: str) -> Finding:
 
 def _unseen_finding(binding: KnownTopology, reference: str) -> Finding:
     message = (
-        f'{TOPOLOGY.name} "{reference}" is not in the input, and packwise cannot compare its levels; '
-        "they must be the levels of the binding, in the same order"
+        f'{TOPOLOGY.name} "{reference}" is not in the input, so packwise cannot compare its levels. '
+        "They must equal the levels of the binding, in the same order"
     )
     return Finding.of(UNSEEN, binding.item, REFERENCES, message)
 

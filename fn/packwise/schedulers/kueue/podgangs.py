@@ -1,4 +1,4 @@
-"""Limits of the Workloads of Kueue that Grove's coming backend makes of PodGangs (GREP-704).
+"""Limits of the Workloads of Kueue that Grove's future backend makes of PodGangs (GREP-704).
 
 No release of Grove has the backend. A revision has it only if `spec.kueue.unreleased` asks for it. Source:
 spec/kueue.md#10.
@@ -92,4 +92,4 @@ def _gang_findings(gang: Gang, release: KueueRelease) -> Iterator[Finding]:
 
 
 BACKEND: Scheduler = _Backend()
-"""Grove's coming backend for Kueue."""
+"""Grove's future backend for Kueue."""

@@ -321,7 +321,7 @@ _WHOLE_SPEC = Unquoted("{…}")
 
 _VOLCANO_DEFAULT = "default"
 UNRELEASED = "GREP-704, in no release of Grove"
-"""The end of each message about Grove's coming backend for Kueue."""
+"""The end of each message about Grove's future backend for Kueue."""
 
 _LPX_UNSUPPORTED = (
     "lpx-scheduler does not support Grove topology constraints; placement topology must be expressed through the LPX "
@@ -489,7 +489,7 @@ def _volcano_cliques(pcs: PodCliqueSet, own: str) -> Iterator[tuple[FieldPath, s
 
 
 def _kueue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
-    """Check what Grove's coming backend for Kueue can make a Workload of. No release has texts for it."""
+    """Check what Grove's future backend for Kueue can make a Workload of. No release has texts for it."""
     if scheduler_of(pcs, context) != KUEUE:
         return
     # Few workloads are for Kueue.
