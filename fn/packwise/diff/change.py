@@ -376,6 +376,9 @@ def changes(before: Mapping[Identity, KubeObject], after: Mapping[Identity, Kube
         if old is None or new is None:
             yield ObjectChange(Action.CREATE if old is None else Action.DELETE, old, new)
             continue
+        # Most objects of a change are unchanged.
+        if is_same_json(old.value, new.value):
+            continue
         fields = tuple(field_changes(*counted_both(old.value, new.value)))
         if fields:
             yield ObjectChange(Action.CHANGE, old, new, fields)

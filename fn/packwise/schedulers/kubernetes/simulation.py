@@ -69,7 +69,8 @@ class KubernetesSimulation:
             if root.lacks_parent:
                 verdict = verdict.replace(states=(NOT_READY,), domains={}, outcome=None)
             own = _uses_of(model, verdict)
-            nodes, uses = _with_uses(nodes, own), [*uses, *own]
+            nodes = _with_uses(nodes, own)
+            uses += own
             answers.append(self._answer(root, outline, model, verdict, own))
         self._uses = tuple(uses)
         return tuple(answers)
