@@ -35,6 +35,9 @@ class KueueRelease(Record):
     spreads_topology: bool = False
     """True if Kueue reads the annotation `podset-topology-spreading`."""
 
+    gates_admission: bool = True
+    """True if the webhooks check the annotation `admission-gated-by` (AdmissionGatedBy)."""
+
     patches_runtimes: bool = True
     """True if Kueue resumes a TrainJob through `spec.runtimePatches`, not `podTemplateOverrides`."""
 
@@ -62,9 +65,15 @@ class KueueRelease(Record):
 
 RELEASES = (
     KueueRelease(
-        "v0.17", multi_layer=False, elastic_jobs=False, checks_on_flavors=False, most_pod_sets=8, counts_devices=False
+        "v0.17",
+        multi_layer=False,
+        elastic_jobs=False,
+        checks_on_flavors=False,
+        most_pod_sets=8,
+        counts_devices=False,
+        gates_admission=False,
     ),
-    KueueRelease("v0.18", multi_layer=False, most_pod_sets=10),
+    KueueRelease("v0.18", multi_layer=False, most_pod_sets=10, gates_admission=False),
     KueueRelease("v0.19"),
     KueueRelease(
         "v0.20",

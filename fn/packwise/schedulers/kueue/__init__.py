@@ -39,7 +39,7 @@ class _Kueue(Scheduler):
             *refused,
             *objects.check_objects(source, release),
             *queue_objects.check_queue_objects(source, release),
-            *admission.check_jobs(jobs, source.inventory, release),
+            *admission.check_jobs((*jobs, *podsets.services_of(items)), source.inventory, release),
             *podsets.check_runtimes(items, named),
             *waiting.check_chain(source, (*jobs, *owners), generated, release),
             *unmanaged.check_unmanaged(items),

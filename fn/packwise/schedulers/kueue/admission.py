@@ -19,6 +19,7 @@ from packwise.kubernetes import (
 )
 from packwise.lenient import integer, mapping, mapping_at, mappings_in_place, value_at
 from packwise.objects.workload_kinds import QUEUE_NAME, Integration
+from packwise.schedulers.kueue.admission_gates import gate_problems
 from packwise.schedulers.kueue.podsets import HEAD
 from packwise.schedulers.kueue.request import (
     GROUP_NAME,
@@ -177,6 +178,7 @@ _RETRIABLE = f"{PREFIX}retriable-in-group"
 
 _IMMUTABLE = "field is immutable"
 _MOST_REPLICAS = 1_000_000
+_STATEFUL_SET = "StatefulSet"
 
 REFUSED = Rule("kueue-refused", "Kueue's webhook refuses a job.", "spec/kueue.md#2")
 RULES = (REFUSED,)
@@ -253,7 +255,10 @@ def _admission_problems(review: _Review) -> list[Problem]:
     problems = [problem for rule in webhook.rules for problem in rule(review)]
     if webhook.sorts and before is None:
         problems.sort(key=lambda problem: (problem.operator_message or "").partition(": ")[0])
-    return list({problem.operator_message or problem.message: problem for problem in reversed(problems)}.values())[::-1]
+    first: dict[str, Problem] = {}
+    for problem in problems:
+        first.setdefault(problem.operator_message or problem.message, problem)
+    return list(first.values())
 
 
 def _parse_problem(review: _Review) -> Problem | None:
@@ -302,7 +307,7 @@ def _meta(form: str, key: str, message: str, error: OperatorError) -> Problem:
 def _name_problems(key: str, labels: Mapping[str, str], title: str) -> Iterator[Problem]:
     """Report a label with an invalid name of an object."""
     if key in labels:
-        wrong = ",".join(dns_subdomain(labels[key], "bytes"))
+        wrong = ",".join(dns_subdomain(labels[key]))
         if wrong:
             yield _label(key, labels[key], f'must be the name of {title}; got "{labels[key]}"', wrong)
 
@@ -315,6 +320,12 @@ def _creation_problems(review: _Review) -> Iterator[Problem]:
     if _MAX_TIME in labels:
         yield from _max_time(labels[_MAX_TIME])
     yield from _elastic_kind(review)
+    yield from _gate_problems(review, None)
+
+
+def _gate_problems(review: _Review, before: Mapping[str, Value] | None) -> Iterator[Problem]:
+    """Yield problems of the annotation that delays the admission."""
+    return gate_problems(review.value, before) if review.release.gates_admission else iter(())
 
 
 def _prebuilt_problems(review: _Review) -> Iterator[Problem]:
@@ -357,6 +368,12 @@ def _update_problems(review: _Review) -> list[Problem]:
     problems: list[Problem] = []
     if not suspended:
         problems += _immutable_label(QUEUE_NAME, labels, old)
+    # Only the default queue is a queue without a label.
+    if old.get(QUEUE_NAME) and not labels.get(QUEUE_NAME) and review.job.queue:
+        detail = "queue-name must not be empty in namespace with default queue"
+        error = OperatorError(f"metadata.labels[{QUEUE_NAME}]", ErrorType.INVALID, "", detail)
+        message = "must keep its queue, because the namespace has a default queue"
+        problems.append(refusal(("metadata", "labels"), message, error))
     if suspended or _is_elastic(before, review.release):
         problems += _prebuilt_problems(review)
     else:
@@ -367,7 +384,7 @@ def _update_problems(review: _Review) -> list[Problem]:
     elastic = _is_elastic(value, review.release)
     if elastic != _is_elastic(before, review.release):
         problems.append(_annotation(_ELASTIC, elastic, "cannot come or go", _IMMUTABLE))
-    return problems
+    return [*problems, *_gate_problems(review, before)]
 
 
 def _immutable_label(key: str, labels: Mapping[str, str], old: Mapping[str, str]) -> Iterator[Problem]:
@@ -417,8 +434,9 @@ def _ray_cluster_pod_sets(review: _Review) -> list[Problem]:
     head, *workers = review.sets
     problems = [*template_problems(head.template, review.release), *_group_problems(review)]
     problems += bound_problems(head.template, head.count)
+    # Kueue finds pod sets by name, and takes a worker group named head for the head.
     for each in workers:
-        problems += _pod_set_problems(each, review, is_bounded=True)
+        problems += _pod_set_problems(each, review, is_bounded=True) if each.name != HEAD else ()
     return problems
 
 
@@ -578,24 +596,51 @@ def _leader_worker_set(review: _Review) -> Iterator[Problem]:
         detail = f"invalid LeaderWorkerSet replicas: must be {bound}, got {replicas}"
         error = OperatorError("spec.replicas", ErrorType.INVALID, replicas, detail)
         yield refusal(("spec", "replicas"), f"must be 0 to {_MOST_REPLICAS}; got {replicas}", error)
+    yield from _gate_problems(review, None)
 
 
 def _leader_worker_set_update(review: _Review) -> Iterator[Problem]:
     value, before = review.value, review.before
     if before is None:
         return
+    yield from _service_update(review, before)
+    if _is_managed(value):
+        yield from _template_changes(value, before)
+
+
+def _service_update(review: _Review, before: Mapping[str, Value]) -> Iterator[Problem]:
+    """Yield problems of an update of an object with pods that Kueue suspends."""
+    value = review.value
     labels, old = _labels(value), _labels(before)
     waits = not integer(value_at(before, "status", "readyReplicas"), 0)
     if not waits or not labels.get(QUEUE_NAME):
         yield from _immutable_label(QUEUE_NAME, labels, old)
     yield from _priority(labels, old, suspended=waits)
-    if _is_managed(value):
-        yield from _template_changes(value, before)
+    yield from _gate_problems(review, before)
+
+
+def _service(review: _Review) -> Iterator[Problem]:
+    """Yield problems of a Deployment or StatefulSet. Its webhook does not look at the pod template."""
+    value, before = review.value, review.before
+    yield from _name_problems(QUEUE_NAME, _labels(value), "a LocalQueue")
+    yield from _elastic_kind(review)
+    if before is None:
+        yield from _gate_problems(review, None)
+        return
+    yield from _service_update(review, before)
+    if review.job.kind.name == _STATEFUL_SET and _is_managed(value):
+        specs = [mapping_at(each, "spec", "template", "spec") for each in (value, before)]
+        yield from _spec_problems(specs[0], specs[1], ("spec", "template", "spec"), "spec.template.spec")
+        replicas, were = [integer(value_at(each, "spec", "replicas"), 1) for each in (value, before)]
+        if replicas and were and replicas != were:
+            message = f"can only change to 0 or from 0 while Kueue manages it: was {were}, is {replicas}"
+            yield _immutability_problem(("spec", "replicas"), "spec.replicas", replicas, message)
 
 
 def _pod(review: _Review) -> Iterator[Problem]:
     labels, annotations, before = _labels(review.value), _annotations(review.value), review.before
-    if _MANAGED in labels and labels[_MANAGED] != "true":
+    # Kueue overwrites the label of a new pod in a queue.
+    if labels.get(_MANAGED, "true") != "true" and not (before is None and labels.get(QUEUE_NAME)):
         detail = "managed label value can only be 'true'"
         yield _label(_MANAGED, None, f'must be "true"; got "{labels[_MANAGED]}"', detail, ErrorType.FORBIDDEN)
     yield from _pod_group(labels, annotations)
@@ -758,6 +803,7 @@ _WEBHOOKS: Mapping[Integration, _Webhook] = {
     Integration.LEADER_WORKER_SET: _Webhook(
         (_leader_worker_set, _pod_sets, _leader_worker_set_update), checks_groups=True
     ),
+    Integration.PODS: _Webhook((_service,)),
     Integration.POD: _Webhook((_first_creation_problems, _pod)),
     Integration.KUBEFLOW: _Webhook((_update_problems, _first_creation_problems, _pod_sets)),
     Integration.MPI: _Webhook(_OF_MOST, checks_groups=True, builds_first=True, sorts=True),

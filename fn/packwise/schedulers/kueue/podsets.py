@@ -306,6 +306,14 @@ def made_pod_sets(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueueP
     ]
 
 
+def services_of(index: Index) -> Iterator[KueueJob]:
+    """Yield the Deployments and StatefulSets that Kueue's webhooks see. Their pods are queued, not they."""
+    manager = read_manager(index)
+    for kind, item, wrapped in _workloads(index):
+        if kind.integration is Integration.PODS and manager.is_enabled(kind):
+            yield KueueJob(item, kind, (), wrapped)
+
+
 def owners_of_queued(index: Index) -> Iterator[KueueJob]:
     """Yield the objects with a queue if Kueue queues their pods or Jobs."""
     manager = read_manager(index)
