@@ -358,8 +358,8 @@ def _not_enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
                 "OperatorConfiguration"
             )
             message = (
-                f'Grove is not configured for the scheduler "{name}"; known: {list_known(known)}'
-                f"{did_you_mean(name, known)}. Use one of these, or add a profile"
+                f'Grove is not configured for the scheduler "{name}"; known: {list_known(known)}. Use one of these, or '
+                f"add a profile{did_you_mean(name, known)}"
             )
             yield invalid_value(_scheduler_path(0), name, text, message, field=_SCHEDULER_FIELD)
 
