@@ -73,6 +73,7 @@ NOT_JUDGED = {
         ],
         "it deploys: the release and a few values are read, and whoever deploys judges it",
     ),
+    ("config.kueue.x-k8s.io", "Configuration"): "a few values are read, and Kueue judges it when it starts",
     **dict.fromkeys(
         [
             ("nvidia.com", "DynamoGraphDeploymentRequest"), ("scheduling.run.ai", "BindRequest"),

@@ -45,6 +45,7 @@ _READ: frozenset[_Head] = frozenset([
     *WRAPPERS,
     *DEPLOYING,
     ("resource.k8s.io", "ResourceClaimTemplate"),
+    ("config.kueue.x-k8s.io", "Configuration"),
 ])  # fmt: skip
 """Kinds that rules read whatever their text is."""
 
