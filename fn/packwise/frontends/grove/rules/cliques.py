@@ -1,6 +1,6 @@
 """Rules for the set's own numbers, its cliques and their start order, its scaling groups, and updates of both.
 
-Source: spec/grove.md#r02 to #r05, #r08 to #r19, #r24 to #r25, #r27 to #r42, spec/grove-releases.md#2.6.
+Source: spec/grove.md#r02 to #r05, #r08 to #r18, #r24 to #r25, #r27 to #r42, spec/grove-releases.md#2.6.
 """
 
 from __future__ import annotations
@@ -518,7 +518,7 @@ GROUPS_TOGETHER = (
 """Rules of all scaling groups together."""
 
 
-# The rollingUpdate of cliques and scaling groups, by the updateStrategy. Source: spec/grove-releases.md#2.6, #v1-#v4.
+# rollingUpdate of cliques and scaling groups, by the updateStrategy. Source: spec/grove-releases.md#2.6, #v1 to #v4.
 
 
 _ROLLING = "rollingUpdate"
