@@ -441,11 +441,18 @@ def topologies_of(inventory: Inventory, selection: Selection) -> KnownTopologies
     return known_topologies(inventory, selection.definitions, revision, configured, enabled)
 
 
+def _makes_topologies(selection: Selection) -> bool:
+    """Return True if the operator creates KAI's Topologies."""
+    if not selection.revision.scheduler_profiles:
+        return True
+    if selection.schedulers is not None and KAI_PROFILE not in selection.schedulers.names:
+        return False
+    return selection.around is None or selection.around.makes_kai_topologies is not False
+
+
 def cluster_of(selection: Selection, known: KnownTopologies, nodes: tuple[Mapping[str, Value], ...] = ()) -> Cluster:
     """Return the cluster of the render. `nodes` are its given objects, including its Nodes."""
     configuration, around, revision = selection.configuration, selection.around, selection.revision
-    # Without scheduler profiles, the operator creates the scheduler's topologies.
-    profiles = around.makes_kai_topologies if around is not None else None
     return Cluster(
         revision=revision,
         enabled=selection.enabled,
@@ -454,7 +461,7 @@ def cluster_of(selection: Selection, known: KnownTopologies, nodes: tuple[Mappin
         auto_mnnvl=around is not None and around.auto_mnnvl,
         knows_mnnvl=around is not None or not selection.is_assumed,
         schedulers=selection.schedulers,
-        makes_topologies=not revision.scheduler_profiles or profiles is not False,
+        makes_topologies=_makes_topologies(selection),
         revision_before=selection.revision_before,
         nodes=nodes,
     )

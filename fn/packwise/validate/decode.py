@@ -350,7 +350,7 @@ class _TypedWalk:
                     continue
                 entry = field.zero
             field.check(self, entry, field.prepared, (at, name), own)
-        if not knows_all:
+        if not (knows_all or mapping.kind.takes_others):
             path = _path(at)
             self.unknown += [self.unknown_problem(path, name, mapping) for name in value if name not in fields]
         for rule in mapping.rules:

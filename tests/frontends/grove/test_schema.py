@@ -52,7 +52,15 @@ DECODE = [
      INTO.format("number 1e+21", "PodCliqueSetSpec.spec.replicas", "int32")),
     (T + "terminationDelay", "4 hours", 'must be a duration such as 4h0m0s or 90s; got "4 hours"',
      'time: unknown unit " hours" in duration "4 hours"'),
+    ("status", "x", 'must be a mapping; got "x"',
+     INTO.format("string", "PodCliqueSet.status", "v1alpha1.PodCliqueSetStatus")),
+    ("status", {"replicas": "x"}, 'must be an integer; got "x"',
+     INTO.format("string", "PodCliqueSetStatus.status.replicas", "int32")),
 ]  # fmt: skip
+
+
+def test_a_status_may_have_fields_of_any_release() -> None:
+    assert not check_shape(edited({"status": {"replicas": 1, "conditions": [], "later": 1}}), GREP_244)
 
 
 @pytest.mark.parametrize(("path", "value", "message", "text"), DECODE)

@@ -62,7 +62,6 @@ _REPLACED = {
     "scaleConfig": "autoScalingConfig",
 }
 
-_ANY = Field(Open())
 _TEXT = Field(Text())
 
 
@@ -131,6 +130,16 @@ _METADATA = Object("ObjectMeta", {
     "uid": _TEXT,
 }, package="v1", apart=True)  # fmt: skip
 
+
+# The API server drops the status of a new object, but only after the webhook has decoded it.
+_STATUS = Object("PodCliqueSetStatus", {
+    "availableReplicas": Field(INT32),
+    "currentGenerationHash": _TEXT,
+    "hpaPodSelector": _TEXT,
+    "observedGeneration": Field(INT64),
+    "replicas": Field(INT32),
+    "updatedReplicas": Field(INT32),
+}, takes_others=True)  # fmt: skip
 
 ALPHA7 = WorkloadApi(Object("TopologyConstraint", {
     "packDomain": Field(Text(DOMAINS, "v1alpha1.TopologyDomain"), zero_when_absent=True),
@@ -220,7 +229,7 @@ def podcliqueset(revision: Revision) -> Object:
         "kind": _TEXT,
         "metadata": Field(_METADATA),
         "spec": Field(spec, zero_when_absent=True),
-        "status": _ANY,
+        "status": Field(_STATUS),
     }, rules=own.rules)  # fmt: skip
 
 
