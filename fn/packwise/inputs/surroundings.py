@@ -1,6 +1,6 @@
 """The surroundings of the input: the nearest configuration above it and the definitions beside it.
 
-They let a file in an editor be judged as in its folder. They are neither written nor judged.
+With them, a file in an editor is checked as in its folder. They are neither written nor checked.
 """
 
 from __future__ import annotations
