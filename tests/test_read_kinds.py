@@ -37,6 +37,7 @@ RULES = {
         ("kueue.x-k8s.io", kind): ("kueue-queue-refused", "spec: 1\nvalue: many")
         for kind in ("AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "WorkloadPriorityClass")
     },
+    **{("kueue.x-k8s.io", kind): ("kueue-object", "spec: 1") for kind in ("ResourceFlavor", "Topology")},
 }  # fmt: skip
 """The rule that judges fields of a kind, and fields that break it; of others it is the rule of labels."""
 

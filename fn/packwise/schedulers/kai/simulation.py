@@ -74,7 +74,8 @@ class KaiSimulation:
             tuple(gang.job for gang in jobs),
             tuple(bound.pod for bound in others),
             has_all_queues=snapshot.queues is not None,
-            names_taints=minor < NO_TAINT_NAMES,
+            # `kai.version` is a lower bound. Without a version of the cluster, messages are those of the newest KAI.
+            names_taints=snapshot.kai is not None and snapshot.kai < NO_TAINT_NAMES,
             has_departments=minor < NO_DEPARTMENTS,
             pool_label=installation_of(source.inventory.items).pool_label,
         )
