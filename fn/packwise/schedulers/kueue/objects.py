@@ -34,9 +34,10 @@ from packwise.schedulers.kueue.request import merge_texts
 from packwise.settings.topologyrender import settings_place
 from packwise.topology.known import LABEL_PATTERN, is_label, level_origins, node_labels
 from packwise.validate.crds import judge
+from packwise.wording import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
@@ -52,7 +53,10 @@ if TYPE_CHECKING:
 OBJECT = Rule("kueue-object", "The API server refuses a Topology or ResourceFlavor of Kueue.", "spec/kueue.md#5")
 VERSION = Rule("kueue-version", "The release of Kueue does not serve the API version of an object.", "spec/kueue.md#7")
 IGNORED = Rule(
-    "kueue-dropped", "A Topology of Kueue has a field that Kueue does not read.", "spec/kueue.md#5", Severity.WARNING
+    "kueue-dropped",
+    "A Topology or ResourceFlavor of Kueue has a field that Kueue does not read.",
+    "spec/kueue.md#5",
+    Severity.WARNING,
 )
 REFUSED = Rule("kueue-topology", "Kueue's API server refuses the object that is made of a topology.", "spec/kueue.md#5")
 UNUSED = Rule(
@@ -115,19 +119,23 @@ def _item_findings(kind: Kind, item: KubeObject, source: SchedulerInput, release
     if kind is RESOURCE_FLAVOR and not verdict.problems:
         problems = merge_texts(webhook_problems(item.value))
         yield from (Finding.of(OBJECT, item, problem, order=order) for order, problem in enumerate(problems))
+    if not verdict.by_definition:
+        known: Collection[str] = ("levels",) if kind is KUEUE_TOPOLOGY else _FLAVOR_TYPES
+        for name in mapping(item.get(("spec",))):
+            if name not in known:
+                yield _dropped_field(kind, item, ("spec", name), did_you_mean(name, known))
     if kind is KUEUE_TOPOLOGY:
-        yield from _dropped_fields(item)
+        for position, level in mappings_by_place(item.get(_LEVELS)):
+            for name in level:
+                if name != "nodeLabel":
+                    advice = "; Kueue has no aliases, so name the node label in workloads" if name == "alias" else ""
+                    yield _dropped_field(kind, item, (*_LEVELS, position, name), advice)
 
 
-def _dropped_fields(item: KubeObject) -> Iterator[Finding]:
-    """Report KAI's alias of a level. Kueue's API server drops it silently."""
-    for position, level in mappings_by_place(item.get(_LEVELS)):
-        for name in level:
-            if name != "nodeLabel":
-                message = "Kueue's Topology does not have this field, and the API server drops it"
-                if name == "alias":
-                    message += "; Kueue has no aliases, so name the node label in workloads"
-                yield Finding.of(IGNORED, item, (*_LEVELS, position, name), message, at_key=True)
+def _dropped_field(kind: Kind, item: KubeObject, path: FieldPath, advice: str) -> Finding:
+    """Report a field that the CRD does not have, such as KAI's alias of a level. The API server drops it silently."""
+    message = f"Kueue's {kind.name} does not have this field, and the API server drops it{advice}"
+    return Finding.of(IGNORED, item, path, message, at_key=True)
 
 
 def _rule(path: FieldPath, field: str, message: str, text: str) -> Problem:
@@ -225,7 +233,10 @@ def flavor_problems(
     value: Mapping[str, Value], before: Mapping[str, Value] | None, release: KueueRelease
 ) -> list[Problem]:
     """Violations of the CRD of ResourceFlavors: of its schema, else of its rules."""
-    spec = mapping(value.get("spec"))
+    own = value.get("spec")
+    if own is not None and not isinstance(own, dict):
+        return [_wrong_type(("spec",), own, "object")]
+    spec = mapping(own)
     return list(_flavor_types(spec)) or list(_flavor_structure(spec)) or list(_flavor_rules(spec, before, release))
 
 
