@@ -17,7 +17,7 @@ def fail(*_: object) -> None:
     [
         ("check in", "packwise.check.run.read_groups"),
         ("render in", "packwise.render.run.read_inputs"),
-        ("topologies in", "packwise.topologies.run.read_inputs"),
+        ("topologies in", "packwise.topologies.run.read_used_inputs"),
         ("comment in", "packwise.comment.run.read_groups"),
     ],
 )
