@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Prints one pull request comment in Markdown, with collapsible sections: problems (check), changes for the scheduler
 (diff, with --baseline), and places of gangs with the pods that move (place, with --nodes). The comment always stays
-below GitHub's limit. A bot finds the comment to update by its first line."""
+below GitHub's limit. Its first line is fixed, so that a bot finds
+the comment and updates it."""
 
 _EPILOG = """\
 examples:

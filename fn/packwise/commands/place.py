@@ -35,14 +35,14 @@ examples:
   packwise place clusters/west --nodes nodes.json --drain example.com/rack=r7 -o json
   packwise place scenario.json -o json
 
-exit codes: 0 all gangs fit, 1 one does not or errors were found, 2 wrong usage"""
+exit codes: 0 all gangs fit, 1 a gang does not fit or errors were found, 2 wrong usage"""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
     add_nodes(
         parser,
-        f"the cluster: {NODES}. Only a scenario does not need it",
+        f"the cluster: {NODES}. A scenario, a JSON file with nodes and jobs, does not need it",
     )
     parser.add_argument(
         "-o",

@@ -25,7 +25,7 @@ examples:
   kubectl get clustertopologies,podcliquesets,podcliques -A -o yaml | packwise topologies -
   packwise topologies clusters/west -o json
 
-`packwise topology import` proposes the levels of one from the labels of nodes.
+`packwise topology import` proposes a topology from the labels of nodes.
 
 exit codes: 0 no error, 1 errors were found, 2 wrong usage"""
 

@@ -278,7 +278,7 @@ def _second_lines(second: Second | None) -> Iterator[str]:
             why = f": {second.hidden_by}" if second.hidden_by else ""
             yield f"  a packing exists, but KAI does not find it{why}"
         case PackingVerdict.DOES_NOT_FIT:
-            yield "  no packing exists, even for the earlier gangs"
+            yield "  no packing exists; earlier gangs keep their nodes"
         case PackingVerdict.OPEN:
             yield "  packwise did not decide if a packing exists"
     if second.change:
