@@ -377,11 +377,11 @@ class KubeObject:
         """Return the value at `path`, or `default` if it is absent or a parent has another type."""
         value: Value = self.value
         for step in parse_path(path) if isinstance(path, str) else path:
-            if isinstance(step, str):
-                if not isinstance(value, dict) or step not in value:
+            if isinstance(value, dict):
+                if step not in value:
                     return default
                 value = value[step]
-            elif isinstance(value, list) and 0 <= step < len(value):
+            elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
                 value = value[step]  # pyright: ignore[reportArgumentType] (no list is a mapping, too)
             else:
                 return default

@@ -277,8 +277,14 @@ def key_places(value: Value, part: Part) -> Iterator[KeyPlace]:
 
 def holders(value: Value, steps: tuple[str, ...]) -> list[tuple[FieldPath, dict[str, Value]]]:
     """Return the mappings at the end of `steps` with their paths. Other rules report values of another shape."""
-    parts: list[tuple[FieldPath, Value]] = [((), value)]
-    for step in steps:
+    # The usual steps before the first "*" lead to one mapping.
+    first = steps.index("*") if "*" in steps else len(steps)
+    for step in steps[:first]:
+        if not isinstance(value, dict) or step not in value:
+            return []
+        value = value[step]
+    parts: list[tuple[FieldPath, Value]] = [(steps[:first], value)]
+    for step in steps[first:]:
         if step == "*":
             parts = [((*path, name), entry) for path, part in parts for name, entry in _entries(part)]
         else:

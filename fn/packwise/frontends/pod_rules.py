@@ -10,6 +10,7 @@ each of its pods when the operator creates it.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
@@ -132,6 +133,7 @@ RULES = (_CONTAINER, _RESOURCE, _TOLERATION, _NAME, _HUGE, SCHEDULER_NAME)
 _CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 _USUAL_UNITS = {"cpu": 1, "memory": 1, "ephemeral-storage": 1, "nvidia.com/gpu": NANOS}
 """Names without a problem, with the unit in which any amount from 0 has no problem: most containers have only these."""
+_STRINGS = frozenset({str})
 _HUGE_PAGES = "hugepages-"
 _OF_QUOTAS = frozenset({
     "configmaps", "limits.cpu", "limits.ephemeral-storage", "limits.memory", "persistentvolumeclaims", "pods",
@@ -206,7 +208,23 @@ def _container(container: Mapping[str, Value], path: FieldPath, image_of: str) -
 
 
 def _resources(resources: Mapping[str, Value], path: FieldPath) -> Iterator[tuple[Rule, Problem]]:
-    limits, requests = _quantities(resources.get("limits")), _quantities(resources.get("requests"))
+    limits, requests = mapping(resources.get("limits")), mapping(resources.get("requests"))
+    # A number and a truth value can be equal as keys of the cache.
+    is_text = _STRINGS.issuperset(map(type, (*limits.values(), *requests.values())))
+    if not is_text or _has_problem(tuple(limits.items()), tuple(requests.items())):
+        yield from _resource_problems(_quantities(limits), _quantities(requests), path)
+
+
+@lru_cache(maxsize=1024)
+def _has_problem(limits: tuple[tuple[str, Value], ...], requests: tuple[tuple[str, Value], ...]) -> bool:
+    """Return True if limits and requests have a problem. Most containers of a run have the same few."""
+    problems = _resource_problems(_quantities(dict(limits)), _quantities(dict(requests)), ())
+    return next(problems, None) is not None
+
+
+def _resource_problems(
+    limits: Mapping[str, tuple[str, int]], requests: Mapping[str, tuple[str, int]], path: FieldPath
+) -> Iterator[tuple[Rule, Problem]]:
     for side, amounts in (("limits", limits), ("requests", requests)):
         for name, (text, amount) in amounts.items():
             if name in _USUAL_UNITS and amount >= 0 and not amount % _USUAL_UNITS[name]:
@@ -346,10 +364,10 @@ def _is_native(name: str) -> bool:
     return "/" not in name or "kubernetes.io/" in name
 
 
-def _quantities(value: Value) -> dict[str, tuple[str, int]]:
+def _quantities(amounts: Mapping[str, Value]) -> dict[str, tuple[str, int]]:
     """Return each quantity as written and its amount. Another rule reports invalid ones."""
     read: dict[str, tuple[str, int]] = {}
-    for name, written in mapping(value).items():
+    for name, written in amounts.items():
         amount = read_nanos(written)
         if amount is not None and (name in _USUAL_UNITS or not is_placeholder(name)):
             read[name] = str(written).strip(), amount

@@ -112,6 +112,8 @@ class InputFile(Record):
     @property
     def items(self) -> tuple[KubeObject, ...]:
         """The Kubernetes objects, in their order."""
+        if len(self.documents) == 1:
+            return self.documents[0].items
         return tuple(item for document in self.documents for item in document.items)
 
     @property

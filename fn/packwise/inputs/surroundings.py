@@ -93,7 +93,7 @@ def traits_of(file: InputFile) -> Traits:
 def is_broken_configuration(file: InputFile) -> bool:
     """Return True if the file holds an unreadable configuration, so that its effect is unknown."""
     broken = [item.source.text for item in file.items if not is_readable(item)]
-    return any(_CONFIGURATION.is_in(text.encode("utf-8", "replace")) for text in broken)
+    return bool(broken) and any(_CONFIGURATION.is_in(text.encode("utf-8", "replace")) for text in broken)
 
 
 def surroundings_of(paths: Iterable[str], files: Iterable[InputFile]) -> Surroundings:

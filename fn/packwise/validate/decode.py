@@ -598,7 +598,8 @@ def _is_duration(value: Value) -> bool:
 
 
 def _is_quantity(value: Value) -> bool:
-    return _quantity_fault(value) is None
+    # Most quantities are texts, and each call counts.
+    return (quantity_fault(value) if isinstance(value, str) else _quantity_fault(value)) is None
 
 
 def _is_int_or_string(value: Value) -> bool:

@@ -200,12 +200,15 @@ def _create_steps(webhook: str) -> Steps:
 def _update_steps(webhook: str) -> tuple[Steps, Steps, Steps, Steps]:
     """Steps of an update: the rules of the whole object, of MNNVL, of the backend, and of constraints."""
     book = _rulebook(webhook)
-    return prepare(book.whole), prepare(book.mnnvl_update), prepare(book.backend), prepare(book.constraints)
+    whole, mnnvl, backend, constraints = [
+        prepare(nodes, create=False) for nodes in (book.whole, book.mnnvl_update, book.backend, book.constraints)
+    ]
+    return whole, mnnvl, backend, constraints
 
 
 @cache
 def _change_steps(webhook: str) -> Steps:
-    return prepare(_updates(webhook))
+    return prepare(_updates(webhook), create=False)
 
 
 # Rules about stored fields that the files do not have and an apply keeps: replicas, preferences, updates, pods. The

@@ -71,6 +71,9 @@ def tool_dependent_words(workload: KubeObject) -> list[FieldPath]:
     return [path for path, start in places if start is not None and source.text[start] not in "\"'|>"]
 
 
+_NUMBERS = frozenset({int, float})
+
+
 def unquoted_quantities(pods: Pods) -> Iterator[tuple[FieldPath, int | float]]:
     """Each resource quantity of these pod templates that is written as a number."""
     for path, pod_spec in pods:
@@ -85,7 +88,10 @@ def unquoted_quantities(pods: Pods) -> Iterator[tuple[FieldPath, int | float]]:
                     continue
                 for key in ("limits", "requests"):
                     amounts = resources.get(key)
-                    for name, amount in mapping(amounts).items():
+                    if not isinstance(amounts, dict) or _NUMBERS.isdisjoint(map(type, amounts.values())):
+                        # The usual case.
+                        continue
+                    for name, amount in amounts.items():
                         if type(amount) is int or type(amount) is float:
                             yield (*path, kind, index, "resources", key, name), amount
 

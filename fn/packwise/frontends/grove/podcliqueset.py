@@ -560,7 +560,9 @@ def _texts(value: Mapping[str, Value], key: str) -> tuple[str, ...]:
 
 def _texts_by_key(value: Mapping[str, Value], key: str) -> Mapping[str, str]:
     texts = value.get(key)
-    return {name: text(part) for name, part in texts.items()} if isinstance(texts, dict) else _NO_TEXTS
+    if not isinstance(texts, dict):
+        return _NO_TEXTS
+    return {name: part if isinstance(part, str) else "" for name, part in texts.items()}
 
 
 def chosen_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:

@@ -78,10 +78,8 @@ class Scope(Record, Generic[S]):
 
 Node: TypeAlias = "Check[Any] | Scope[Any]"
 
-Steps: TypeAlias = "tuple[tuple[Callable[[Any, Context], Iterable[Any]], Rule | None, Steps, bool], ...]"
-"""Nodes prepared for many subjects: the function of each, its rule or None for a scope, the steps in the scope, and
-True if it applies only to new workloads.
-"""
+Steps: TypeAlias = "tuple[tuple[Callable[[Any, Context], Iterable[Any]], Rule | None, Steps], ...]"
+"""Nodes prepared for many subjects: the function of each, its rule or None for a scope, and the steps in the scope."""
 
 
 class CliqueAt(Record):
@@ -165,13 +163,14 @@ def groups_of(pcs: PodCliqueSet, _context: Context) -> Iterable[GroupAt]:
     return [GroupAt(pcs, index, group, names) for index, group in enumerate(pcs.groups)]
 
 
-def prepare(nodes: Iterable[Node]) -> Steps:
-    """Return the steps of these nodes."""
+def prepare(nodes: Iterable[Node], *, create: bool = True) -> Steps:
+    """Return the steps of these nodes. With `create` false, they are for an update and lack its `create_only` rules."""
     return tuple([
-        (node.parts, None, prepare(node.nodes), False)
+        (node.parts, None, prepare(node.nodes, create=create))
         if isinstance(node, Scope)
-        else (node.problems, node.rule, (), node.create_only)
+        else (node.problems, node.rule, ())
         for node in nodes
+        if create or isinstance(node, Scope) or not node.create_only
     ])  # fmt: skip
 
 
@@ -212,11 +211,11 @@ def rules_of(nodes: Iterable[Node]) -> Iterator[Rule]:
 
 
 def _walk(steps: Steps, subject: object, context: Context, problems: list[tuple[Rule, Problem]]) -> None:
-    for parts, rule, inner, create_only in steps:
+    for parts, rule, inner in steps:
         if rule is None:
             for part in parts(subject, context):
                 _walk(inner, part, context, problems)
-        elif context.create or not create_only:
+        else:
             for problem in parts(subject, context):
                 problems.append((rule, problem.short_form))
 

@@ -64,11 +64,15 @@ def _generation(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
 
 
 def _labels(labels: Mapping[str, str], path: FieldPath, context: Context) -> Iterable[Problem]:
+    if not labels:
+        return ()
     errors = kubernetes.label_errors(labels, path, context.revision.apimachinery)
     return [refusal(each.path, each.message, each.error) for each in errors]
 
 
 def _annotations(annotations: Mapping[str, str], path: FieldPath, context: Context) -> Iterable[Problem]:
+    if not annotations:
+        return ()
     errors = kubernetes.annotation_errors(annotations, path, context.revision.apimachinery)
     return [refusal(each.path, each.message, each.error) for each in errors]
 

@@ -72,7 +72,7 @@ def _environments(at: CliqueAt, _context: Context) -> Iterable[_Env]:
     environments: list[_Env] = []
     for kind in ("containers", "initContainers"):
         for index, container in enumerate(entries(at.clique.pod_spec.get(kind))):
-            env = value_at(container, "env")
+            env = container.get("env") if isinstance(container, dict) else None
             if isinstance(env, list) and env:
                 path = at.path("spec", "podSpec", kind, index, "env")
                 environments.append(_Env(path, tuple([text_at(entry, "name") for entry in env])))

@@ -229,8 +229,10 @@ def _topology_exists(at: _Constrained, context: Context) -> Iterator[Problem]:
 
 
 def _name_needs_constraint(at: _Constrained, context: Context) -> Iterator[Problem]:
+    if not context.enabled or at.pcs.is_constrained:
+        return
     chosen = chosen_topology(at.pcs, context.revision)
-    if context.enabled and chosen is not None and not at.pcs.is_constrained:
+    if chosen is not None:
         message = (
             f'"{chosen}" has no effect: no set, scaling group or clique has a topologyConstraint; add one, or '
             "remove the field"
@@ -264,9 +266,8 @@ def _pack_domain_known(at: _Constrained, context: Context) -> Iterator[Problem]:
     known = at.known
     if known is None or at.missing_domains(context):
         return
-    name = resolve_topology(at.pcs, context.revision)
     for constraint in at.unknown_domains:
-        domain = constraint.domain
+        domain, name = constraint.domain, resolve_topology(at.pcs, context.revision)
         message = unknown_domain_message(domain, context.revision.topology_kind, name, known)
         path, text = (*constraint.path, "packDomain"), unknown_domain_text(domain, known)
         yield invalid_value(path, TypedText(domain), text, message, field=constraint.operator_field(context.revision))
