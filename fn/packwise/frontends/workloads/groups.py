@@ -229,6 +229,8 @@ def needed_jobs(workload: Workload, number: int) -> int:
 
 
 def _tree(workload: Workload, jobs: list[ReplicatedJob]) -> GroupShape:
+    # KAI reads the JobSet's annotation before those of its Jobs, and refuses the first wrong one.
+    needed = needed_jobs(workload, len(jobs))
     sets: list[PodSet] = []
     for job in jobs:
         fields: dict[str, FieldPath] = {"name": ("name",), "members": ("replicas",)}
@@ -248,16 +250,15 @@ def _tree(workload: Workload, jobs: list[ReplicatedJob]) -> GroupShape:
             )
             for index in range(job.replicas)
         ]  # fmt: skip
-    needed = needed_jobs(workload, len(jobs))
     return GroupShape(tuple(sets), _job_set_origin(workload), needed=needed)
 
 
 def leaf_members(job: ReplicatedJob) -> tuple[int, FieldPath]:
     """The number of pods that each Job needs, and its path below the replicated Job."""
     text = job.annotations.get(BATCH_MIN_MEMBER)
-    if text is None:
-        # KAI ignores completions here. With fewer completions, the Job never has enough pods. Source:
-        # spec/podgrouper.md#5.2.
+    if not text:
+        # An empty annotation counts as none here, unlike on a Job or JobSet. KAI ignores completions here. With fewer
+        # completions, the Job never has enough pods. Source: spec/podgrouper.md#5.2.
         return job.parallelism, ("template", "spec", "parallelism")
     path = annotation_path(job.metadata, BATCH_MIN_MEMBER)
     number = _at_least_one(text, path, "replicatedJob template", "pods")

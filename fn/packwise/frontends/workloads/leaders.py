@@ -44,6 +44,29 @@ class Segments(Record):
     path: FieldPath
     leads: bool
 
+    def sizes(self, whole: int) -> list[int]:
+        """Return the pods that KAI counts for each part of a group of `whole` pods."""
+        # The leader counts among the pods of segments unless the workers alone fill them. KAI counts the last segment
+        # by its pods, and the leader is a pod of the first segment. So the leader always counts in a single segment.
+        pods = whole - 1 if self.is_filled(whole) else whole
+        sizes = [min(self.size, pods - start) for start in range(0, pods, self.size)]
+        return sizes if len(sizes) > 1 else [whole]
+
+    def is_filled(self, whole: int) -> bool:
+        """Return True if the workers of a group of `whole` pods fill the segments without the leader."""
+        return (whole - 1) % self.size == 0
+
+
+_MOST_SEGMENTS = 10_000
+"""The most segments that KAI makes of a group."""
+
+
+def _check_segments(number: int, path: FieldPath, segments: str) -> None:
+    """Raise RefusedError if a group has more segments than KAI makes. `segments` is KAI's word for them."""
+    if number > _MOST_SEGMENTS:
+        text = f"number of subgroups {segments} {number} is greater than max allowed segmentation {_MOST_SEGMENTS}"
+        raise RefusedError(path, f"must give at most {_MOST_SEGMENTS} segments; it gives {number}", text)
+
 
 def template_of(workload: Workload, part: str) -> Template | None:
     """Return the pod template of a part of a workload, such as a type of replicas, or None."""
@@ -114,13 +137,15 @@ def segments_of(workload: Workload) -> Segments | None:
     if fault:
         raise RefusedError(path, message, _policy_error(workload, fault))
     leads = value_at(workload.item.value, *_BODY, "subGroupPolicy", "subGroupPolicyType") != "LeaderExcluded"
-    if not leads and (whole - 1) % size:
+    segments = Segments(size, path, leads)
+    _check_segments(len(segments.sizes(whole)), path, "segments")
+    if not leads and not segments.is_filled(whole):
         text = (
             f"replicasSize {whole} is not divisible by segmentSize {size}. LeaderExcluded policy is only supported "
             "when replicasSize is divisible by segmentSize."
         )
         raise RefusedError(path, f"must divide the {whole - 1} workers of a group; got {size}", text)
-    return Segments(size, path, leads)
+    return segments
 
 
 def _segment_size(workload: Workload) -> tuple[int, FieldPath] | None:
@@ -134,7 +159,7 @@ def _segment_size(workload: Workload) -> tuple[int, FieldPath] | None:
         holders.append(("workerTemplate of ", worker.annotations, worker.metadata))
     for of, texts, metadata in holders:
         text = texts.get(SEGMENT_SIZE)
-        if not text:
+        if text is None:
             continue
         path, number = annotation_path(metadata, SEGMENT_SIZE), atoi(text)
         if isinstance(number, str):
@@ -163,9 +188,7 @@ def _segment_sets(
     bounds, topology = _segment_constraint(workload, worker)
     origin = Origin(workload.place_at(*worker.path), _LWS_RULE, {"members": workload.place_at(*segments.path)})
     at_leader = Origin(workload.place_at(*leader.path), _LWS_RULE)
-    # The leader counts among the pods of segments unless the workers alone fill them.
-    pods = size - 1 if (size - 1) % segments.size == 0 else size
-    sizes = [min(segments.size, pods - start) for start in range(0, pods, segments.size)]
+    sizes = segments.sizes(size)
 
     def segment(index: int, members: int) -> PodSet:
         return pod_set(workload, worker, f"segment-{index}", members, origin, bounds=bounds, topology=topology)
@@ -173,7 +196,7 @@ def _segment_sets(
     if not segments.leads:
         own = pod_set(workload, leader, "leader", 1, at_leader)
         return own, *[segment(index, members) for index, members in enumerate(sizes)]
-    beside = sizes[0] if pods < size else sizes[0] - 1
+    beside = sizes[0] if segments.is_filled(size) else sizes[0] - 1
     # KAI appends the two parts of the first segment after all segments. Source: spec/podgrouper.md#6.5.
     return (
         PodSet("segment-0", None, None, bounds, origin, needed=2, topology=topology),
@@ -211,9 +234,15 @@ def without_types(value: Mapping[str, Value]) -> RefusedError | None:
     if kind.grouping is not Grouping.REPLICA_TYPES or value.get("apiVersion") not in kind.api_versions:
         return None
     field = kind.body[-1]
-    if field in mapping_at(value, "spec") or isinstance(value_at(value, *MIN_AVAILABLE), int):
+    if field in mapping_at(value, "spec"):
         return None
-    text = f"the type of the job {identity(value)[3]} doesn't have a {field} field. Please fix the replica field"
+    _, _, namespace, name = identity(value)
+    text = f"the type of the job {name} doesn't have a {field} field. Please fix the replica field"
+    if isinstance(value_at(value, *MIN_AVAILABLE), int):
+        # KAI then looks at the types only for PyTorch's sets of pods.
+        if kind.name != "PyTorchJob":
+            return None
+        text = f"{field} not found in {kind.name} {namespace}/{name}"
     return RefusedError(("spec",), f"must have {field}", text)
 
 
@@ -224,7 +253,8 @@ def replicas_of(workload: Workload, name: str, default: int = 0) -> int:
 
 def waits_for_workers(workload: Workload) -> bool:
     """Return True if the launcher of an MPIJob is created only after its workers are ready."""
-    return workload.spec.get("launcherCreationPolicy") == "WaitForWorkersReady"
+    is_mpi = workload.kind is not None and workload.kind.name == "MPIJob"
+    return is_mpi and workload.spec.get("launcherCreationPolicy") == "WaitForWorkersReady"
 
 
 def stated_members(workload: Workload) -> tuple[int, FieldPath] | None:
@@ -253,7 +283,13 @@ def _members(workload: Workload) -> tuple[int, FieldPath]:
         # KAI counts the replicas first, and refuses a type without any.
         _total(workload)
     if waits_for_workers(workload):
-        members -= replicas_of(workload, _LAUNCHER)
+        launchers = replicas_of(workload, _LAUNCHER)
+        if launchers == 0:
+            text = f"the type of the job {workload.name} doesn't allow for 0 mpiReplicaSpecs pods. "
+            message = "must be at least 1: KAI does not apply the training operator's default"
+            path = (*workload.body_path, _LAUNCHER, "replicas")
+            raise RefusedError(path, message, f"{text}Please fix the replica field")
+        members -= launchers
     return members, path
 
 
@@ -269,7 +305,11 @@ def _total(workload: Workload) -> int:
             text = f"{job} allow for 0 {each} pods. Please fix the replica field"
             message = "must be at least 1: KAI does not apply the training operator's default"
             raise RefusedError((*workload.body_path, each, "replicas"), message, text)
-    return sum([replicas_of(workload, each) for each in types])
+    total = sum([replicas_of(workload, each) for each in types])
+    if total < 1:
+        text = f"failed calculate number of pods for a distributed job {name}. Must be greater than 0, but got {total}"
+        raise RefusedError(workload.body_path, f"must have at least 1 pod; got {total}", text)
+    return total
 
 
 def _unnamed_sets(workload: Workload, members: int) -> Iterator[PodSet]:
@@ -305,6 +345,7 @@ def _pytorch(workload: Workload, members: int) -> Iterator[PodSet]:
         return
     bounds, topology = _segment_constraint(workload, worker)
     segments = -(-workers // size)
+    _check_segments(segments, annotation_path(worker.metadata, SEGMENT_SIZE), "created for the segmentation")
     # KAI counts all segments here, also segments that need no pod. Source: spec/podgrouper.md#7.4.
     yield PodSet("worker", None, None, Bounds(), origin, needed=segments)
     due, counts = -(-least // size), workload.release.counts_segments
@@ -405,7 +446,7 @@ def ray_cluster(workload: Workload) -> list[GroupShape]:
             )
             message = f"must be at least {group.min_replicas}, its minReplicas; got {group.replicas}"
             raise RefusedError((*group.path, "replicas"), message, text)
-        if group.needed_pods and group.template is not None:
+        if (group.min_replicas or group.replicas) and group.template is not None:
             sets.append(_workers(workload, group, group.template))
     if workload.stays_flat:
         sets = [each.replace(is_named=False) for each in sets]
@@ -419,8 +460,7 @@ def _head(workload: Workload, template: Template) -> PodSet:
 
 
 def _workers(workload: Workload, group: WorkerGroup, template: Template) -> PodSet:
-    written = text_of(workload.item.get((*group.path, "groupName")))
-    bounds, topology = _constraint(workload, template, f"workerGroupSpecs.{written}")
+    bounds, topology = _constraint(workload, template, f"workerGroupSpecs.{group.name}")
     origin = Origin(workload.place_at(*group.path), _RAY_RULE, {"name": ("groupName",), "members": ("replicas",)})
     pods = max(group.replicas * group.hosts, group.needed_pods)
     return pod_set(
