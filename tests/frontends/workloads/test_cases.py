@@ -52,6 +52,28 @@ spec: {template: {spec: {schedulerName: %s, containers: [{name: main, image: app
     assert groups == [["pg-train-uid-job-train"], []]
 
 
+def test_a_group_has_the_user_of_its_last_pod_and_the_node_pool_of_its_first() -> None:
+    pods = "spec: {schedulerName: kai-scheduler, containers: [{name: pytorch, image: app:1}]}"
+    job = f"""\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {{name: ddp}}
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      template: {{metadata: {{labels: {{user: ann, kai.scheduler/node-pool: a}}, annotations: {{user: bob}}}}, {pods}}}
+    Worker:
+      replicas: 1
+      template: {{metadata: {{labels: {{user: eve, kai.scheduler/node-pool: b}}}}, {pods}}}
+"""
+
+    [group] = [item for item in rendered(parsed(job), writes=True).items if item.kind == "PodGroup"]
+
+    assert group.get(("metadata", "labels")) == {"user": "eve", "kai.scheduler/node-pool": "a"}
+    assert group.get(("metadata", "annotations", "user")) == "bob"
+
+
 def test_no_two_cases_have_one_name() -> None:
     names = [case["name"] for table in TABLES for case in cases(table)]
     assert len(set(names)) == len(names)

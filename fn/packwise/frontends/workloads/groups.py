@@ -15,6 +15,8 @@ from packwise.frontends.workloads.leaders import (
     replica_types,
     replicas_of,
     size_of,
+    waits_for_workers,
+    worker_groups,
 )
 from packwise.frontends.workloads.workload import (
     BATCH_MIN_MEMBER,
@@ -315,6 +317,8 @@ _OWNER = ("apiVersion", "kind", "name", "uid")
 """The fields of an owner's reference, as KAI prints them."""
 _INTERNAL = ("config.kubernetes.io/", "internal.config.kubernetes.io/", "packwise.dev/")
 """Annotations that never reach a cluster."""
+_USER, _NODE_POOL = "user", "kai.scheduler/node-pool"
+"""Keys that KAI copies from pods to the group."""
 
 
 def shapes(workload: Workload) -> list[GroupShape]:
@@ -394,20 +398,42 @@ def pods_in_order(workload: Workload) -> list[Template]:
     if workload.grouping is Grouping.LEADER_WORKER_SET:
         # Without its own template, the leader uses the workers' template. A group of one has no workers.
         templates = templates if size_of(workload) > 1 or len(templates) == 1 else templates[:1]
-    return sorted(templates, key=lambda each: each.part == "Worker")
+    waits = waits_for_workers(workload)
+    return sorted(templates, key=lambda each: (each.part == "Worker") != waits)
+
+
+def _first_pods(workload: Workload) -> list[Template]:
+    """Return the templates of the pods that exist when the group is first complete, in the order of their creation."""
+    pods, without = pods_in_order(workload), _without_pods(workload)
+    # If no template has pods, the group is shown as its pods would make it.
+    pods = [each for each in pods if each.path not in without] or pods
+    # The group of a waiting launcher is shown as its workers make it.
+    return pods[:1] if waits_for_workers(workload) else pods
+
+
+def _without_pods(workload: Workload) -> frozenset[FieldPath]:
+    """Return the paths of the templates of types of replicas and of Ray's worker groups that have no pods."""
+    match workload.grouping:
+        case Grouping.REPLICA_TYPES:
+            return frozenset(each.path for each in workload.templates if replicas_of(workload, each.part, 1) < 1)
+        case Grouping.RAY:
+            groups = worker_groups(workload)
+            return frozenset((*each.path, "template") for each in groups if each.replicas < 1 or each.is_suspended)
+        case _:
+            return frozenset()
 
 
 def gangs(workload: Workload, of_shapes: list[GroupShape]) -> list[Gang]:
     """Return the gangs of these shapes. The first pod gives the queue. The last pod gives all else, because it wins
     in KAI.
     """
-    pods = pods_in_order(workload)
-    first, last = pods[0], pods[-1]
-    return [_gang(workload, shape, first, last) for shape in of_shapes]
+    pods = _first_pods(workload)
+    return [_gang(workload, shape, pods) for shape in of_shapes]
 
 
-def _gang(workload: Workload, shape: GroupShape, first: Template, last: Template) -> Gang:
+def _gang(workload: Workload, shape: GroupShape, pods: list[Template]) -> Gang:
     owner, release = workload.owner, workload.release
+    first, last = pods[0], pods[-1]
     in_queue = queue(owner, first)
     priority = priority_class(workload, owner, last)
     # KAI reads only a queue and a priority from a revision.
@@ -445,8 +471,8 @@ def _gang(workload: Workload, shape: GroupShape, first: Template, last: Template
         queues=tuple(dict.fromkeys([queue(owner, pod).value for pod in pods_in_order(workload)])),
         priority_class=priority.value,
         scheduler=KAI_PROFILE,
-        labels=_labels(owner, last),
-        annotations={key: text for key, text in owner.annotations.items() if not key.startswith(_INTERNAL)},
+        labels=_labels(owner, pods),
+        annotations={key: text for key, text in _annotations(owner, pods).items() if not key.startswith(_INTERNAL)},
         needed=shape.needed,
         preemptibility=preempted.value if preempted is not None else "",
         preemption_delay=delays[0].value if delays else "",
@@ -475,6 +501,18 @@ def _gang_owner(shape: GroupShape, owner: Owner) -> GangOwner:
     return GangOwner(owner.api_version, owner.kind, owner.name)
 
 
-def _labels(owner: Owner, pod: Template) -> Mapping[str, str]:
-    more = {key: pod.labels[key] for key in ("user", "kai.scheduler/node-pool") if key in pod.labels}
-    return {**more, **owner.labels}
+def _labels(owner: Owner, pods: list[Template]) -> Mapping[str, str]:
+    """Return the owner's labels with the user of the last pod that names one, and the node pool of the first pod."""
+    labels = [pod.labels for pod in pods]
+    return {**_last(_USER, labels), **_last(_NODE_POOL, labels[:1]), **owner.labels}
+
+
+def _annotations(owner: Owner, pods: list[Template]) -> Mapping[str, str]:
+    """Return the owner's annotations with the user of the last pod that names one."""
+    return {**_last(_USER, [pod.annotations for pod in pods]), **owner.annotations}
+
+
+def _last(key: str, holders: list[Mapping[str, str]]) -> Mapping[str, str]:
+    """Return the key with its last value in the mappings, or nothing if none has it."""
+    values = [each[key] for each in holders if key in each]
+    return {key: values[-1]} if values else {}

@@ -333,14 +333,14 @@ def _unnamed_sets(workload: Workload, members: int) -> Iterator[PodSet]:
 def _pytorch(workload: Workload, members: int) -> Iterator[PodSet]:
     master, worker = template_of(workload, MASTER), template_of(workload, WORKER)
     masters = replicas_of(workload, MASTER)
-    if master is not None and masters > 0:
+    if master is not None and masters != 0:
         yield pod_set(workload, master, "master", masters, _origin_of(workload, master))
     if worker is None:
         return
     least, workers = max(0, members - masters), replicas_of(workload, WORKER, 1)
     size = _size_of_segments(workload, worker, has_master=master is not None and masters > 0)
     origin = _origin_of(workload, worker)
-    if size is None:
+    if size is None or workers == 0:
         yield pod_set(workload, worker, "worker", least, origin, replicas=workers)
         return
     bounds, topology = _segment_constraint(workload, worker)
