@@ -129,7 +129,9 @@ class Problem(Record):
     @property
     def full_message(self) -> str:
         """The message, with its consequence."""
-        return f"{self.message}: {self.consequence}" if self.consequence else self.message
+        if not self.consequence:
+            return self.message
+        return f"{self.message}{'' if self.message.endswith(('?', '.')) else '.'} {self.consequence}"
 
 
 class Finding(Record):

@@ -156,6 +156,6 @@ spec:
     results = [result for result in render(Package(items)).results if result.tags["rule"] == "scheduler-ignores"]
 
     assert [result.message for result in results if "broader" in result.message] == [
-        'must not be broader than requiredTopologyLevel, "example.com/rack"; got "zone": KAI schedules '
+        'must not be broader than requiredTopologyLevel, "example.com/rack"; got "zone". KAI schedules '
         "none of these pods, and only logs the reason"
     ]

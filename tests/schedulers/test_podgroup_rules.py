@@ -174,11 +174,11 @@ LONG = "a" * 64
 
 OTHERS: list[tuple[str, dict[str, Any], str, str, Effect]] = [
     ("a name too long for a label", tree(leaf(LONG)), "spec.subGroups[0].name",
-     "pods carry it as the value of a label", REFUSED),
+     "The name is the value of a label of the pods", REFUSED),
     ("more subgroups than there are", tree(leaf("a"), minSubGroup=2), "spec.minSubGroup",
-     "the pods are never scheduled", IGNORED),
+     "KAI never schedules the pods", IGNORED),
     ("more children than there are", tree({"name": "a", "minSubGroup": 2}, leaf("b", "a")),
-     "spec.subGroups[0].minSubGroup", "the pods are never scheduled", IGNORED),
+     "spec.subGroups[0].minSubGroup", "KAI never schedules the pods", IGNORED),
     ("a level of no topology", group({"topologyConstraint": {"preferredTopologyLevel": "a"}}),
      "spec.topologyConstraint", "KAI ignores such a constraint", IGNORED),
     ("no level", tree(leaf("a", topologyConstraint={"topology": "t"})), "spec.subGroups[0].topologyConstraint",

@@ -48,8 +48,8 @@ def test_a_gang_that_kai_takes() -> None:
 def test_a_gang_that_kai_refuses(spec: str, severity: Severity) -> None:
     assert findings_of(spec, LEAF, LEAF) == [(
         "scheduler-podgroup", severity,
-        'becomes subgroup "workers" of PodGroup osmo/training: name must be unique among the subgroups; got "workers" '
-        "again: KAI refuses it",
+        'becomes subgroup "workers" of PodGroup osmo/training: name: must be unique among the subgroups; got "workers" '
+        "again. KAI refuses it",
     )]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from packwise.topology.known import node_labels
 PATTERN = (
     "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
 )
-LABEL = "must be a label key with a prefix in lower case, if any; got "
+LABEL = "must be a label key, with its prefix in lower case; got "
 LONG = "example.com/" + "a" * 304
 MANY = [f"example.com/level-{number}" for number in range(16)]
 

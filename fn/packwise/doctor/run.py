@@ -181,8 +181,9 @@ def _view_lines(view: ClusterView) -> Iterator[str]:
         yield f"KAI: {view.kai[0]}, chosen by {view.kai[1]}"
         yield from (f"  {line}" for line in as_lines(view.kai_evidence))
         yield f"topology-aware scheduling: {'enabled' if view.enabled else 'disabled'}"
-        applied = "generated objects are applied" if view.applied else "preview: nothing generated is applied"
-        yield applied + (f", by {' and '.join(view.gitops)}" if view.gitops else "")
+        by = f" by {' and '.join(view.gitops)}" if view.gitops else ""
+        applied = "generated objects are applied" if view.applied else "preview: generated objects are not applied"
+        yield f"{applied}{by}"
     yield from as_lines(view.errors)
 
 

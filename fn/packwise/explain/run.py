@@ -433,7 +433,7 @@ def _chosen_nodes(chosen: Chosen, *, rendered: bool) -> Iterator[_Node]:
     if chosen.fields:
         yield _Node("fields of the line", chosen.fields, colour=_BOLD)
     if chosen.around:
-        yield _Node(f"no value comes from this line alone; these come from {chosen.around}, which contains it")
+        yield _Node(f"no value comes from this line alone; the values below come from {chosen.around}, around the line")
     for tree in chosen.workloads:
         yield _workload(tree, whole=True)
     for tree, values in chosen.added:

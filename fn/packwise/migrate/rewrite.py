@@ -553,9 +553,9 @@ class _Rewriting:
         known = sort_levels(configuration.levels)
         if source.listed_order and not target.listed_order and known != configuration.levels:
             message = (
-                "list the levels from the broadest to the narrowest "
-                f'({list_known([level.domain for level in known])}) first. Revision "{source.name}" uses the listed '
-                f'order, but "{target.name}" always uses this one, and constraints would change'
+                f'revision "{source.name}" uses the listed order of the levels, but "{target.name}" always orders them '
+                "from the broadest to the narrowest. Constraints would change. First list the levels in that order: "
+                f"{list_known([level.domain for level in known])}"
             )
             self.findings.append(configuration.place.child("levels").finding(ORDER, message))
 

@@ -294,7 +294,7 @@ class Deployed(Record):
 def _offer(deployed: Deployed, assumed: Revision) -> Finding:
     message = (
         f'the release of Grove is not set: packwise assumed "{assumed.name}", but this deploys Grove '
-        f"{deployed.release}. If this is your cluster's, set `revision: {deployed.release}` in a TopologyRender"
+        f"{deployed.release}. If your cluster runs it, set `revision: {deployed.release}` in a TopologyRender"
     )
     return Finding.of(UNNAMED, deployed.item, deployed.path, message)
 
@@ -394,8 +394,8 @@ def kai_evidence(index: Index, settings: TopologyRender) -> Iterator[Finding]:
             continue
         if release is not NEWEST and _has_users(index, settings.kai_name):
             message = (
-                f"the release of KAI is not set: packwise assumed {NEWEST.name}, but this deploys KAI {text}. If this "
-                f"is your cluster's, set `kai: {{version: {release.name}}}` in a TopologyRender"
+                f"the release of KAI is not set: packwise assumed {NEWEST.name}, but this deploys KAI {text}. If "
+                f"your cluster runs it, set `kai: {{version: {release.name}}}` in a TopologyRender"
             )
             yield Finding.of(KAI_UNNAMED, item, path, message)
         return

@@ -642,7 +642,8 @@ def _as_applied(settings: TopologyRender, revision: Revision, findings: list[Fin
     if settings.apply and kinds:
         message = (
             f'with revision "{revision.name}", the operator deletes PodGangs that its PodGangMaps do not list, and '
-            f"applied {' and '.join(kinds)} conflict with the operator's. Remove `apply`, or emit other kinds"
+            f"applied objects ({', '.join(kinds)}) conflict with the operator's objects. Remove `apply`, or emit "
+            "other kinds"
         )
         findings.append(settings_place(settings).child("apply").finding(APPLY, message))
     return settings

@@ -32,7 +32,9 @@ _HOMELESS = {
     "frontendSidecar": "v1beta1 names a container of the pod template instead; write the container, and remove this",
 }
 _SPEC = {"services": "components", "envs": "env"}
-_IN_PLACE = "must be written in block style, an entry on each line, without anchors and aliases, to be moved"
+_IN_PLACE = (
+    "cannot move this field; write it in block style, with each entry on its own line, and without anchors and aliases"
+)
 _STEP = 2
 
 
@@ -72,7 +74,7 @@ def _refuse_homeless(item: KubeObject) -> None:
             message = "must be removed before the migration: v1beta1 makes no claims; write a PersistentVolumeClaim"
             raise item.error(("spec", "pvcs", index, "create"), message)
     if item.source.root:
-        raise item.error((), "must be a document of its own to be moved to v1beta1")
+        raise item.error((), "cannot move this graph to v1beta1; write it as a separate document")
 
 
 def _without_saved(value: Mapping[str, Value]) -> Mapping[str, Value]:

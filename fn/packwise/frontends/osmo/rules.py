@@ -505,7 +505,7 @@ def _key_sets(at: Submission) -> Iterator[ProblemAt]:
     (known, task), (other, unlike) = list(first.items())[:2]
     yield problem_at(
         at.workflow.place_at((*unlike.path, "resource")),
-        f'the topology keys {", ".join(other)} differ from task "{task.name}" ({", ".join(known)}). Request the same '
+        f'the topology keys are {", ".join(other)}, but task "{task.name}" has {", ".join(known)}. Request the same '
         f"keys in all tasks, or set `osmo: {{keySets: Pad}}`",
         "Topology validation failed: All tasks must use the same topology keys. Found different key sets: "
         f"{[', '.join(keys) for keys in sorted(first)]}. Either all tasks should have topology requirements with the "

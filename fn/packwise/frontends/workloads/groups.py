@@ -340,7 +340,7 @@ def _check_owners(workload: Workload) -> None:
     )
     # KAI prints the address of a flag instead of its value.
     is_told = not any(flag in each for each in owners for flag in ("controller", "blockOwnerDeletion"))
-    raise RefusedError(path, f"must be one owner; got {len(owners)}", text if is_told else "")
+    raise RefusedError(path, f"must have one owner; got {len(owners)}", text if is_told else "")
 
 
 def weight(workload: Workload) -> int:

@@ -307,7 +307,7 @@ def _job(workload: Workload) -> Iterator[Finding]:
         if is_own(workload) and workload.release.batch_min_member:
             way_out = f'to start all pods together, add the annotation {BATCH_MIN_MEMBER}: "{pods}" to the Job'
         else:
-            way_out = "KAI reads no number of pods from it; use a JobSet with one Job to start all pods together"
+            way_out = "KAI cannot require more pods of this kind; use a JobSet with one Job to start all pods together"
         message = f"{pods} pods start one by one{together}: the PodGroup needs only 1 of them; {way_out}"
         yield Finding.of(_ALONE, workload.item, at, message)
 

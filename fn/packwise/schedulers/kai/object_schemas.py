@@ -191,7 +191,7 @@ def _with_consequence(problem: Problem) -> Problem:
     unit = next((unit for name, unit in _UNITS.items() if problem.path[2:3] == (name,)), None)
     if unit is None or problem.path[3:] not in (("quota",), ("limit",)) or problem.effect is not Effect.REFUSED:
         return problem
-    return problem.replace(message=f"{problem.message}; it counts {unit}, and -1 is unlimited")
+    return problem.replace(message=f"{problem.message}. The number counts {unit}, and -1 means unlimited")
 
 
 def _resources(item: KubeObject) -> Iterator[Finding]:

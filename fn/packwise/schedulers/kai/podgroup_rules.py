@@ -252,7 +252,7 @@ def _graph(tree: SubGroupTree) -> Iterator[Problem]:
             yield _webhook_refusal((*node.path, "parent"), message, KNOWN, text)
     cycle = _cycle(first)
     if cycle is not None:
-        message = f"must not lead back to itself; got {describe(cycle.parent)}"
+        message = f"the subgroup is its own ancestor, through its parent {describe(cycle.parent)}"
         yield _webhook_refusal((*cycle.path, "parent"), message, KNOWN, "cycle detected in subgroups")
 
 
@@ -313,7 +313,7 @@ def _inner_problems(node: SubGroupNode, tree: SubGroupTree, *, update: bool) -> 
             f"subgroup {go_quote(node.name)}: minMember cannot be set on a mid-level SubGroup (has child SubGroups); "
             "use minSubGroup instead"
         )
-        message = "the subgroup has children and must not set this field; remove it, and KAI needs all of them"
+        message = "the subgroup has children and must not set this field; remove it, and KAI then needs all children"
         yield _webhook_refusal(path, message, _NEW, text)
     if node.min_sub_group is not None and node.min_sub_group > tree.children[node.name]:
         yield _too_many_sub_groups((*node.path, "minSubGroup"), node.min_sub_group, tree.children[node.name])
@@ -321,7 +321,7 @@ def _inner_problems(node: SubGroupNode, tree: SubGroupTree, *, update: bool) -> 
 
 def _too_many_sub_groups(path: FieldPath, wanted: int, there: int) -> Problem:
     message = f"must be at most {there}, the number of subgroups; got {wanted}"
-    return Problem(path, message, effect=Effect.IGNORED, consequence="the pods are never scheduled")
+    return Problem(path, message, effect=Effect.IGNORED, consequence="KAI never schedules the pods")
 
 
 def _webhook_refusal(path: FieldPath, message: str, by: Versions, text: str) -> Problem:
@@ -412,7 +412,7 @@ def search_problems(podgroup: Mapping[str, Value], topologies: KnownKaiTopologie
         elif topologies.of_users or near_miss(constraint.topology, list(known)):
             suggestion = did_you_mean(constraint.topology, sorted(known))
             message = f'the Topology "{constraint.topology}" is not in the input{suggestion}'
-            consequence = "without it, KAI schedules none of these pods"
+            consequence = "Without it, KAI schedules none of these pods"
             yield _ignored_problem((*search.path, "topology"), message, consequence, search.pod_message)
 
 
@@ -528,7 +528,7 @@ def _unusable_names(tree: SubGroupTree, suits: Versions) -> Iterator[Problem]:
     for node in tree.nodes:
         if tree.is_leaf(node) and len(node.name) > _LONGEST:
             message = f"must be at most {_LONGEST} characters long; got {len(node.name)}"
-            yield Problem((*node.path, "name"), message, consequence="pods carry it as the value of a label")
+            yield Problem((*node.path, "name"), message, consequence="The name is the value of a label of the pods")
         parent = node.parent
         if lowers and parent in names and parent != parent.lower():
             consequence = f"{_LOWERS_PARENTS.text} looks up parents in lower case, finds none, and schedules no pod"

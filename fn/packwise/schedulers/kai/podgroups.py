@@ -86,7 +86,7 @@ def describe_problem(value: Mapping[str, Value], problem: Problem) -> str:
     """Describes a problem of the PodGroup that a workload becomes, or of one of its subgroups."""
     where, part = format_identity(identity(value)), _subgroup_name(value, problem.path)
     of = f'subgroup "{part}" of {where}' if part is not None else where
-    field = f"{problem.path[-1]} " if isinstance(problem.path[-1], str) else ""
+    field = f"{problem.path[-1]}: " if isinstance(problem.path[-1], str) else ""
     return f"becomes {of}: {field}{problem.full_message}"
 
 
@@ -192,7 +192,7 @@ class _Writer:
         self.findings += verdict.unchecked
         for problem in verdict.problems:
             # Refuse a field that the CRD does not have, because packwise writes none.
-            yield problem.replace(effect=Effect.REFUSED, consequence="the cluster's CRD refuses it")
+            yield problem.replace(effect=Effect.REFUSED, consequence="The cluster's CRD refuses it")
         yield from podgroup_problems(value, self.suits, self._topologies, schema=not verdict.by_definition)
 
     def _finding(

@@ -143,7 +143,7 @@ def _level_problems(at: FieldPath, level: Value) -> Iterator[Problem]:
     elif not isinstance(label, str):
         yield _wrong_type(field, label, "string")
     elif len(label) > _MAX_LABEL or not is_label(label):
-        message = f'must be a label key with a prefix in lower case, if any; got "{label}"'
+        message = f'must be a label key, with its prefix in lower case; got "{label}"'
         text, detail = format_path(field), f"may not be more than {_MAX_LABEL} bytes"
         if len(label) > _MAX_LABEL:
             yield field_error(field, ErrorType.TOO_LONG, label, detail, message, stage=Stage.SCHEMA).replace(

@@ -132,7 +132,7 @@ def _containers(new: Value, old: Value, path: FieldPath, field: str) -> Iterator
             }
             for each in now
         ]
-        message = f"must be as many as before, {len(then)}; got {len(now)}"
+        message = f"must keep its number of containers, {len(then)}; got {len(now)}"
         yield _immutability_problem(path, field, shape or None, message)
         return
     for index, (container, before) in enumerate(zip(now, then, strict=True)):

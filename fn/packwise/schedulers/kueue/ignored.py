@@ -343,4 +343,4 @@ def _topology_annotations(pod: KubeObject) -> dict[str, str]:
 
 
 def _quote(text: str | None) -> str:
-    return "not there" if text is None else f'"{text}"'
+    return "not set" if text is None else f'"{text}"'

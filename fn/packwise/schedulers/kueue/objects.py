@@ -199,7 +199,7 @@ def _structure(labels: Sequence[str]) -> Iterator[Problem]:
         if label and not is_label(label):
             text = OperatorError(field, ErrorType.INVALID, label, f"{field} in body should match '{LABEL_PATTERN}'")
             yield refusal(
-                path, f'must be a label key with a prefix in lower case, if any; got "{label}"', text, Stage.SCHEMA
+                path, f'must be a label key, with its prefix in lower case; got "{label}"', text, Stage.SCHEMA
             )
 
 
@@ -332,7 +332,7 @@ def _toleration_rules(tolerations: list[tuple[int, Mapping[str, Value]]]) -> Ite
     for text in _TOLERATION_RULES:
         if text in first:
             path = ("spec", "tolerations", first[text])
-            yield _rule(path, "spec.tolerations", f"must keep the rule: {text}", text)
+            yield _rule(path, "spec.tolerations", f"the toleration breaks a rule: {text}", text)
 
 
 def _broken_rules(toleration: Mapping[str, Value]) -> Iterator[str]:

@@ -380,7 +380,8 @@ def _set(at: Subject) -> Iterator[Problem]:
     for word, names in (("added", added), ("removed", removed)):
         if names:
             shown = ", ".join(f'"{name}"' for name in names)
-            message = f"the components are immutable, but {shown} {word}; delete the graph and create it again"
+            was = "was" if len(names) == 1 else "were"
+            message = f"the components are immutable, but {shown} {was} {word}; delete the graph and create it again"
             yield refusal(("spec", "components"), message, f"{text}{word}: [{' '.join(names)}]")
 
 
