@@ -400,11 +400,11 @@ def test_every_file_and_folder_of_the_page_is_there() -> None:
     assert sorted(folders - set(rows)) == []
 
 
-def imports_of(*words: str, source: str = "") -> set[str]:
-    """The modules that a run of packwise imports."""
+def imports_of(*words: str, source: str = "", code: int = 0) -> set[str]:
+    """The modules that a run of packwise imports. It ends with this exit code."""
     command = [sys.executable, "-X", "importtime", "-m", "packwise", *words]
     done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     return {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
 
 
@@ -445,6 +445,19 @@ def test_a_usual_command_imports_nothing_heavy(command: str) -> None:
     imported = imports_of(command, str(ROOT / "examples" / "two-topologies"))
     heavy = {"cel_expr_python", "dataclasses", "inspect", "jsonpatch", "pydantic", "typing", "yaml"}
     assert imported & (heavy | ({"hashlib"} if command == "check" else set())) == set()
+
+
+@pytest.mark.skipif(CORE is None, reason=NO_CORE)
+def test_an_error_of_grove_imports_the_rules_of_no_other_front_end(tmp_path: Path) -> None:
+    """These imports cost as much as checking sixty workloads, and only named the component that speaks."""
+    for file in (ROOT / "examples" / "disaggregated-inference").glob("*.yaml"):
+        text = file.read_text(encoding="utf-8").replace("packDomain: rack", "packDomain: rak", 1)
+        (tmp_path / file.name).write_text(text, encoding="utf-8")
+
+    imported = imports_of("check", str(tmp_path), code=1)
+
+    others = ("packwise.frontends.osmo.rules", "packwise.frontends.dynamo.rules", "packwise.frontends.kubernetes.rules")
+    assert [name for name in imported if name.startswith((*others, "packwise.schedulers.kueue"))] == []
 
 
 WALK = """

@@ -144,6 +144,7 @@ def _has_gangs(index: Index) -> bool:
 
 FRONT_ENDS: tuple[FrontEndEntry, ...] = (
     FrontEndEntry(
+        speaker="Grove",
         load=lambda: grove.GROVE,
         rules=grove.rule_table,
         omissions=_importer("frontends.grove.omissions:omissions"),
@@ -221,7 +222,10 @@ _JINJA = "osmo-template"
 
 @cache
 def speaker_of(rule: str, stage: str) -> str:
-    """Return the component that a finding of the rule quotes: Grove, unless another one is registered for the rule."""
+    """Return the component that a finding of the rule quotes: Grove, unless another one is registered for the rule.
+
+    Grove comes first, and most findings are its own. They do not import the rules of the others.
+    """
     if stage == Stage.SCHEMA.value:
         return "API server"
     if rule == _JINJA:
