@@ -273,9 +273,9 @@ def _path_below(top: str, path: str) -> PurePosixPath:
 
 
 def read_changed(named: Named, reference: str, nodes: Iterable[str]) -> Checkup:
-    """Return the files of `named`. Only files affected by the change since `reference` are judged.
+    """Return the files of `named`. A check covers only the files that the change since `reference` affects.
 
-    A path removed by the change is empty. `nodes` are files of the cluster's nodes. Raise UsageError as in
+    A path that the change removes is empty. `nodes` are files of the cluster's nodes. Raise UsageError as in
     `read_groups`, and if git cannot determine the change.
     """
     bases = bases_of(reference, named.paths)

@@ -100,7 +100,7 @@ def _template(text: str) -> str:
 
 
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    """Exit with usage if two formats have one output file."""
+    """Exit with the usage if two formats name the same output file."""
     outputs: list[Drawing] = parsed.output
     refuse_same_file(parser, [output.file for output in outputs], "svg=map.svg")
 

@@ -415,7 +415,7 @@ def _definitions(package: Package, index: Index, findings: list[Finding]) -> Def
 
 
 def _configured_revision(revision: Revision, settings: TopologyRender, configuration: Configuration | None) -> Revision:
-    """Return `revision` as the configuration of the topology and packwise's settings change it."""
+    """Return `revision`, adapted to the topology's configuration and to the settings."""
     name = configuration.name if configuration is not None else None
     revision = revision.with_configuration(name, annotate_topology=settings.topology_name_annotation)
     return revision.with_planned_backends() if settings.kueue.unreleased else revision

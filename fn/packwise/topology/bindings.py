@@ -84,8 +84,9 @@ def binding_problems(item: KubeObject, limits: Limits) -> Iterator[Problem]:
 def webhook_problems(
     item: KubeObject, enabled: Sequence[str], with_topologies: Sequence[str]
 ) -> Iterator[tuple[Rule, Problem]]:
-    """Yield the operator's webhook's refusals. `enabled` are all schedulers, and `with_topologies` the ones with
-    topologies.
+    """Yield the refusals of the operator's webhook.
+
+    `enabled` are the names of all enabled schedulers. `with_topologies` has only the schedulers with topologies.
     """
     yield from ((UNIQUE, problem) for problem in _duplicate_levels(item))
     yield from ((SCHEDULER, problem) for problem in _scheduler_problems(item, enabled, with_topologies))

@@ -106,7 +106,7 @@ class KueueSimulation:
         return job.replace(job=job.job.replace(namespace=namespaces.pop()))
 
     def _with_manager(self, job: QueuedJob) -> QueuedJob:
-        """Return the job with the obstacle that it is left to MultiKueue by a ClusterQueue without such a check."""
+        """Return the job. It cannot start if it is for MultiKueue, and its ClusterQueue has no check of MultiKueue."""
         queue = self._cluster_queues.get((job.job.namespace, job.job.queue))
         if job.manager != MULTIKUEUE or queue not in self._local:
             return job
