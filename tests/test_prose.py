@@ -19,11 +19,10 @@ from tests.prose import (
 CEILINGS = {
     "messages": {"length": 8},
     "how-to": {"length": 1},
-    "explanation": {"length": 1},
-    "reference": {"length": 3},
+    "reference": {"length": 1},
     "decisions": {"length": 4},
-    "spec": {"length": 122},
-    "docs": {"length": 4},
+    "spec": {"length": 117},
+    "docs": {"length": 3},
 }
 """The number of sentences that may still break a rule, by part. A ceiling may only fall: lower it when you rewrite."""
 

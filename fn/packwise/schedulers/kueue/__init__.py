@@ -54,9 +54,9 @@ class _Kueue(Scheduler):
         )
         known = [item for kind in WORKLOAD_KINDS.values() for item in items.of_kind(*kind.key)]
         managed = [job.item if job.wrapper is None else job.wrapper.outer for job in (*jobs, *owners) if job.queue]
-        named = [part.outer for part in wrapped.values() if part.outer.labels.get(QUEUE_NAME)]
-        # A TrainJob is judged without its runtime, too.
-        every = (*[item for item in known if is_queued(item)], *managed, *named)
+        makers = [part.outer for part in wrapped.values() if part.outer.labels.get(QUEUE_NAME)]
+        # A TrainJob counts without its runtime, too.
+        every = (*[item for item in known if is_queued(item)], *managed, *makers)
         queued = tuple({id(item): item for item in every}.values())
         return SchedulerObjects(tuple(generated), findings, workloads=queued)
 
