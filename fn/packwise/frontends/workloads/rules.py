@@ -415,8 +415,8 @@ def _leader_worker_set(workload: Workload) -> Iterator[Finding]:
         yield Finding.of(_ALONE, workload.item, ("spec", "startupPolicy"), message, severity=Severity.INFO)
     if segments is not None and segments.size == size_of(workload) - 1:
         message = (
-            f"must be below {segments.size} or the size of the group, {size_of(workload)}; got {segments.size}. KAI "
-            "counts the leader among the workers of a single segment, so the gang never has enough pods"
+            f"must be less than {segments.size}, or {size_of(workload)}, the size of the group; got {segments.size}. "
+            "KAI counts the leader among the workers of a single segment, so the gang never has enough pods"
         )
         yield _never_starts(_SHORT, workload, segments.path, message)
     yield from _segment_levels(workload, worker, has_segments=segments is not None)
