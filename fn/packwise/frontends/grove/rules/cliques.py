@@ -118,7 +118,7 @@ def _min_positive(at: CliqueAt, context: Context) -> Iterator[Problem]:
         text = "must be greater than 0"
         message = f'must be at least 1; got "{least}"'
         if least == 0 and context.revision.min_available_default == "WrittenReplicas":
-            message += " (minAvailable defaults to `replicas` as written, without its own default; set `replicas`)"
+            message += " (minAvailable took the value of `replicas`, which was not set; set `replicas`)"
         yield invalid_value(at.path("spec", "minAvailable"), least, text, message)
 
 
