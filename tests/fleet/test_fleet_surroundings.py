@@ -134,3 +134,13 @@ def test_a_change_of_a_definition_around_reaches_the_packages(call: Call, tmp_pa
 
     assert TEAM not in str(before)
     assert TEAM in json.loads(call(*words).stdout)["packages"][0]["findings"][0]["message"]
+
+
+def test_an_unreadable_definition_around_is_an_error_of_the_package(call: Call, tmp_path: Path) -> None:
+    """The table above needs kustomize. Without it, `make test` must still reach every report."""
+    write(tmp_path, {"c/t.yaml": CONFIG, "c/q.yaml": TEXTS["broken"], "c/a/w.yaml": TEXTS["workload"]})
+    (tmp_path / ".git").mkdir()
+
+    (package,) = json.loads(call("fleet", "check", "c/a", "--no-cache", "-o", "json").stdout)["packages"]
+
+    assert queues(package["findings"]) == "unreadable"
