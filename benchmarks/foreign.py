@@ -1,7 +1,7 @@
 """A repository of other tools, without any workload. The same size gives the same bytes.
 
 It holds values of charts, an index of a chart repository in flow style, workflows of a forge, numbers in JSON, and
-manifests that packwise does not judge, for example a CustomResourceDefinition. It resembles a clone of kserve, for
+manifests that packwise does not check, for example a CustomResourceDefinition. It resembles a clone of kserve, for
 which `packwise check` took 20 s of system time for 2.3 million numbers.
 
     python benchmarks/foreign.py FOLDER [MEBIBYTES]

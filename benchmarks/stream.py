@@ -2,7 +2,7 @@
 
     python benchmarks/stream.py [--sizes 1000,4000,16000]
 
-ConfigMaps show the cost of reading, PodCliqueSets the cost of judging. The last column is milliseconds for a document:
+ConfigMaps show the cost of reading, PodCliqueSets the cost of checking. The last column is milliseconds for a document:
 it stays the same if the time grows in proportion.
 """
 

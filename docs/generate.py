@@ -248,7 +248,7 @@ REVISION_ROWS: list[tuple[str, tuple[str, ...], Callable[[Revision], str]]] = [
     ("schedulers with topologies that bindings may list", ("topology_backends",),
      lambda r: ", ".join([f"`{name}`" for name in r.topology_backends]) or "none"),
     ("fields of a workload", ("workload_api",), lambda r: code(r.workload_api)),
-    ("rules of the webhook", ("judged_by",), lambda r: code(r.webhook or None, "older than every release's")),
+    ("rules of the webhook", ("validated_by",), lambda r: code(r.webhook or None, "older than every release's")),
     ("errors list domains", ("fixed_domain_order",),
      lambda r: "broadest first" if r.fixed_domain_order else "as configured"),
     ("`packDomain` may be left out", ("optional_domain",), lambda r: yes(r.optional_domain)),

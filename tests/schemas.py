@@ -18,7 +18,7 @@ def schema_errors(value: Any, schema: Any) -> list[str]:
 
 @cache
 def _validator(schema: str) -> Any:
-    """To check a schema takes longer than to judge most values by it."""
+    """To check a schema takes longer than to check most values by it."""
     given = json.loads(schema)
     Draft202012Validator.check_schema(given)
     return Draft202012Validator(given)

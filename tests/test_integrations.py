@@ -282,7 +282,7 @@ def test_the_action_checks_more_files_than_a_command_line_holds(runner: Path, hi
     assert b"too long" in every.stderr
 
 
-def test_the_action_checks_what_a_file_that_went_judged(runner: Path, history: Path) -> None:
+def test_the_action_checks_what_a_file_that_went_checked(runner: Path, history: Path) -> None:
     (history / "clusters/east/topology.yaml").unlink()
     committed(history)
 

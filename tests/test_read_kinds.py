@@ -1,7 +1,7 @@
-"""A rule judges every kind of object that packwise reads for any purpose: a wrong object has a finding.
+"""A rule checks every kind of object that packwise reads for any purpose: a wrong object has a finding.
 
 The kinds are the ones that the code names for any purpose. A new kind needs an object with a wrong field here, or a
-reason why packwise does not judge it.
+reason why packwise does not check it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ RULES = {
     },
     **{("kueue.x-k8s.io", kind): ("kueue-object", "spec: 1") for kind in ("ResourceFlavor", "Topology")},
 }  # fmt: skip
-"""The rule that judges fields of a kind, and fields that break it; of others it is the rule of labels."""
+"""The rule that checks fields of a kind, and fields that break it; of others it is the rule of labels."""
 
 OF_LABELS = ("metadata-strings", "")
 """The rule for kinds of which packwise reads the metadata, or no more than names."""
@@ -57,11 +57,11 @@ OF_WORKLOADS = {
     ("trainer.kubeflow.org", "TrainingRuntime"), ("workload.codeflare.dev", "AppWrapper"), ("", "ConfigMap"),
     *WORKLOAD_KINDS,
 }  # fmt: skip
-"""Kinds that are judged where their pods are KAI's or Kueue's, or their text is a document: the tests of the front ends
-have objects of each.
+"""Kinds that are checked if their pods are KAI's or Kueue's, or if their text is a document. The front ends' tests have
+objects of each.
 """
 
-NOT_JUDGED = {
+NOT_CHECKED = {
     **dict.fromkeys(
         [("grove.io", "PodClique"), ("grove.io", "PodCliqueScalingGroup")], "the operator makes it: its name alone"
     ),
@@ -72,9 +72,9 @@ NOT_JUDGED = {
             ("helm.toolkit.fluxcd.io", "HelmRelease"), ("kustomize.config.k8s.io", "Kustomization"),
             ("source.toolkit.fluxcd.io", "OCIRepository"),
         ],
-        "it deploys: the release and a few values are read, and whoever deploys judges it",
+        "it deploys: the release and a few values are read, and the component that deploys checks it",
     ),
-    ("config.kueue.x-k8s.io", "Configuration"): "a few values are read, and Kueue judges it when it starts",
+    ("config.kueue.x-k8s.io", "Configuration"): "a few values are read, and Kueue checks it when it starts",
     **dict.fromkeys(
         [
             ("nvidia.com", "DynamoGraphDeploymentRequest"), ("scheduling.run.ai", "BindRequest"),
@@ -83,7 +83,7 @@ NOT_JUDGED = {
         "its name alone is known, to tell a near miss",
     ),
 }  # fmt: skip
-"""Kinds that are read and not judged, with the reason."""
+"""Kinds that are read and not checked, with the reason."""
 
 
 @cache
@@ -110,15 +110,15 @@ def rules_about(group: str, kind: str) -> set[str]:
     return {result.tags["rule"] for result in render(Package(parsed(text))).results}
 
 
-def test_an_object_of_every_kind_that_is_read_is_judged() -> None:
+def test_an_object_of_every_kind_that_is_read_is_checked() -> None:
     silent = {
         kind: rules
-        for kind in sorted(kinds_in_code() - NOT_JUDGED.keys() - OF_WORKLOADS)
+        for kind in sorted(kinds_in_code() - NOT_CHECKED.keys() - OF_WORKLOADS)
         if RULES.get(kind, OF_LABELS)[0] not in (rules := rules_about(*kind))
     }
 
     assert silent == {}
 
 
-def test_what_is_not_judged_is_read() -> None:
-    assert NOT_JUDGED.keys() - kinds_in_code() == set()
+def test_what_is_not_checked_is_read() -> None:
+    assert NOT_CHECKED.keys() - kinds_in_code() == set()

@@ -1,4 +1,4 @@
-"""The role of a file in a repository: judged, or skipped for a reason.
+"""The role of a file in a repository: checked, or skipped for a reason.
 
 Pure functions of paths and texts. `packwise.cli` walks the disk or a commit and calls them.
 """
@@ -295,7 +295,7 @@ _OBJECT = r"""^[ \t]*(?:- )?["']?apiVersion["']?[ \t]*:|"apiVersion"[ \t]*:"""
 
 
 def content_reason(path: str, values: Iterable[Value], *, has_objects: bool) -> Reason | None:
-    """Return the reason to skip the file at `path` with the documents `values`, or None if it is judged.
+    """Return the reason to skip the file at `path` with the documents `values`, or None if it is checked.
 
     `has_objects` is true if a document is an object that packwise reads. Files without content are not skipped.
     """

@@ -80,13 +80,13 @@ def configurations_by_folder(
 def nearest_folders(files: Mapping[str, Traits], *, takes_samples: bool = False) -> dict[str, str | None]:
     """Map each of `files` to the folder of its configuration. None means that no configuration applies.
 
-    A single configuration applies to all files. Each sample is judged alone.
+    A single configuration applies to all files. Each sample is checked alone.
     """
     configuring = {path: traits for path, traits in files.items() if traits.configures}
     folders = {posixpath.dirname(path) for path in configuring}
     used = {nearest_folder(path, folders.__contains__) for path, traits in files.items() if traits.workloads}
-    judging = configurations_by_folder(configuring, used.__contains__, takes_samples=takes_samples)
-    only = next(iter(judging)) if len(judging) == 1 else None
-    chosen = {path: only if only is not None else nearest_folder(path, judging.__contains__) for path in files}
-    judged = {path for paths in judging.values() for path in paths}
-    return chosen | {path: path for path in configuring if path not in judged}
+    by_configuration = configurations_by_folder(configuring, used.__contains__, takes_samples=takes_samples)
+    only = next(iter(by_configuration)) if len(by_configuration) == 1 else None
+    chosen = {path: only if only is not None else nearest_folder(path, by_configuration.__contains__) for path in files}
+    covered = {path for paths in by_configuration.values() for path in paths}
+    return chosen | {path: path for path in configuring if path not in covered}

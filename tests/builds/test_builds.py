@@ -1,4 +1,4 @@
-"""Charts and kustomizations built by the real programs: as by hand, judged at their templates, and confined."""
+"""Charts and kustomizations built by the real programs: as by hand, checked at their templates, and confined."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def test_findings_name_the_owner_and_the_values_files(call: Call, tmp_path: Path
     assert "; built by TopologyRender prod: llm with prod.yaml, gpus=4 [" in ran.stdout
 
 
-def test_what_is_delivered_is_judged_and_what_a_build_reads_is_not(call: Call, tmp_path: Path) -> None:
+def test_what_is_delivered_is_checked_and_what_a_build_reads_is_not(call: Call, tmp_path: Path) -> None:
     write(tmp_path, CHART | KUSTOMIZATION | {"topology.yaml": TOPOLOGY})
 
     assert "TODO" in call("check", ".").stdout
@@ -278,7 +278,7 @@ def test_what_is_delivered_is_judged_and_what_a_build_reads_is_not(call: Call, t
     )
 
 
-def test_one_chart_delivered_twice_is_judged_twice(call: Call, tmp_path: Path) -> None:
+def test_one_chart_delivered_twice_is_checked_twice(call: Call, tmp_path: Path) -> None:
     apps = [
         application({"helm": {"values": f"domain: {domain}"}}, name=name)
         for name, domain in (("good", "rack"), ("bad", "rak"))

@@ -53,7 +53,7 @@ def test_a_missing_values_file_is_an_error_that_names_it(call: Call, tmp_path: P
     )
 
 
-def test_without_programs_nothing_is_judged_and_all_is_counted(call: Call, tmp_path: Path) -> None:
+def test_without_programs_nothing_is_checked_and_all_is_counted(call: Call, tmp_path: Path) -> None:
     files = {"kust/job.yaml": WORKLOAD, "kust/kustomization.yaml": "resources: [job.yaml]\n"}
     write(tmp_path, CHART | files)
 
@@ -115,7 +115,7 @@ def _commit(folder: Path) -> None:
     subprocess.run([*git, "commit", "-qm", "a"], check=True)
 
 
-def test_a_change_is_judged_in_the_builds_that_it_reaches(call: Call, tmp_path: Path) -> None:
+def test_a_change_is_checked_in_the_builds_that_it_reaches(call: Call, tmp_path: Path) -> None:
     """Nor is a build that failed before reported again."""
     wrong = {
         f"{name}/job.yaml": WORKLOAD.replace("{name: a,", f"{{name: {name},").replace("image: b", GPUS)
@@ -173,7 +173,7 @@ def test_files_of_a_source_that_is_not_built_define_what_others_name(call: Call,
     job = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: NAME\n  namespace: ml\n"
     job += "  labels: {kueue.x-k8s.io/queue-name: NAME}\n"
     job += "spec: {template: {spec: {containers: [{name: a, image: b}]}}}\n"
-    base = queue.replace("NAME", "team-a") + job.replace("NAME", "not-judged")
+    base = queue.replace("NAME", "team-a") + job.replace("NAME", "not-checked")
     write(tmp_path, {"queues/kustomization.yaml": "resources: [base.yaml, 'https://example.com/more.yaml']\n"})
     write(tmp_path, {"queues/base.yaml": base, "other.yaml": queue.replace("NAME", "team-b")})
     write(tmp_path, {"here.yaml": job.replace("NAME", "team-a"), "nowhere.yaml": job.replace("NAME", "team-c")})

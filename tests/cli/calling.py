@@ -70,7 +70,7 @@ CHOSEN = "; 1 workload checked with Grove grep-244-multi (in/topology.yaml)"
 """What the last line of a check or a render says of CONFIG."""
 
 _COUNTED = re.compile(r"^(?:no findings|\d+ (?:error|warning|info)s?)[^:]* in \d+ files?$")
-_JUDGED = re.compile(r"(?:; |^)(?:(?:\d+|no) workloads? (?:checked|read)|skipped: ).*$")
+_CHECKED = re.compile(r"(?:; |^)(?:(?:\d+|no) workloads? (?:checked|read)|skipped: ).*$")
 _SIDE = re.compile(r".+: (?:\d+|no) workloads? read.*")
 
 POOLS = """\
@@ -143,17 +143,17 @@ class Ran:
 
     @property
     def closing(self) -> str:
-        """Return the last line of stderr, with the counts of findings, actions and judged objects."""
+        """Return the last line of stderr, with the counts of findings, actions and checked objects."""
         return self.stderr.removesuffix("\n").rpartition("\n")[2]
 
     @property
     def messages(self) -> str:
-        """Return stderr without the counts of its last line: findings, judged and skipped objects.
+        """Return stderr without the counts of its last line: findings, checked and skipped objects.
 
         The actions of a render stay. A comparison has such a line for each of its sides.
         """
         *above, last = self.stderr.removesuffix("\n").split("\n")
-        last = _COUNTED.sub("", _JUDGED.sub("", last))
+        last = _COUNTED.sub("", _CHECKED.sub("", last))
         if _SIDE.fullmatch(last):
             above, last = above[:-1], ""
         return "".join(f"{line}\n" for line in (*above, last) if line)

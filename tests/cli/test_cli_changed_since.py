@@ -190,7 +190,7 @@ def test_a_change_above_what_is_named_reaches_it(call: Call, repository: Path, n
 
 
 def test_a_configuration_gone_is_said(call: Call, repository: Path) -> None:
-    """Its workloads are judged otherwise, though no byte of them changed."""
+    """Its workloads are checked otherwise, though no byte of them changed."""
     change(repository, {"clusters/east/topology.yaml": None})
     committed(repository)
 
@@ -290,7 +290,7 @@ def test_a_second_object_that_was_there_is_not_new(call: Call, repository: Path)
 
 
 @pytest.mark.parametrize("broken", [CONFIG.replace("levels:", "levels: ["), CONFIG.replace("rack", "!!")])
-def test_a_configuration_that_keeps_a_change_from_being_judged_is_reported(
+def test_a_configuration_that_keeps_a_change_from_being_checked_is_reported(
     call: Call, repository: Path, broken: str
 ) -> None:
     write(repository, {"clusters/west/topology.yaml": broken})
@@ -347,7 +347,7 @@ def test_what_is_no_longer_left_out_is_checked(call: Call, repository: Path, by:
         assert found(ran) == of("clusters/east/web.yaml")
 
 
-def test_a_configuration_that_is_ignored_now_no_longer_judges(call: Call, repository: Path) -> None:
+def test_a_configuration_that_is_ignored_now_no_longer_applies(call: Call, repository: Path) -> None:
     write(repository, {".gitignore": "clusters/east/topology.yaml\n"})
     committed(repository)
 

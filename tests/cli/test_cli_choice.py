@@ -212,7 +212,7 @@ def test_options_choose_rules(call: Call, package: Path) -> None:
     assert listed(call, "--select", "queue-missing", "--ignore", "queue-missing") == []
 
 
-def test_selected_rules_that_cannot_be_judged_are_no_good_news(call: Call, package: Path) -> None:
+def test_selected_rules_that_cannot_be_checked_are_no_good_news(call: Call, package: Path) -> None:
     write(package, {"web/workload.yaml": LOUD, "topology.yaml": CONFIG.replace("enabled", "enable")})
 
     assert listed(call, "--select", "queue-missing") == ["configuration-fields error"]
@@ -272,7 +272,7 @@ def test_the_file_of_known_findings(call: Call, package: Path) -> None:
     }
 
 
-def test_what_prevents_judgement_is_never_known(call: Call, package: Path) -> None:
+def test_what_prevents_a_check_is_never_known(call: Call, package: Path) -> None:
     write(package, {"topology.yaml": CONFIG.replace("enabled", "enable")})
 
     written = call("check", "in", "--write-findings", "known.json")

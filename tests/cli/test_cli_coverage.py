@@ -1,4 +1,4 @@
-"""The last line of every command: how many workloads were judged, and how many were not and why."""
+"""The last line of every command: how many workloads were checked, and how many were not and why."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def scheduled(api_version: str, kind: str, line: str) -> str:
 CHART = {"chart/Chart.yaml": "apiVersion: v2\nname: web\n"}
 TEMPLATE = WORKLOAD.replace("name: web", "name: {{ .Release.Name }}")
 HELM = "1 Helm template holds workloads that were not checked: helm template … | packwise check -"
-JUDGED = "1 workload checked with Grove grep-244-multi (in/topology.yaml)"
+CHECKED = "1 workload checked with Grove grep-244-multi (in/topology.yaml)"
 CASES: dict[str, tuple[dict[str, str], str]] = {
-    "a workload": ({"app/web.yaml": WORKLOAD}, JUDGED),
+    "a workload": ({"app/web.yaml": WORKLOAD}, CHECKED),
     "none": ({}, "no workload checked"),
     "a Helm template": (
         CHART | {"chart/templates/web.yaml": TEMPLATE},
@@ -36,7 +36,7 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
     ),
     "a template that is YAML": (
         CHART | {"chart/templates/web.yaml": WORKLOAD, "app/web.yaml": WORKLOAD},
-        f"{JUDGED}; {HELM}; skipped: 1 Helm template, 1 Helm chart",
+        f"{CHECKED}; {HELM}; skipped: 1 Helm template, 1 Helm chart",
     ),
     "a template of another tool": (
         {"app/web.yaml": TEMPLATE + "{% if a %}\n"},
@@ -58,7 +58,7 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
             "web.yaml": WORKLOAD,
             "patch.yaml": WORKLOAD,
         },
-        f"{JUDGED}; skipped: 1 patch",
+        f"{CHECKED}; skipped: 1 patch",
     ),
     "an ignored file": (
         {".gitignore": "web.yaml\n", "app/web.yaml": WORKLOAD},
@@ -155,7 +155,7 @@ def test_every_command_has_it(call: Call, tmp_path: Path, case: str, command: st
     write(tmp_path, {f"in/{name}": text for name, text in ({"topology.yaml": CONFIG} | files).items()})
     write(tmp_path, {"nodes.json": cluster()})
     if command.split(maxsplit=1)[0] in ("diff", "migrate"):
-        said = said.replace(JUDGED, "1 workload read").replace("checked", "read")
+        said = said.replace(CHECKED, "1 workload read").replace("checked", "read")
 
     closing = call(*command.split()).closing
 
@@ -166,7 +166,7 @@ def test_every_command_has_it(call: Call, tmp_path: Path, case: str, command: st
 @pytest.mark.parametrize(
     "command", ["check in", "render in", "explain in", "comment in", "place in --nodes nodes.json"]
 )
-def test_errors_keep_workloads_from_being_judged(call: Call, tmp_path: Path, command: str, wrong: str) -> None:
+def test_errors_keep_workloads_from_being_checked(call: Call, tmp_path: Path, command: str, wrong: str) -> None:
     write(tmp_path, {f"in/{name}": text for name, text in ({"topology.yaml": CONFIG} | WRONG[wrong]).items()})
     write(tmp_path, {"nodes.json": cluster()})
 

@@ -49,7 +49,7 @@ def test_a_named_file_is_left_out(file: str, call: Call) -> None:
 
 
 @pytest.mark.usefixtures("repository")
-def test_a_workload_is_judged(call: Call) -> None:
+def test_a_workload_is_checked(call: Call) -> None:
     ran = call("check", "repo/web.yaml", "--force-exclude")
 
     assert ran.code == 0

@@ -36,7 +36,7 @@ def test_it_has_an_exit_code_of_its_own(words: str, name: str, call: Call, monke
 
 @pytest.mark.usefixtures("package")
 def test_a_comment_says_so(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("packwise.comment.run.judge", fail)
+    monkeypatch.setattr("packwise.comment.run.check_groups", fail)
 
     ran = call("comment", "in")
 

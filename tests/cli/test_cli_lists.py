@@ -77,7 +77,7 @@ def test_findings_in_a_list_among_items_have_its_place(call: Call, margin: str) 
     }
 
 
-def test_the_clusters_of_a_resource_list_are_judged_each_by_its_own(call: Call) -> None:
+def test_the_clusters_of_a_resource_list_are_checked_each_by_its_own(call: Call) -> None:
     folder = TESTDATA / "render" / "an-error-in-one-cluster-keeps-every-cluster-from-being-written"
 
     ran = call("check", "-", stdin=case_input(folder).decode())
@@ -86,8 +86,8 @@ def test_the_clusters_of_a_resource_list_are_judged_each_by_its_own(call: Call) 
         "error: clusters/east/web.yaml:10:38",
         "error: clusters/west/web.yaml:10:38",
     ]
-    judged = "with Grove grep-244-multi (clusters/{}/topology.yaml)"
-    assert ran.closing == f"2 errors in 1 file; 1 workload checked {judged.format('east')}; 1 {judged.format('west')}"
+    checked = "with Grove grep-244-multi (clusters/{}/topology.yaml)"
+    assert ran.closing == f"2 errors in 1 file; 1 workload checked {checked.format('east')}; 1 {checked.format('west')}"
 
 
 def test_lists_are_not_fixed_in_silence(call: Call, package: Path) -> None:

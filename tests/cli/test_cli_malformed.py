@@ -82,7 +82,7 @@ def test_a_malformed_object_ends_no_command(name: str, words: str, call: Call, t
     assert "internal error" not in ran.stderr
     if words == "check in":
         assert message in ran.stdout
-        # A pod is judged although its scheduler's name is wrong.
+        # A pod is checked although its scheduler's name is wrong.
         assert ("2 workloads checked" if text == POD else "1 workload checked") in ran.stderr
 
 

@@ -1,4 +1,4 @@
-"""The configuration that judges each workload of small trees: by `check`, by `render`, in a package of a fleet."""
+"""The configuration that applies to each workload of small trees: by `check`, by `render`, in a package of a fleet."""
 
 from __future__ import annotations
 
@@ -412,7 +412,7 @@ def plant(tree: str, folder: Path) -> None:
             write(folder, {path: TEXTS[name]})
 
 
-def judged_by(package: Package) -> str:
+def checked_by(package: Package) -> str:
     """Return the files of the configuration that applies, `!absent` without one, and `!sources` if several do."""
     rendered = render(package, is_listed=False)
     files = () if rendered.selection is None else rendered.selection.files
@@ -424,7 +424,7 @@ def checked(at: str) -> Iterator[str]:
     for group in read_groups(Named((at,))).groups:
         for item in group.package.items:
             if item.kind == "PodCliqueSet":
-                yield f"{item.file}: {judged_by(group.package)}"
+                yield f"{item.file}: {checked_by(group.package)}"
 
 
 def fleet(at: str) -> Iterator[str]:
@@ -441,7 +441,7 @@ def fleet(at: str) -> Iterator[str]:
             items = () if function is None or function.item is None else (function.item,)
             by = "+".join(str(item.file) for item in items) or "+".join(side.around) or "its build"
         else:
-            by = judged_by(package_of_side(read_side(side, ""), None))
+            by = checked_by(package_of_side(read_side(side, ""), None))
         yield f"{side.folder or '.'}: {by}"
 
 
@@ -452,7 +452,7 @@ def test_a_workload_has_the_same_configuration_everywhere(assert_each_alone: Ass
         seen = Row(
             tree=row.tree,
             check=", ".join(sorted(checked(row.at))),
-            render="unreadable" if inputs.is_lost else judged_by(inputs.package),
+            render="unreadable" if inputs.is_lost else checked_by(inputs.package),
             fleet=", ".join(fleet(row.at)),
             at=row.at,
         )

@@ -228,7 +228,7 @@ def test_errors_print_nothing(call: Call, package: Path, assert_expected: Expect
         ("render in --in-place", "wrote 4 files to in (3 new objects); "),
     ],
 )
-def test_the_last_line_says_what_was_done_judged_and_left_out(words: str, done: str, call: Call, package: Path) -> None:
+def test_the_last_line_counts_checked_and_skipped_files(words: str, done: str, call: Call, package: Path) -> None:
     write(package, {"Chart.yaml": "name: web\n", "values.yaml": "a: 1\n"})
 
     last = f"{done}{CHOSEN.removeprefix('; ')}; skipped: 1 Helm chart, 1 values file\n"

@@ -70,7 +70,7 @@ def test_check_writes_nothing_and_says_so(call: Call, package: Path) -> None:
     assert list(package.parent.iterdir()) == [package]
 
 
-def test_where_nothing_is_judged_nothing_asks_for_a_configuration(call: Call) -> None:
+def test_where_nothing_is_checked_nothing_asks_for_a_configuration(call: Call) -> None:
     service = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n"
 
     ran = call("check", "-", stdin=service)

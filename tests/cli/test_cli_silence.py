@@ -1,6 +1,6 @@
-"""No command skips requested input silently: each command reports errors that keep it from judging.
+"""No command skips requested input silently: each command reports errors that keep it from checking.
 
-The matrix has a folder for each such error, and every command that judges. No command passes, and each names the wrong
+The matrix has a folder for each such error, and every command that checks. No command passes, and each names the wrong
 file.
 """
 
@@ -124,7 +124,7 @@ def test_copies_of_a_crd_are_one_definition(call: Call, tmp_path: Path, command:
     assert ran.code == 0 or (not configured and "topology configuration" in ran.stdout + ran.stderr)
 
 
-def test_everything_else_is_judged_beside_two_crds(call: Call, tmp_path: Path) -> None:
+def test_everything_else_is_checked_beside_two_crds(call: Call, tmp_path: Path) -> None:
     wrong = WORKLOAD.replace("replicas: 2", "replicas: 0")
     write(tmp_path / "in", PACKAGE | {"config/crd/pcs.json": OTHER_CRD, "crds/pcs.json": CRD, "app/web.yaml": wrong})
 
@@ -159,7 +159,7 @@ FOREIGN = {"tools/broken.yaml": "kind: Tool\nrun: [a\n"}
         "doctor in",
     ],
 )
-def test_others_are_judged_beside_a_file_of_nobody(call: Call, tmp_path: Path, command: str) -> None:
+def test_others_are_checked_beside_a_file_of_nobody(call: Call, tmp_path: Path, command: str) -> None:
     write(tmp_path, {f"in/{name}": text for name, text in (PACKAGE | FOREIGN).items()} | {"nodes.json": cluster()})
 
     ran = call(*command.split())
@@ -279,7 +279,7 @@ def test_so_they_are_on_a_config_map_that_configures_and_on_no_others(call: Call
 
 
 def test_so_they_are_on_what_kai_groups_itself_and_on_its_pods(call: Call, tmp_path: Path) -> None:
-    """An object with labels that no API server accepts has no scheduler, and nothing else is judged in it."""
+    """An object with labels that no API server accepts has no scheduler, and nothing else is checked in it."""
     job = (
         "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, labels: {a: LABEL}}\n"
         "spec: {template: {metadata: {annotations: {b: true}}, spec: {schedulerName: SCHEDULER,"

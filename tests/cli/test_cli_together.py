@@ -1,4 +1,4 @@
-"""An object is duplicate if one client applies both copies. Variants of one object are judged separately."""
+"""An object is duplicate if one client applies both copies. Variants of one object are checked separately."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_an_object_stands_twice_where_one_client_applies_both(name: str, call: C
 
 
 @pytest.mark.parametrize("kind", ["PodCliqueSet", "DynamoGraphDeployment"])
-def test_every_variant_is_judged_and_counted(kind: str, call: Call, tmp_path: Path) -> None:
+def test_every_variant_is_checked_and_counted(kind: str, call: Call, tmp_path: Path) -> None:
     plain = WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "")
     good = plain if kind == "PodCliqueSet" else GRAPH
     bad = good.replace("replicas: 1", "replicas: many")

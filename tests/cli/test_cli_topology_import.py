@@ -181,7 +181,7 @@ def test_nodes_without_such_labels(call: Call) -> None:
     assert ran.stderr.startswith("error: no label of the nodes shows topology domains")
 
 
-def test_check_judges_topologies_on_the_nodes(call: Call, package: Path, tmp_path: Path) -> None:
+def test_check_validates_topologies_on_the_nodes(call: Call, package: Path, tmp_path: Path) -> None:
     nodes = [node("n0", zone="z0"), node("n1", zone="z0")]
     write(tmp_path, {"nodes.json": json.dumps({"kind": "List", "items": nodes})})
 

@@ -1,4 +1,4 @@
-"""The page of `packwise report` in a real browser: Debian's Chromium, driven by Playwright, judged by axe-core.
+"""The page of `packwise report` in a real browser: Debian's Chromium, driven by Playwright, checked by axe-core.
 
 `pytest --update` takes the pictures of docs/images/ anew. Fonts differ between machines, so the tests compare the page
 and not its picture.

@@ -31,7 +31,7 @@ def statuses(call: Call, *words: str) -> dict[str, str]:
     return {each["package"]: each["status"] for each in json.loads(ran.stdout)["packages"]}
 
 
-def test_it_judges_as_check_does(call: Call, tmp_path: Path) -> None:
+def test_it_checks_as_check_does(call: Call, tmp_path: Path) -> None:
     assert statuses(call, "check", "c/x/app", "--no-cache") == {"c/x/app": "passing"}
     write(tmp_path, {"c/x/topology.yaml": WRONG})
 

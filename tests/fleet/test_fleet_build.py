@@ -1,4 +1,4 @@
-"""Charts and the sources of controllers as packages: built once, judged one by one, and kept in the cache."""
+"""Charts and the sources of controllers as packages: built once, checked one by one, and kept in the cache."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_a_changed_values_file_reaches_the_applications_that_use_it(
     assert changed == {"apps/east.yaml (Application argocd/east)": 0, "apps/west.yaml (Application argocd/west)": 1}
 
 
-def test_files_of_a_delivery_are_judged_as_delivered_and_the_rest_in_its_folder(call: Call, tmp_path: Path) -> None:
+def test_files_of_a_delivery_are_checked_as_delivered_and_the_rest_in_its_folder(call: Call, tmp_path: Path) -> None:
     files = {
         "topology.yaml": CONFIG,
         "apps/a.yaml": directory("manifests/a", "a"),
@@ -275,7 +275,7 @@ spec:
 
 
 @pytest.mark.client
-def test_every_kind_of_source_is_judged_as_by_check(
+def test_every_kind_of_source_is_checked_as_by_check(
     call: Call, tmp_path: Path, helm: Path, kustomize: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", os.pathsep.join([str(helm.parent), str(kustomize.parent), os.environ["PATH"]]))

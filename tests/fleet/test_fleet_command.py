@@ -137,19 +137,19 @@ items:
 REPORT = """\
 1 package: 1 failing
   1 error
-{judged}
+{checked}
 failing: 1 error: {folder}
   error: {finding}
 """
 
 
-def failing(folder: str, finding: str, judged: str = "") -> str:
+def failing(folder: str, finding: str, checked: str = "") -> str:
     """The report of a fleet of one package with one error."""
-    return REPORT.format(folder=folder, finding=finding, judged=judged)
+    return REPORT.format(folder=folder, finding=finding, checked=checked)
 
 
 @pytest.mark.parametrize(
-    ("files", "finding", "judged"),
+    ("files", "finding", "checked"),
     [
         pytest.param(
             {"out/deep/a/.packwise.sha256": "mine\n"},
@@ -166,13 +166,13 @@ def failing(folder: str, finding: str, judged: str = "") -> str:
         ),
     ],
 )
-def test_what_cannot_be_written(call: Call, tmp_path: Path, files: dict[str, str], finding: str, judged: str) -> None:
+def test_what_cannot_be_written(call: Call, tmp_path: Path, files: dict[str, str], finding: str, checked: str) -> None:
     write(tmp_path, {".git/HEAD": "", **BELOW, **files})
     before = listing(tmp_path)
 
     ran = call("fleet", "render", "clusters", "-o", "out", "--no-cache")
 
-    assert (ran.code, ran.stdout, ran.stderr) == (1, failing("clusters/deep/a", finding, judged), "")
+    assert (ran.code, ran.stdout, ran.stderr) == (1, failing("clusters/deep/a", finding, checked), "")
     assert listing(tmp_path) == before
 
 
@@ -283,7 +283,7 @@ def test_an_assumed_release_is_told_beside_the_changes(call: Call, tmp_path: Pat
 
 
 @pytest.mark.usefixtures("committed")
-def test_updates_are_judged_by_the_baseline(call: Call, tmp_path: Path) -> None:
+def test_updates_are_checked_by_the_baseline(call: Call, tmp_path: Path) -> None:
     """A webhook refuses some changes of workloads that run."""
     write(tmp_path, {"clusters/east/web/workload.yaml": WORKLOAD.replace("roleName: router", "roleName: other")})
 

@@ -34,14 +34,14 @@ def packages(text: str) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_package_is_judged_as_by_itself(call: Call, jobs: str) -> None:
+def test_a_package_is_checked_as_by_itself(call: Call, jobs: str) -> None:
     ran = call(*CHECK, "--jobs", jobs, "-o", "json")
 
     alone = call("check", "clusters/north", "--crds", "crds", "-o", "json").findings
-    judged = packages(ran.stdout)
+    checked = packages(ran.stdout)
     assert ran.code == 1
-    assert (judged["clusters/east"]["status"], judged["clusters/north"]["status"]) == ("passing", "failing")
-    assert [(each["rule"], each["message"], each["line"]) for each in judged["clusters/north"]["findings"]] == [
+    assert (checked["clusters/east"]["status"], checked["clusters/north"]["status"]) == ("passing", "failing")
+    assert [(each["rule"], each["message"], each["line"]) for each in checked["clusters/north"]["findings"]] == [
         (each["rule"], each["message"], each["line"]) for each in alone
     ]
 
@@ -137,7 +137,7 @@ def test_a_rule_that_cannot_be_evaluated_is_reported_for_each_package(call: Call
     spec = {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-validations": rules}
     write(fleet, {"crds/pcs.json": crd("grove.io", "PodCliqueSet", spec)})
 
-    judged = packages(call(*CHECK, "-o", "json").stdout)
+    checked = packages(call(*CHECK, "-o", "json").stdout)
 
-    found = {name: [each["rule"] for each in package["findings"]] for name, package in judged.items()}
+    found = {name: [each["rule"] for each in package["findings"]] for name, package in checked.items()}
     assert found == {"clusters/east": ["crd-rule"], "clusters/north": ["crd-rule"]}

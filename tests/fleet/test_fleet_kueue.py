@@ -1,4 +1,4 @@
-"""Packages with jobs of Kueue: judged, rendered and compared like packages of Grove."""
+"""Packages with jobs of Kueue: checked, rendered and compared like packages of Grove."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def packages(call: Call, *words: str) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("verb", "option"), [("check", "-o"), ("render", "--report")])
-def test_jobs_of_kueue_count_as_judged_with_what_is_missing_of_their_chain(call: Call, verb: str, option: str) -> None:
+def test_jobs_of_kueue_count_as_checked_with_what_is_missing_of_their_chain(call: Call, verb: str, option: str) -> None:
     found = packages(call, verb, "clusters", option, "json")
 
     assert {name: (each["status"], each["workloads"]) for name, each in found.items()} == {

@@ -275,7 +275,7 @@ def test_a_defect_of_packwise_fails_its_package_alone(call: Call, monkeypatch: p
         raise RecursionError("too deep")
 
     with monkeypatch.context() as patched:
-        patched.setattr(work, "judge", fail)
+        patched.setattr(work, "check_groups", fail)
         ran = call("fleet", "check", "plain/1")
 
     assert ran.code == 1

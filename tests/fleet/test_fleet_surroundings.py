@@ -36,7 +36,7 @@ TEAM = 'the queue "teem" is not in the input; did you mean "team"?'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A tree, and the Queues that a workload in its folder c/a is judged by: in `check c/a`, in its package."""
+    """A tree, and the Queues that a workload in its folder c/a is checked by: in `check c/a`, in its package."""
 
     tree: str
     check: str = "team"
@@ -97,7 +97,7 @@ ROWS = {
 
 
 def queues(findings: list[dict[str, str]]) -> str:
-    """The Queues that the workload was judged by, as its finding says; else why it was not checked."""
+    """The Queues that the workload was checked by, as its finding says; else why it was not checked."""
     rules = {each["rule"] for each in findings}
     texts = " ".join(each["message"] for each in findings if each["rule"] == "queue-known")
     if "configuration-sources" in rules:
@@ -107,7 +107,7 @@ def queues(findings: list[dict[str, str]]) -> str:
     return "team" if '"team"' in texts else "others" if texts else "none"
 
 
-def test_a_package_is_judged_by_the_definitions_around_it(
+def test_a_package_is_checked_by_the_definitions_around_it(
     call: Call, assert_each_alone: AssertEach, kustomize: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{kustomize.parent}{os.pathsep}{os.environ['PATH']}")

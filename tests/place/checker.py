@@ -1,4 +1,4 @@
-"""An independent look at a placing: nothing of packwise's own search is used to judge it."""
+"""An independent look at a placing: nothing of packwise's own search is used to check it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The output of `packwise place` keeps the requests of PodCliqueSets, judged only by the YAML and the nodes."""
+"""The output of `packwise place` keeps the requests of PodCliqueSets, checked only by the YAML and the nodes."""
 
 from __future__ import annotations
 

@@ -510,7 +510,7 @@ spec: {levels: [{domain: rack, key: example.com/rack}]}
         ("apiVersion: v1\nkind: Service\nmetadata: {name: a}\n",),
     ],
 )
-def test_no_release_is_asked_for_where_nothing_is_judged_by_one(texts: tuple[str, ...]) -> None:
+def test_no_release_is_asked_for_where_nothing_is_checked_by_one(texts: tuple[str, ...]) -> None:
     assert of_the_release(*texts) == []
 
 

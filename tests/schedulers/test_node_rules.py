@@ -111,7 +111,7 @@ def test_labels_of_nodes(nodes: list[dict[str, Any]], expected: list[tuple[str, 
     assert said(*nodes) == expected
 
 
-def test_a_topology_of_kai_that_a_user_wrote_is_judged_too() -> None:
+def test_a_topology_of_kai_that_a_user_wrote_is_checked_too() -> None:
     written = """\
 apiVersion: kai.scheduler/v1alpha1
 kind: Topology

@@ -296,7 +296,7 @@ ANY = st.recursive(
 
 
 @given(ANY, st.booleans())
-def test_any_value_is_judged(spec: Any, update: bool) -> None:
+def test_any_value_is_checked(spec: Any, update: bool) -> None:
     problems: list[Problem] = podgroup_problems(group(spec), KNOWN, update=update)
 
     assert all(problem.full_message for problem in problems)

@@ -1,4 +1,4 @@
-"""A gang that a service submits is judged by the rules of the PodGroups that are rendered for PodGangs."""
+"""A gang that a service submits is checked by the rules of the PodGroups that are rendered for PodGangs."""
 
 from __future__ import annotations
 

@@ -219,7 +219,7 @@ def test_formats(name: str, good: str, bad: str) -> None:
     ]
 
 
-def test_a_pattern_that_is_not_judged_is_said_once_at_its_place_in_the_definition() -> None:
+def test_a_pattern_that_is_not_checked_is_said_once_at_its_place_in_the_definition() -> None:
     hard = {"type": "string", "pattern": "(x?){500}x{500}y"}
     schema = {"type": "object", "properties": {"l": {"type": "array", "items": {"oneOf": [hard, NUMBER]}}}}
 

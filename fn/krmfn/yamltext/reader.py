@@ -336,7 +336,7 @@ SHORT = 1 << 14
 """The number of characters up to which the nodes of a text are kept in a cache with other texts. Nodes need about five
 times as many bytes.
 """
-# A list is written when all of it has been judged: the items beyond these are read once more then, a fifth of the time
+# A list is written when all of it has been checked: the items beyond these are read once more then, a fifth of the time
 # of 10,000 workloads. Their nodes take 12 KiB each, and 100 KiB as objects of Python.
 MOST_KEPT = 1024 if CORE is None else 16384
 _MOST_LONG = 4

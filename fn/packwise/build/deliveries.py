@@ -63,7 +63,7 @@ class Found(Record):
 
 
 class Delivered(Record):
-    """The built and unbuilt sources, and the paths of the repository that are judged only in built form."""
+    """The built and unbuilt sources, and the paths of the repository that are checked only in built form."""
 
     built: tuple[Built, ...] = ()
     unbuilt: tuple[Unbuilt, ...] = ()

@@ -1,4 +1,4 @@
-"""Built objects as files to judge: their names, their configuration, and the places of their findings.
+"""Built objects as files to check: their names, their configuration, and the places of their findings.
 
 A built file is named after its template or resource and its owner. Findings are moved back to the template, if possible
 to the line, with the values files used.
@@ -43,7 +43,7 @@ _CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/
 
 
 def built_files(built: Sequence[Built], trees: Trees, top: str, shown: Callable[[str], str]) -> list[InputFile]:
-    """Return all built objects as files to judge. `shown` returns the user's name of a repository path."""
+    """Return all built objects as files to check. `shown` returns the user's name of a repository path."""
     files: list[InputFile] = []
     later: dict[tuple[str, str, str, str], frozenset[Identity]] = {}
     for each, place in reversed(list(zip(built, _places(built), strict=True))):

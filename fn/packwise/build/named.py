@@ -152,7 +152,7 @@ def _path_shower(top: str, commit: str | None) -> Callable[[str], str]:
 def _without_reads(
     files: Iterable[InputFile], reads: set[str], commit: str | None
 ) -> tuple[list[InputFile], list[InputFile], list[tuple[str, LeftOut]]]:
-    """Return the files that no build reads, the others without their workloads, and why these are not judged.
+    """Return the files that no build reads, the others without their workloads, and why these are not checked.
 
     packwise's configuration stays in the first part.
     """

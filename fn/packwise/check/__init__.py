@@ -1,1 +1,1 @@
-"""Findings judged by group, fixed, and reported in the requested format."""
+"""Findings collected by group, fixed, and reported in the requested format."""

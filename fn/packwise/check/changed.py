@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Before(Record):
-    """The files of a commit by real path: `files` were judged and `around` surrounded them.
+    """The files of a commit by real path: `files` were checked and `around` surrounded them.
 
     `around_now` are different files that surround the current ones. `same` are the real paths of all files that are
     unchanged since the commit. `build_results` are what builds reported, by the rule and the message.
@@ -418,11 +418,11 @@ def _is_of_a_build(result: Result) -> bool:
 def _results_of_change(
     results: Iterable[Result], now: Mapping[str, InputFile], folders: Mapping[str, str | None], reached: set[str]
 ) -> Iterable[Result]:
-    """Yield the results about unreadable files that concern the change or prevent its judgement."""
-    judging = {folders[path] for path in reached if path in folders}
+    """Yield the results about unreadable files that concern the change or prevent its check."""
+    applied = {folders[path] for path in reached if path in folders}
     passed: set[str] = set()
     for path, file in now.items():
-        if path not in reached and not (is_broken_configuration(file) and folders[path] in judging):
+        if path not in reached and not (is_broken_configuration(file) and folders[path] in applied):
             passed.add(str(file.path.name))
     return [
         result for result in results if result.file is None or result.file.path not in passed or _is_of_a_build(result)

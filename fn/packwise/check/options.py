@@ -47,7 +47,7 @@ class CheckOptions(Record):
     """`packwise check`. `fix` is None without fixes.
 
     `changed_since` is a commit: only findings affected by the change since then are reported. With
-    `requires_workloads`, at least one must be judged.
+    `requires_workloads`, at least one must be checked.
     """
 
     named: Named

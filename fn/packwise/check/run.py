@@ -10,7 +10,7 @@ from krmfn.fieldpath import FieldError
 from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity, exit_code, sort_results
 from packwise.answer import PLAIN, Answer, Terminal, Text
-from packwise.check.judgement import judge
+from packwise.check.groups import check_groups
 from packwise.check.options import CheckOptions, FindingChoice, Fix
 from packwise.console import cannot_write, encode_text, json_text
 from packwise.inputs.groups import read_groups, read_inputs
@@ -52,18 +52,18 @@ def check(command: CheckOptions, terminal: Terminal = PLAIN) -> Answer:
             return _show(fixed)
         lines += [f"fixed {name}" for name, _, _ in fixed.texts]
     checkup = _checkup_of(command)
-    judgement = judge(checkup)
+    verdict = check_groups(checkup)
     checked = Checked(
-        judgement.results,
+        verdict.results,
         checkup.number,
         checkup.text_of,
         coloured=terminal.is_coloured,
-        coverage=judgement.coverage,
+        coverage=verdict.coverage,
         verbosity=command.verbosity,
         changed_since=command.changed_since,
     )
     # The input has workloads, and neither a baseline nor a status shows what changed.
-    is_compared = command.named.baseline is not None or exit_code(checkup.results) or not judgement.is_new
+    is_compared = command.named.baseline is not None or exit_code(checkup.results) or not verdict.is_new
     if command.verbosity is Verbosity.VERBOSE and not is_compared:
         lines.append("note: without --baseline (as in --baseline git:main) the rules for updates are not checked")
     if fixed is not None:
@@ -73,7 +73,7 @@ def check(command: CheckOptions, terminal: Terminal = PLAIN) -> Answer:
 
 
 def _checkup_of(command: CheckOptions) -> Checkup:
-    """Return the groups to judge, on the cluster's nodes if given."""
+    """Return the groups to check, on the cluster's nodes if given."""
     if command.changed_since is None:
         checkup = read_groups(command.named, is_unread)
     else:
@@ -138,7 +138,7 @@ def _excess(results: Sequence[Result], choice: FindingChoice) -> list[str]:
 
 
 def _absence(command: CheckOptions, checked: Checked) -> list[str]:
-    """Return the error about a missing judged workload if one is required, or none."""
+    """Return the error about a missing checked workload if one is required, or none."""
     if not command.requires_workloads or checked.coverage.number:
         return []
     return ["error: no workload was checked (--require-workloads)"]
@@ -195,7 +195,7 @@ def _choose(results: Sequence[Result], choice: FindingChoice) -> _Chosen:
 
 
 def _divide(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
-    """Divide `results` into findings that may be known, and errors that never are because they prevent judgement."""
+    """Divide `results` into findings that may be known, and errors that never are because they prevent verdict."""
     known: list[Result] = []
     never: list[Result] = []
     for result in results:

@@ -11,7 +11,7 @@ from krmfn.result import exit_code
 from krmfn.run import INTERNAL_ERROR, internal_error
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.formats import part_of_check
-from packwise.check.judgement import judge
+from packwise.check.groups import check_groups
 from packwise.diff.difference import diff, state_after, state_before
 from packwise.diff.run import Comparison, part_of_comparison, sorted_state
 from packwise.inputs.groups import read_groups
@@ -28,7 +28,7 @@ from packwise.schedulers.simulation import TooManyPodsError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from packwise.check.judgement import Judgement
+    from packwise.check.groups import Verdict
     from packwise.comment.options import Comment
     from packwise.inputs.groups import Checkup, Group
     from packwise.pipeline import Renderer
@@ -66,16 +66,16 @@ def _comment(command: Comment) -> Answer:
     if command.nodes:
         checkup = checkup.with_nodes(read_nodes(command.nodes))
     renderer = SharedRenders() if command.named.baseline is not None else render
-    judgement = judge(checkup, is_listed=bool(command.nodes), renderer=renderer)
-    answers = [_check_answer(checkup, judgement)]
+    verdict = check_groups(checkup, is_listed=bool(command.nodes), renderer=renderer)
+    answers = [_check_answer(checkup, verdict)]
     if command.named.baseline is not None:
-        answers.append(_diff_answer(checkup, command.named, frozenset(map(str, judgement.results)), renderer))
+        answers.append(_diff_answer(checkup, command.named, frozenset(map(str, verdict.results)), renderer))
     if command.nodes:
-        answers.append(_place_answer(checkup, judgement, command, renderer))
+        answers.append(_place_answer(checkup, verdict, command, renderer))
     text = comment_of(_marker(command.named.paths), [part for part, *_ in answers])
     code = max([failed for _, failed, _ in answers])
     notes = [note for *_, own in answers for note in own]
-    return Answer((Text((text,)),), tuple(notes), (judgement.coverage.line,), code)
+    return Answer((Text((text,)),), tuple(notes), (verdict.coverage.line,), code)
 
 
 def _marker(paths: Sequence[str]) -> str:
@@ -84,10 +84,10 @@ def _marker(paths: Sequence[str]) -> str:
     return f"packwise comment {named}".replace("--", "-%2D")
 
 
-def _check_answer(checkup: Checkup, judgement: Judgement) -> _Answer:
+def _check_answer(checkup: Checkup, verdict: Verdict) -> _Answer:
     files = [file for file in checkup.files if file.left_out is None]
-    checked = Checked(judgement.results, len(files), checkup.text_of, coverage=judgement.coverage)
-    return part_of_check(checked), exit_code(judgement.results), ()
+    checked = Checked(verdict.results, len(files), checkup.text_of, coverage=verdict.coverage)
+    return part_of_check(checked), exit_code(verdict.results), ()
 
 
 def _diff_answer(checkup: Checkup, named: Named, reported: frozenset[str], renderer: Renderer) -> _Answer:
@@ -131,9 +131,9 @@ def _name(group: Group, named: Named, *, alone: bool) -> str:
     return PurePath(group.configurations[0]).parent.as_posix() if group.configurations else "."
 
 
-def _place_answer(checkup: Checkup, judgement: Judgement, command: Comment, renderer: Renderer) -> _Answer:
+def _place_answer(checkup: Checkup, verdict: Verdict, command: Comment, renderer: Renderer) -> _Answer:
     """Return the places of the gangs. Raise UsageError if they belong to several clusters."""
-    rendered = [(group, each) for group, each in judgement.renders if each.workloads]
+    rendered = [(group, each) for group, each in verdict.renders if each.workloads]
     if len(rendered) > 1:
         raise UsageError(
             f"--nodes needs workloads of one cluster, but the input has {len(rendered)} configurations. Pass "

@@ -78,14 +78,14 @@ class State(Record):
 
 
 def state_before(package: Package, renderer: Renderer = render) -> State:
-    """Return the state before a change. Its workloads are judged as running ones."""
+    """Return the state before a change. Its workloads are checked as running ones."""
     if not _is_rendered(package):
         return _exported_state(package)
     return _rendered_state(package, package.items, renderer)
 
 
 def state_after(package: Package, earlier: Package, renderer: Renderer = render) -> State:
-    """Return the state after a change. Updates are judged against `earlier`, the other state's package.
+    """Return the state after a change. Updates are checked against `earlier`, the other state's package.
 
     If updates would be refused, the objects are the results of these updates. A workload with only gangs in `earlier`
     runs already and counts as unchanged.
@@ -309,7 +309,7 @@ def with_meaning(change: ObjectChange, after: Iterable[KubeObject], refusals: It
     """Return the change with the consequences for its kind of object. `refusals` are from the state after."""
     rule, counts = _UPDATES.get(identity(change.subject.value)[:2], ("", ()))
     if rule and change.action is Action.CHANGE:
-        return _judged_update(change, rule, counts, refusals)
+        return _checked_update(change, rule, counts, refusals)
     if change.action is Action.CHANGE and identity(change.subject.value)[:2] == TOPOLOGY.key:
         return _topology(change, after)
     fixed = _FIXED_LEVELS.get(identity(change.subject.value)[:2])
@@ -321,7 +321,7 @@ def with_meaning(change: ObjectChange, after: Iterable[KubeObject], refusals: It
 _UPDATES = {kind.key: (kind.replacing_rule, kind.counts) for kind in KINDS if kind.replacing_rule}
 
 
-def _judged_update(change: ObjectChange, rule: str, counts: Sequence[str], refusals: Iterable[Result]) -> ObjectChange:
+def _checked_update(change: ObjectChange, rule: str, counts: Sequence[str], refusals: Iterable[Result]) -> ObjectChange:
     """Return a change that the API server accepts, or that needs another object.
 
     Source: spec/kubernetes-gangs.md#6.
@@ -416,7 +416,7 @@ def dropped_constraints(changes: Iterable[ObjectChange], before: State, after: S
     """Yield the constraints that remaining objects lose, in the order of the changes and of each object, with the
     reason.
     """
-    old_topologies, judge = _topologies(before), _Judge(after)
+    old_topologies, reasons = _topologies(before), _LossReasons(after)
     # Objects of the first design name no topology, because there is only one.
     only = next(iter(old_topologies)) if len(old_topologies) == 1 else None
     for change in changes:
@@ -433,8 +433,8 @@ def dropped_constraints(changes: Iterable[ObjectChange], before: State, after: S
             topology = old_topologies.get(named)
             domain = next((domain for domain, key in topology.levels if key == lost.key), None) if topology else None
             wanted = _Wanted(named, domain, topology.kind if topology else "ClusterTopology")
-            reason = judge.reason(new, wanted, lost.strength)
-            yield Dropped(new, lost, domain, reason, judge.message(reason, wanted))
+            reason = reasons.reason(new, wanted, lost.strength)
+            yield Dropped(new, lost, domain, reason, reasons.message(reason, wanted))
 
 
 def _holds_pods(before: Mapping[str, Value], after: Mapping[str, Value], holder: Steps) -> bool:
@@ -490,7 +490,7 @@ def _levels(topology: KubeObject) -> Iterator[tuple[str, str]]:
         yield str(level.get("domain")), str(level.get("key"))
 
 
-class _Judge:
+class _LossReasons:
     """Searches the state after the change for the reason of a lost constraint."""
 
     __slots__ = ("_after", "_dropped", "_topologies")
@@ -585,7 +585,7 @@ class Difference(Record):
     `refusals` are the operator's or an API server's in the state after. `unreadable` are the errors of the state
     before. `is_compared` is true if both states have objects. `only_…` are kinds excluded because the other, rendered
     state never holds them. `missing_…` are kinds without any object in a found state. `unchecked` are workloads with
-    updates that could not be judged.
+    updates that could not be checked.
     """
 
     changes: tuple[ObjectChange, ...] = ()

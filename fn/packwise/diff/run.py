@@ -11,7 +11,7 @@ from krmfn.result import Severity, exit_code, sort_results
 from krmfn.terminal import escape_line
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.formats import finding_fields
-from packwise.check.judgement import limits_answer
+from packwise.check.groups import limits_answer
 from packwise.console import json_text, shorten
 from packwise.diff.change import ORDER, Action, NamedEntry, format_steps, kind_of, workload_of
 from packwise.diff.difference import (

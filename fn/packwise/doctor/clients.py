@@ -61,7 +61,7 @@ _OF_KAI = frozenset(rule.name for rule in KAI_RULES)
 
 
 class ClusterView(Record):
-    """`kinds` counts the objects by kind. `revision` is Grove's and `chosen_by` its source. `is_judged` is true if a
+    """`kinds` counts the objects by kind. `revision` is Grove's and `chosen_by` its source. `is_checked` is true if a
     configuration or that release applies.
 
     `evidence` contradicts that choice. `errors` are in the configuration and the CRDs. `applied` is true if generated
@@ -72,7 +72,7 @@ class ClusterView(Record):
     kinds: tuple[tuple[str, int], ...]
     revision: str
     chosen_by: str
-    is_judged: bool
+    is_checked: bool
     enabled: bool
     applied: bool
     gitops: tuple[str, ...]
@@ -83,7 +83,7 @@ class ClusterView(Record):
 
 
 def cluster_view(package: Package) -> ClusterView:
-    """Return the configuration of the render of `package`. Workloads are not judged."""
+    """Return the configuration of the render of `package`. Workloads are not checked."""
     inventory, selection = read_package(package)
     counted: Counter[str] = Counter()
     for item in package.items:
@@ -97,7 +97,7 @@ def cluster_view(package: Package) -> ClusterView:
         kinds=tuple(sorted(counted.items())),
         revision=selection.revision.name,
         chosen_by=selection.chosen_by,
-        is_judged=selection.is_configured or has_grove_workloads(inventory.items),
+        is_checked=selection.is_configured or has_grove_workloads(inventory.items),
         enabled=selection.enabled,
         applied=selection.settings.apply,
         gitops=selection.settings.gitops,

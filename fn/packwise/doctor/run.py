@@ -15,7 +15,7 @@ from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.reader import READER
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.build.problems import ClientProblem
-from packwise.check.judgement import coverage_of_groups, render_groups
+from packwise.check.groups import coverage_of_groups, render_groups
 from packwise.console import json_text
 from packwise.discovery import summary
 from packwise.doctor.clients import (
@@ -175,7 +175,7 @@ def _lines(diagnosis: _Diagnosis, coverage: Coverage) -> Iterator[str]:
 
 def _view_lines(view: ClusterView) -> Iterator[str]:
     yield f"objects: {', '.join([f'{number} {kind}' for kind, number in view.kinds]) or 'none'}"
-    if view.is_judged or view.evidence or view.kai_evidence:
+    if view.is_checked or view.evidence or view.kai_evidence:
         yield f"Grove: {view.revision}, chosen by {view.chosen_by}"
         yield from (f"  {line}" for line in as_lines(view.evidence))
         yield f"KAI: {view.kai[0]}, chosen by {view.kai[1]}"

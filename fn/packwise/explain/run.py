@@ -16,7 +16,7 @@ from krmfn.result import Severity, exit_code, sort_results
 from krmfn.terminal import escape_line
 from packwise.answer import PLAIN, Answer, Terminal, Text
 from packwise.check.formats import finding_fields
-from packwise.check.judgement import coverage_of_groups, limits_answer, render_groups, results_of
+from packwise.check.groups import coverage_of_groups, limits_answer, render_groups, results_of
 from packwise.console import json_text, shorten, width
 from packwise.explain.explanation import (
     ValueCause,
@@ -76,12 +76,12 @@ def explain(command: Explain, terminal: Terminal = PLAIN) -> Answer:
     """Return the explanations. Raise UsageError."""
     target, paths = _target(command.target, command.named.paths)
     checkup = read_groups(command.named.replace(paths=paths))
-    judged = render_groups(checkup, is_listed=True)
-    coverage = coverage_of_groups(checkup, judged)
-    rendered = [(batch.group, batch.rendered) for _, batches in judged for batch in batches]
+    checked = render_groups(checkup, is_listed=True)
+    coverage = coverage_of_groups(checkup, checked)
+    rendered = [(batch.group, batch.rendered) for _, batches in checked for batch in batches]
     # Files without a cluster have nothing to explain if other files have one.
     rendered = [pair for pair in rendered if len(rendered) == 1 or pair[0].configurations or pair[1].workloads]
-    results = [*checkup.results, *(result for _, batches in judged for result in results_of(batches))]
+    results = [*checkup.results, *(result for _, batches in checked for result in results_of(batches))]
     # Report a definition that several groups read only once.
     if checkup.sources is not None:
         from packwise.build.files import locate_results

@@ -1,1 +1,1 @@
-"""A fleet: thousands of packages in one repository, each judged or rendered by one of many workers."""
+"""A fleet: thousands of packages in one repository, each checked or rendered by one of many workers."""

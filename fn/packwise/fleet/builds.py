@@ -1,7 +1,7 @@
 """The packages of a fleet with everything that controllers build: charts, Applications, HelmReleases, kustomizations.
 
 An Application, ApplicationSet, HelmRelease or Kustomization of Flux is a package. A source that none of them names is a
-package in its folder. Builds run before the packages are judged, so the key of a package covers their output.
+package in its folder. Builds run before the packages are checked, so the key of a package covers their output.
 """
 
 from __future__ import annotations

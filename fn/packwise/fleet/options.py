@@ -28,8 +28,8 @@ class Fleet(Record):
     the number of processes, or `scheduler` the address of a Dask scheduler instead. `cache` is the place of cached
     answers: None is the user's own folder, unless `is_cached` is false. A folder is limited to `cache_size` bytes. With
     `exit_code`, a change counts as an error. With `prunes`, output of an earlier run for removed packages is deleted
-    from `folder`. `values` set template variables. With `requires_workloads`, each package needs a judged workload.
-    With `builds`, sources of controllers are built and judged. With `requires_build`, a source that is not built is an
+    from `folder`. `values` set template variables. With `requires_workloads`, each package needs a checked workload.
+    With `builds`, sources of controllers are built and checked. With `requires_build`, a source that is not built is an
     error.
     """
 

@@ -268,7 +268,7 @@ _PRINTERS: dict[FleetFormat, Callable[[FleetReport], Iterable[str]]] = {
 
 
 def _absence(report: FleetReport, command: Fleet) -> list[str]:
-    """Return the error about a package without a judged workload if one is required, or none."""
+    """Return the error about a package without a checked workload if one is required, or none."""
     idle = report.summary.number(PackageStatus.IDLE)
     if not command.requires_workloads or not idle:
         return []

@@ -1,4 +1,4 @@
-"""The work on one request in any process: the package read, rendered, judged.
+"""The work on one request in any process: the package read, rendered, checked.
 
 Only the request's content is read, so that the answer is the same in every process and on every machine.
 """
@@ -18,7 +18,7 @@ from krmfn.kubeobject import KubeObject, Source
 from krmfn.result import Result, ResultFile, Severity, exit_code, sort_results
 from packwise.build.kustomization_files import copy_of, file_of
 from packwise.build.tree import SAYING, DiskTree, MemoryTree
-from packwise.check.judgement import judge, limits_answer
+from packwise.check.groups import check_groups, limits_answer
 from packwise.diff.change import Action
 from packwise.diff.difference import diff, state_after, state_before
 from packwise.fleet.kustomize import KustomizeError, build, kustomize_version
@@ -314,9 +314,9 @@ def _check(blank: PackageResult, after: SideRead, before: SideRead | None) -> Pa
     around = frozenset(str(file.path.name) for file in after.around).difference(names)
     group = Group(package, tuple(names), around)
     sources = None if after.side.build is None else Sources()
-    judgement = judge(Checkup((group,), after.files, after.results, after.files, after.left_out, sources=sources))
-    result = _with_findings(blank, judgement.results, after).replace(objects=len(package.items))
-    return _with_coverage(result, judgement.coverage)
+    verdict = check_groups(Checkup((group,), after.files, after.results, after.files, after.left_out, sources=sources))
+    result = _with_findings(blank, verdict.results, after).replace(objects=len(package.items))
+    return _with_coverage(result, verdict.coverage)
 
 
 def _render(blank: PackageResult, after: SideRead, before: SideRead | None) -> tuple[PackageResult, FolderPlan | None]:
@@ -372,7 +372,7 @@ def _compare(blank: PackageResult, before: SideRead | None, after: SideRead | No
     )
     if request.nodes is None or after is None or result.status is PackageStatus.FAILING:
         return result
-    return _with_places(result, after, before, request.nodes, judges=False)
+    return _with_places(result, after, before, request.nodes, checks=False)
 
 
 _GANGS = tuple(kind.name for kind in GANGS)
@@ -399,15 +399,15 @@ def _with_changes(result: PackageResult, changes: Iterable[ObjectChange], object
 def _place(blank: PackageResult, after: SideRead, before: SideRead | None, request: Request) -> PackageResult:
     if request.nodes is None:
         return _check(blank, after, before)
-    return _with_places(blank, after, before, request.nodes, judges=True)
+    return _with_places(blank, after, before, request.nodes, checks=True)
 
 
 def _with_places(
-    result: PackageResult, after: SideRead, before: SideRead | None, nodes: tuple[str, bytes], *, judges: bool
+    result: PackageResult, after: SideRead, before: SideRead | None, nodes: tuple[str, bytes], *, checks: bool
 ) -> PackageResult:
     """Return the result with the gangs that do not fit on the nodes, now and before.
 
-    With `judges`, the render's findings are included.
+    With `checks`, the render's findings are included.
     """
     from packwise.schedulers.simulation import TooManyPodsError
 
@@ -422,7 +422,7 @@ def _with_places(
     except (UsageError, TooManyPodsError) as error:
         return _with_findings(result, [Result(str(error), file=ResultFile(nodes[0]), tags={"rule": FIT.name})], after)
     pending = tuple(name for name, gang in gangs.items() if not gang.fits)
-    counted = _with_findings(result, rendered.results, after) if judges else result
+    counted = _with_findings(result, rendered.results, after) if checks else result
     return _with_coverage(counted, coverage_of(after.files, after.left_out, rendered)).replace(
         placed=True,
         gangs=len(gangs),
@@ -448,7 +448,7 @@ def _places(package: Package, nodes: tuple[str, bytes]) -> tuple[Rendered, dict[
 
 
 def _with_coverage(result: PackageResult, coverage: Coverage) -> PackageResult:
-    """Return the result with its coverage. A package without judged workloads does not count as passing."""
+    """Return the result with its coverage. A package without checked workloads does not count as passing."""
     is_idle = result.status is PackageStatus.PASSING and not coverage.number
     return result.replace(
         status=PackageStatus.IDLE if is_idle else result.status,

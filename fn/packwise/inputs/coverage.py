@@ -1,4 +1,4 @@
-"""The coverage of a run: the judged workloads with their configuration, and the others with the reason."""
+"""The coverage of a run: the checked workloads with their configuration, and the others with the reason."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _KEYS = frozenset(kind.key for kind in WORKLOADS)
 
 
 class Coverage(Record):
-    """The coverage of a run. `groups` are the numbers of judged workloads, each with a description of its
+    """The coverage of a run. `groups` are the numbers of checked workloads, each with a description of its
     configuration.
 
-    `missed` is the number of workloads not judged because of errors. `left_out` are the skipped files by name. `verb`
+    `missed` is the number of workloads not checked because of errors. `left_out` are the skipped files by name. `verb`
     is the action on workloads. `sources` are the built sources, if any.
     """
 
@@ -47,7 +47,7 @@ class Coverage(Record):
 
     @property
     def number(self) -> int:
-        """The number of workloads that were judged, or read."""
+        """The number of workloads that were checked, or read."""
         return sum([number for number, _ in self.groups])
 
     @property
@@ -88,26 +88,26 @@ class Coverage(Record):
         the nouns.
         """
         parts: list[str] = []
-        for number, judge in self.groups:
+        for number, configuration in self.groups:
             noun = "" if parts else f"{'workload' if number == 1 else 'workloads'} {self.verb}"
-            parts.append(" ".join([str(number), *[words for words in (noun, judge) if words]]))
+            parts.append(" ".join([str(number), *[words for words in (noun, configuration) if words]]))
         return parts or [f"no workload {self.verb}"]
 
 
 def coverage_of(files: Sequence[InputFile], left_out: tuple[tuple[str, LeftOut], ...], rendered: Rendered) -> Coverage:
     """Return the coverage of a render of `files` with the skipped files `left_out`."""
-    groups = ((rendered.workloads, judge_of(rendered) or ""),) if rendered.workloads else ()
+    groups = ((rendered.workloads, describe_configuration(rendered) or ""),) if rendered.workloads else ()
     missed = _workloads_among(files) - count_checked_objects(rendered)
     return Coverage(groups, max(missed, 0), left_out)
 
 
-def groups_covered(checkup: Checkup, judged: Iterable[tuple[Group, int, str | None, int]]) -> Coverage:
-    """Return the coverage of the groups of a check. `judged` has the number of workloads, the configuration and the
+def groups_covered(checkup: Checkup, checked: Iterable[tuple[Group, int, str | None, int]]) -> Coverage:
+    """Return the coverage of the groups of a check. `checked` has the number of workloads, the configuration and the
     number of objects of each.
     """
-    listed = sorted(judged, key=lambda each: (not each[0].configurations, each[0].configurations))
+    listed = sorted(checked, key=lambda each: (not each[0].configurations, each[0].configurations))
     missed = _workloads_among(checkup.files) - sum([objects for *_, objects in listed])
-    groups = [(number, judge or "") for _, number, judge, _ in listed if number]
+    groups = [(number, configuration or "") for _, number, configuration, _ in listed if number]
     if checkup.sources is not None:
         # Sources are checked one by one. Print the sources of one configuration together.
         numbers: dict[str, int] = {}
@@ -120,7 +120,7 @@ def groups_covered(checkup: Checkup, judged: Iterable[tuple[Group, int, str | No
 def files_covered(
     files: Iterable[InputFile], left_out: tuple[tuple[str, LeftOut], ...], read: Iterable[InputFile] = ()
 ) -> Coverage:
-    """Return the coverage of files that are read but not judged. `read` also includes configurations."""
+    """Return the coverage of files that are read but not checked. `read` also includes configurations."""
     files = tuple(files)
     items = [item for file in files for item in readable_items(file)]
     names = kai_names([*items, *[item for file in read for item in readable_items(file)]])
@@ -133,7 +133,7 @@ def files_covered(
 
 
 def count_checked_objects(rendered: Rendered, unchanged: Collection[str | None] = ()) -> int:
-    """Return the number of judged Kubernetes workloads outside `unchanged` files."""
+    """Return the number of checked Kubernetes workloads outside `unchanged` files."""
     workloads = [plan.workload for plan in rendered.plans if _is_workload(plan.workload)]
     # A place needs a search in the text, and most runs compare no files.
     return len([item for item in workloads if not unchanged or item.location().file not in unchanged])
@@ -166,7 +166,7 @@ def _is_of_scheduler(item: KubeObject, kai: frozenset[str]) -> bool:
     return is_queued(item) or any(isinstance(name, str) and name in kai for name in schedulers)
 
 
-def judge_of(rendered: Rendered) -> str | None:
+def describe_configuration(rendered: Rendered) -> str | None:
     """Return `with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`, or None without a configuration."""
     selection = rendered.selection
     if selection is None:

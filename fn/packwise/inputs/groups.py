@@ -429,7 +429,7 @@ _APPLICATIONS = ("Application", "ApplicationSet")
 class Group(Record):
     """Files with one configuration. `configurations` are the names of its files, or empty.
 
-    `around` are the names of files read only for their definitions. `files` with an `unchanged` name are judged too,
+    `around` are the names of files read only for their definitions. `files` with an `unchanged` name are checked too,
     but their findings count only if the package did not have them `before` the change.
 
     `applied` tells which files a client applies together outside kustomizations: "all", each "folder" or each "file".
@@ -451,7 +451,7 @@ class Group(Record):
 
 
 class Checkup(Record):
-    """The groups to judge and the read errors. The readable rest is judged in spite of errors.
+    """The groups to check and the read errors. The readable rest is checked in spite of errors.
 
     `around` are files read only for their definitions.
     """
@@ -466,7 +466,7 @@ class Checkup(Record):
 
     @property
     def number(self) -> int:
-        """The number of files that are judged."""
+        """The number of files that are checked."""
         return len([file for file in self.files if file.left_out is None])
 
     def text_of(self, name: str | None) -> str | None:

@@ -622,7 +622,7 @@ _EMPTY = "stdin has no Kubernetes object; run the previous command of the pipe a
 
 
 def has_own_errors(results: Iterable[Result]) -> bool:
-    """Return True if there is an error outside other tools' files. Their errors do not prevent judgement."""
+    """Return True if there is an error outside other tools' files. Their errors do not prevent a check."""
     return bool(exit_code([result for result in results if not _is_foreign(result)]))
 
 

@@ -447,7 +447,7 @@ _TYPED, _TYPES = "kubeflow.org", "ReplicaSpecs"
 
 
 def kai_candidates(index: Index) -> Iterator[KubeObject]:
-    """Yield the users' objects that KAI may group, judged by their texts alone.
+    """Yield the users' objects that KAI may group, checked by their texts alone.
 
     A TrainJob's runtime names its scheduler. If there is any candidate, TrainJobs are candidates too.
     """
@@ -485,8 +485,8 @@ class Generated(Record):
     `source` describes its origin in words and `subject` is that object, or None without a configuration. `notes` are
     further annotations without the prefix `packwise.dev/`. With `recreate`, the API server refuses updates. The object
     must be deleted and created, and it satisfies every rule of its CRD. With `emit_by_default`, it is written even if
-    `spec.emit` is not set. `judged` is true if the cluster's CRD has judged it already. A `preview` is for review only:
-    a component of the cluster makes and owns the object. `origins` computes the origin of each part of the manifest.
+    `spec.emit` is not set. `validated` is true if it has passed the cluster's CRD. A `preview` is for review only: a
+    component of the cluster makes and owns the object. `origins` computes the origin of each part of the manifest.
     """
 
     value: Mapping[str, Value]
@@ -496,5 +496,5 @@ class Generated(Record):
     notes: Mapping[str, str] = {}
     recreate: bool = False
     emit_by_default: bool = False
-    judged: bool = False
+    validated: bool = False
     preview: bool = False

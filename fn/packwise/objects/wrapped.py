@@ -1,7 +1,7 @@
 """Workloads that a controller makes from parts of other objects: the roles of DisaggregatedSets, the components of
 KServe's services, and the contents of AppWrappers.
 
-Each is judged as the resulting object. Findings are reported at the field that it is read from. Source:
+Each is checked as the resulting object. Findings are reported at the field that it is read from. Source:
 spec/podgrouper.md#4, spec/kueue.md#3; LWS, pkg/controllers/disaggregatedset/lws_manager.go; AppWrapper, v1beta2.
 """
 

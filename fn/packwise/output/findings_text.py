@@ -1,4 +1,4 @@
-"""Findings for people: lines of the file, colours and counts, and a last line about the judged workloads."""
+"""Findings for people: lines of the file, colours and counts, and a last line about the checked workloads."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class Checked(Record):
     """The sorted results of a check of `files` files.
 
     `text_of` returns the text of a file by its name, or of stdin for None. It returns None for a file that was not
-    read. `coloured` requests terminal colours if a format has them. `coverage` lists judged and skipped workloads.
+    read. `coloured` requests terminal colours if a format has them. `coverage` lists checked and skipped workloads.
     `verbosity` sets how many results people see. `known` counts the results hidden because they predate the change.
     With `changed_since`, only the files affected since this commit are checked. `hides_infos` is true if no format of
     the output lists infos.

@@ -111,7 +111,7 @@ class _Trace(Record):
 
 class Evidence(Record):
     """`findings` has at most one, about the strongest evidence. `scopes` hold parts that the wrong API must not
-    judge.
+    check.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -138,7 +138,7 @@ def evidence_against(choice: ChosenRevision, index: Index, settings: TopologyRen
     """
     assumed, is_guess = choice.revision, choice.is_assumed
     if is_guess and not has_grove_workloads(index):
-        # Nothing is judged by it.
+        # Nothing is checked by it.
         return NO_EVIDENCE
     traces = [trace for trace in _workload_traces(index) if precedes(assumed, trace.first)]
     deployed = deployed_release(index)
@@ -148,15 +148,15 @@ def evidence_against(choice: ChosenRevision, index: Index, settings: TopologyRen
             strongest = trace if precedes(strongest.first, trace.first) else strongest
         finding = _contradiction(strongest, assumed, deployed)
         return Evidence((finding,), tuple((trace.item, trace.scope) for trace in traces))
-    is_judged = is_guess or has_grove_workloads(index)
-    if is_judged and deployed is not None and deployed.release not in (assumed.name, *assumed.releases):
+    is_checked = is_guess or has_grove_workloads(index)
+    if is_checked and deployed is not None and deployed.release not in (assumed.name, *assumed.releases):
         return Evidence((_offer(deployed, assumed),))
     for kind, first in _KINDS.items():
         items = index.of_kind(CLUSTER_TOPOLOGY.group, kind)
         if items and precedes(assumed, first):
             message = f"only {first.releases[0]} and later releases have this kind, but {_assumption(assumed)}; {_SET}"
             return Evidence((Finding.of(UNNAMED, items[0], ("kind",), message),))
-    if (is_guess or (choice.is_shared and is_judged)) and deployed is None:
+    if (is_guess or (choice.is_shared and is_checked)) and deployed is None:
         return Evidence((_guess_finding(choice, settings),))
     return NO_EVIDENCE
 

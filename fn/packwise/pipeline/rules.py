@@ -19,7 +19,7 @@ from krmfn.result import Severity, exit_code
 from packwise import generated, keys, placement
 from packwise.findings import Finding, Rule
 from packwise.objects import index, kinds
-from packwise.pipeline import evidence, judge, registry, selection, steps
+from packwise.pipeline import check, evidence, registry, selection, steps
 from packwise.settings import configuration, operator
 from packwise.settings.topologyrender import settings_place
 from packwise.topology import bindings, known
@@ -288,8 +288,8 @@ _PRECONDITIONS = (
 _AFTER_SCHEDULERS = (
     *crds.VERDICT_RULES,
     *crds.OBJECT_RULES,
-    *judge.STRING_RULES,
-    *judge.PLACEHOLDER_RULES,
+    *check.STRING_RULES,
+    *check.PLACEHOLDER_RULES,
     *keys.RULES,
     *generated.RULES,
 )
@@ -317,12 +317,12 @@ def rules_of_packages() -> frozenset[str]:
 
 @cache
 def precondition_rules() -> frozenset[str]:
-    """Return the names of rules that are preconditions of judgement: about reading and configuration."""
+    """Return the names of rules that are preconditions of a check: about reading and configuration."""
     return frozenset(rule.name for rule in _PRECONDITIONS)
 
 
 def prevents(result: Result) -> bool:
-    """Return True if it reports an unreadable input or configuration, so that no rule is judged."""
+    """Return True if it reports an unreadable input or configuration, so that no rule is checked."""
     rule = result.tags.get("rule", "")
     return result.severity is Severity.ERROR and (not rule or rule in precondition_rules())
 

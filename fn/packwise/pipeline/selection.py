@@ -238,7 +238,7 @@ class Package(Record):
     line's for document templates.
 
     `context` are objects that are only read: surrounding definitions and a chosen configuration. With `is_part`, the
-    items are judged without a configuration, because several clusters with their own use them. `nodes` are the
+    items are checked without a configuration, because several clusters with their own use them. `nodes` are the
     cluster's nodes, pods and topologies, if given. With `is_chosen`, the user named the configuration, and it wins over
     a topology among the items. `folder` is the cluster's folder for its objects, or "" for the top. `folders` maps the
     folders of files as users see them to the real ones.
@@ -301,7 +301,7 @@ class Selection(Record):
     `revision_before` is the baseline's revision, or None if unknown and so the same. `chosen_by` is the source of the
     revision. `is_named` is true if the user named it and `is_assumed` if the input shows at most a minimum. `evidence`
     are contradictions in the input, or None for a named revision. `absent` reports a missing topology configuration.
-    Errors of CRDs among the items are in `definitions` and do not prevent other judgement.
+    Errors of CRDs among the items are in `definitions` and do not prevent other checks.
 
     `configuration` is None without a topology configuration. `around` has the sections beside a topology, also without
     a topology, or is None. `enabled` is true if TAS is. `schedulers` are set if the revision has them. `results` are

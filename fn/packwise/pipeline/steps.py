@@ -10,7 +10,7 @@ from packwise.generated import annotate, annotate_generated, with_notes
 from packwise.generated import render as render_objects
 from packwise.objects.index import READABLE, identity, is_generated
 from packwise.objects.kinds import PODGROUP, WORKLOADS, spelling_findings
-from packwise.pipeline.judge import FindingsBySubject, adjust_severity, judge
+from packwise.pipeline.check import FindingsBySubject, adjust_severity, check_input
 from packwise.pipeline.registry import brings_topologies, front_ends, schedulers_for
 from packwise.pipeline.selection import cluster_of, index_package, select, topologies_of
 from packwise.placement import within_limit
@@ -43,7 +43,7 @@ class Rendered(Record):
     objects before packwise's own annotations, each with its origins. `selection` is None if the input is unreadable.
     `plans` are the plans of workloads and `known` the topologies that they can name, even with errors. Both are empty
     if the configuration has errors. `has_grove` is true if some workloads are Grove's. `obstacles` are the results
-    about configuration and CRDs: an error among them prevents judgement of objects in every file. `scheduled` is the
+    about configuration and CRDs: an error among them prevents the check of objects in every file. `scheduled` is the
     input of the schedulers, or None with an error. If `has_previews` is false, renders with and without previews are
     the same.
     """
@@ -68,12 +68,12 @@ class Rendered(Record):
 
     @property
     def workloads(self) -> int:
-        """The number of workloads that were judged."""
+        """The number of workloads that were checked."""
         return len(self.checked_workloads)
 
     @property
     def checked_workloads(self) -> tuple[KubeObject, ...]:
-        """Return the judged workloads: first all with a plan, then all that only a scheduler judges."""
+        """Return the checked workloads: first all with a plan, then all that only a scheduler checks."""
         planned = {plan.workload for plan in self.plans}
         return (*[plan.workload for plan in self.plans], *[item for item in self.queued if item not in planned])
 
@@ -153,11 +153,11 @@ def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) 
     rendering = render_objects(
         written.generated, items, settings, in_use, folder=package.folder, is_listed=is_listed, previews=previews
     )
-    # judge
+    # check
     known = FindingsBySubject(configured.spelling, written.findings, rendering.findings)
-    judged = judge(source, selection, known, written.generated, is_part=package.is_part, writes=writes)
+    checked = check_input(source, selection, known, written.generated, is_part=package.is_part, writes=writes)
     # report
-    reported = (*configured.obstacles, *_report(judged, written.ignorable, choice))
+    reported = (*configured.obstacles, *_report(checked, written.ignorable, choice))
     # annotate: the configuration can make errors of notices, too
     annotated = None if exit_code(reported) else _annotate(package, plans, written, source)
     notices = () if annotated is None else choice.results(annotated.notices)
@@ -186,7 +186,7 @@ def read_package(package: Package) -> tuple[Inventory, Selection]:
 
 
 class _Configured(Record):
-    """The `results` about the configuration. `obstacles` are the results among them that prevent judgement of objects.
+    """The `results` about the configuration. `obstacles` are the results among them that prevent the check of objects.
 
     `spelling` are misspelt kinds. `is_refused` is true if the configuration has errors.
     """
@@ -237,7 +237,7 @@ class _Written(Record):
 
     `findings` are about workloads. Errors about `ignorable` objects may be ignored. `statuses` are the topologies' by
     name and `conditions` the users' objects'. `notices` report conditions without an annotation. `workloads` are the
-    ones that a scheduler judges itself.
+    ones that a scheduler checks itself.
     """
 
     generated: tuple[Generated, ...]

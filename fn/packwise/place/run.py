@@ -85,7 +85,7 @@ class Placed(Record):
     """The placing, and the number of additional replicas that fit.
 
     `further` is keyed by namespace and name, or None if not requested. `seconds` maps a gang's position to its exact
-    verdict. `baseline` is the state before the change under review, or None. `coverage` lists the judged input.
+    verdict. `baseline` is the state before the change under review, or None. `coverage` lists the checked input.
     `not_placed` names workloads of schedulers that are not simulated.
     """
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class RenderReport(Record):
     """The report of a render on stderr: findings, and a last line of actions and coverage.
 
-    `coverage` is the part of that line about judged and skipped files.
+    `coverage` is the part of that line about checked and skipped files.
     """
 
     command: Render

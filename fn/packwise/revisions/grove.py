@@ -176,7 +176,7 @@ class Revision(Record):
     releases: tuple[str, ...]
     """The tags of Grove with this behaviour, oldest first. Each is also a name of the revision. A design has none."""
 
-    judged_by: str
+    validated_by: str
     """The release whose webhook validates workloads of a design, or "" if the design is older than all of them."""
 
     workload_api: str
@@ -340,7 +340,7 @@ class Revision(Record):
     @property
     def webhook(self) -> str:
         """Return the tag of the release with the webhook for workloads, or "" if the revision is older than all."""
-        return self.releases[0] if self.releases else self.judged_by
+        return self.releases[0] if self.releases else self.validated_by
 
     def with_configuration(self, name: str | None, *, annotate_topology: bool) -> Revision:
         """Return this revision with a configuration's choices: the topology's name and the PodGangs' annotation."""
@@ -385,7 +385,7 @@ _DISABLED_CONSTRAINTS = ConditionCase(
 DESIGN_1 = Revision(
     name="design-1",
     releases=(),
-    judged_by="",
+    validated_by="",
     workload_api="alpha7",
     configuration_key="topology",
     chosen_by_key=True,
@@ -511,7 +511,7 @@ GREP_244 = DESIGN_2.replace(
 GREP_244_MULTI = GREP_244.replace(
     name="grep-244-multi",
     releases=(),
-    judged_by="v0.1.0-alpha.7",
+    validated_by="v0.1.0-alpha.7",
     chosen_by_key=True,
     needs_levels=True,
     workload_keys=("clusterTopologyName",),

@@ -93,7 +93,7 @@ class KubernetesRelease(Record):
 
 
 GROUP_KINDS = _WORKLOAD, _POD_GROUP, _COMPOSITE_GROUP = "Workload", "PodGroup", "CompositePodGroup"
-"""The kinds of the API group, in the order of judgement."""
+"""The kinds of the API group, in the order of the checks."""
 
 _BOTH = ("v1beta1", "v1alpha3")
 _ALPHA, _BETA = "alpha", "beta"

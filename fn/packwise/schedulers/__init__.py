@@ -34,7 +34,7 @@ class SchedulerObjects(Record):
     """The objects of a scheduler and its findings.
 
     `refusals` maps refused topologies to the answer of its API server. `conditions` are for users' objects with
-    topologies, if the revision has any besides Ready. `workloads` are the workloads that the scheduler judges without a
+    topologies, if the revision has any besides Ready. `workloads` are the workloads that the scheduler checks without a
     front end.
     """
 

@@ -1,4 +1,4 @@
-"""JSON Schemas (draft 2020-12) from the tables of fields with which packwise itself judges a file.
+"""JSON Schemas (draft 2020-12) from the tables of fields with which packwise itself checks a file.
 
 They cover names, types, choices and patterns. A CRD's CEL rules and webhooks' additions are only in `packwise check`.
 """

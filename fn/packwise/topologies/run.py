@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import exit_code, sort_results
 from krmfn.terminal import escape_line
 from packwise.answer import PLAIN, Answer, Terminal, Text
-from packwise.check.judgement import limits_answer
+from packwise.check.groups import limits_answer
 from packwise.console import json_text, shorten, table
 from packwise.inputs.coverage import coverage_of
 from packwise.inputs.groups import read_used_inputs

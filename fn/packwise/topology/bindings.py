@@ -23,7 +23,7 @@ from packwise.topology.known import (
     unknown_fields,
     wrong_type,
 )
-from packwise.validate.crds import judge
+from packwise.validate.crds import validate_object
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def _problems(
     item: KubeObject, inventory: Inventory, definitions: Definitions, revision: Revision
 ) -> tuple[Finding, ...]:
     """Return the API server's refusals, by the cluster's own CRD if known."""
-    verdict = judge(
+    verdict = validate_object(
         item.value,
         definitions.of_kind(*CLUSTER_TOPOLOGY_BINDING.key),
         lambda: binding_problems(item, revision.limits),

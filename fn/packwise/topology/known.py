@@ -27,7 +27,7 @@ from packwise.kubernetes import (
 from packwise.lenient import entries, value_at
 from packwise.objects.index import Generated, identity, is_generated, repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING, TOPOLOGY
-from packwise.validate.crds import judge
+from packwise.validate.crds import validate_object
 from packwise.wording import did_you_mean, list_known
 
 if TYPE_CHECKING:
@@ -564,7 +564,7 @@ def _other_kinds(inventory: Inventory, revision: Revision) -> Iterator[Finding]:
 
 
 class _ClusterTopologies:
-    """The ClusterTopologies of one render, judged as the revision judges them."""
+    """The ClusterTopologies of one render, checked as the revision checks them."""
 
     __slots__ = ("_configured", "_definitions", "_inventory", "_revision")
 
@@ -608,7 +608,7 @@ class _ClusterTopologies:
 
     def _problems(self, item: KubeObject) -> list[Finding]:
         """Return the API server's refusals of a ClusterTopology, by the cluster's own CRD if known."""
-        verdict = judge(
+        verdict = validate_object(
             item.value,
             self._definitions.of_kind(*CLUSTER_TOPOLOGY.key),
             lambda: clustertopology_problems(item, self._revision.limits),

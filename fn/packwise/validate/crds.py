@@ -47,7 +47,7 @@ class Verdict(Record):
         return (*findings_of(by_rule, subject, severity), *self.unchecked)
 
 
-def judge(
+def validate_object(
     value: Mapping[str, Value],
     definition: Definition | None,
     own_table: Callable[[], Iterable[Problem]],
@@ -72,7 +72,7 @@ def judge(
 
 
 def no_table() -> Iterable[Problem]:
-    """Return no problems: only the cluster's CRD judges such a kind."""
+    """Return no problems: only the cluster's CRD checks such a kind."""
     return ()
 
 
@@ -90,7 +90,7 @@ RULES = (SCHEMA,)
 class Definitions(Record):
     """The CRDs of kinds that packwise reads or writes, by group and kind, and the findings about them.
 
-    If a CRD is invalid, packwise's own table judges its kind.
+    If a CRD is invalid, packwise's own table checks its kind.
     """
 
     by_kind: Mapping[tuple[str, str], Definition]
@@ -206,14 +206,14 @@ def check_objects(
     for group, kind in _OWN:
         definition = definitions.of_kind(group, kind)
         for item in inventory.items.of_kind(group, kind):
-            verdict = judge(item.value, definition, no_table, before=inventory.baseline_object(item))
+            verdict = validate_object(item.value, definition, no_table, before=inventory.baseline_object(item))
             yield from verdict.findings(item, OBJECT, (OBJECT, unknown))
     refused = set[tuple[str, str]]()
     for rendered in generated:
         group, kind, _, _ = identity(rendered.value)
-        if (group, kind) not in _RENDERED or rendered.judged or (kind, rendered.source) in refused:
+        if (group, kind) not in _RENDERED or rendered.validated or (kind, rendered.source) in refused:
             continue
-        verdict = judge(
+        verdict = validate_object(
             rendered.value, definitions.of_kind(group, kind), no_table, before=inventory.baseline_object(rendered.value)
         )
         if verdict.problems:

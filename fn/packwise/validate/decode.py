@@ -1,7 +1,7 @@
 """Values checked against a table of fields: types as in Go's decoder, the rest as in an API server's schema.
 
 Problems are in packwise's words, each with the text of the component that refuses the value. `validate.structure`
-judges by a cluster's own CRD.
+checks by a cluster's own CRD.
 
 `packwise.fields` walks the same tables for packwise's own files with other rules. There, null is an error unless the
 field accepts it. Here it is an absent value or Go's zero value. Its problems are in the table's order. Here they are in

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krmfn.kubeobject import KubeObject
-from packwise.frontends.grove.crd import judge_workload
+from packwise.frontends.grove.crd import validate_workload
 from packwise.frontends.grove.podcliqueset import check_shape
 from packwise.revisions.grove import GREP_244
 from packwise.validate.definition import Definition, read_definition
@@ -75,7 +75,7 @@ CRD = definition(SPEC)
 
 def refused(value: Any, crd: Definition = CRD) -> list[tuple[str, str | None]]:
     """Each field that is refused and the text of the one who refuses it."""
-    decode, verdict = judge_workload(value, None, crd, check_shape(value, GREP_244), GREP_244)
+    decode, verdict = validate_workload(value, None, crd, check_shape(value, GREP_244), GREP_244)
     return [(".".join(map(str, p.path)), p.operator_message) for p in (*decode, *verdict.problems)]
 
 

@@ -231,7 +231,7 @@ POOLS_OF_VALUES = "services:\n  configs:\n    pools: {default: {backend: c, plat
     ],
     ids=["Helm values", "Helm values of templates alone", "a file of pools", "the chart osmo, within another"],
 )
-def test_pod_templates_are_judged_as_the_layers_of_pods_that_they_are(text: str) -> None:
+def test_pod_templates_are_checked_as_the_layers_of_pods_that_they_are(text: str) -> None:
     found = rendered(text)
 
     said = [

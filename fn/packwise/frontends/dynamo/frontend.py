@@ -1,4 +1,4 @@
-"""Dynamo's front end: it judges each graph, derives its PodCliqueSet and passes that to Grove's front end.
+"""Dynamo's front end: it checks each graph, derives its PodCliqueSet and passes that to Grove's front end.
 
 Source: spec/dynamo.md. The results are previews because the cluster's operator owns the PodCliqueSet.
 """
@@ -142,14 +142,12 @@ class _Dynamo(FrontEnd):
     ) -> Iterable[WorkloadPlan]:
         """The plan of each DynamoGraphDeployment, by namespace and name."""
         items = sorted(inventory.items.of_kind(*DYNAMO_GRAPH.key), key=lambda item: identity(item.value)[2:])
-        judge = _GraphJudge(inventory, cluster, settings, release_for(settings))
+        planner = _GraphPlanner(inventory, cluster, settings, release_for(settings))
         repeats = {finding.subject: finding for finding in repetitions(items)}
-        judgements = [
-            _GraphJudgement(item, (repeats[item],)) if item in repeats else judge.judgement(item) for item in items
-        ]
-        once = told_once([each.findings for each in judgements])
-        judgements = [each.replace(findings=findings) for each, findings in zip(judgements, once, strict=True)]
-        plans = judge.plans(_without_clashes(judgements), self._sets, definitions)
+        checked = [_CheckedGraph(item, (repeats[item],)) if item in repeats else planner.check(item) for item in items]
+        once = told_once([each.findings for each in checked])
+        checked = [each.replace(findings=findings) for each, findings in zip(checked, once, strict=True)]
+        plans = planner.plans(_without_clashes(checked), self._sets, definitions)
         plans[0] = plans[0].replace(findings=(*_unnamed_release(settings, items), *plans[0].findings))
         return plans
 
@@ -189,7 +187,7 @@ def _unnamed_release(settings: TopologyRender, items: Sequence[KubeObject]) -> I
         yield Finding.of(UNNAMED, items[0], (), message)
 
 
-class _GraphJudgement(Record):
+class _CheckedGraph(Record):
     """A graph with its findings. `derived` is its PodCliqueSet, or None without one."""
 
     item: KubeObject
@@ -197,8 +195,8 @@ class _GraphJudgement(Record):
     derived: DerivedSet | None = None
 
 
-class _GraphJudge:
-    """Judge and plan the graphs of one run with their shared context."""
+class _GraphPlanner:
+    """Check and plan the graphs of one run with their shared context."""
 
     __slots__ = ("_before", "_cluster", "_inventory", "_release", "_running", "_settings")
 
@@ -215,21 +213,21 @@ class _GraphJudge:
             if kind == PODGANG.name
         }
 
-    def judgement(self, item: KubeObject) -> _GraphJudgement:
+    def check(self, item: KubeObject) -> _CheckedGraph:
         """The errors of the API server and the webhook for one graph, and packwise's own findings."""
         version = item.get(("apiVersion",))
         findings = list(self._about_version(item, version))
         if has_errors(findings):
-            return _GraphJudgement(item, tuple(findings))
+            return _CheckedGraph(item, tuple(findings))
         problems = shape_problems(item.value)
         paths = [("metadata", "name"), ("metadata", "namespace")]
         template = _template(item, [*paths, *[problem.path for problem in problems if problem.stage is not None]])
         if template is not None:
-            return _GraphJudgement(item, (*findings, template))
+            return _CheckedGraph(item, (*findings, template))
         about_fields = [(FIELD if problem.stage is None else SCHEMA, problem) for problem in problems]
         findings += findings_of(about_fields, item)
         if has_errors(findings):
-            return _GraphJudgement(item, tuple(findings))
+            return _CheckedGraph(item, tuple(findings))
         graph, trace = read_graph(item)
         subject = self._subject(item, graph)
         checks = CHECKS if len(graph.components) <= MOST_COMPONENTS else (COMPONENTS,)
@@ -240,13 +238,13 @@ class _GraphJudge:
         if not has_errors(findings):
             findings += self._excess(item, graph)
         if reason or has_errors(findings):
-            return _GraphJudgement(item, tuple(findings))
+            return _CheckedGraph(item, tuple(findings))
         return self._derive(item, subject, trace, findings)
 
-    def plans(self, judgements: list[_GraphJudgement], sets: FrontEnd, definitions: Definitions) -> list[WorkloadPlan]:
+    def plans(self, checked: list[_CheckedGraph], sets: FrontEnd, definitions: Definitions) -> list[WorkloadPlan]:
         """Return the plans of the graphs, made from Grove's plans of their PodCliqueSets."""
         # A derived set has no text. Its name, which is unique, identifies it.
-        derived = {identity(each.derived.item.value): each.derived for each in judgements if each.derived is not None}
+        derived = {identity(each.derived.item.value): each.derived for each in checked if each.derived is not None}
         plans: dict[KubeObject, WorkloadPlan] = {}
         if derived:
             items = tuple(each.item for each in derived.values())
@@ -262,7 +260,7 @@ class _GraphJudge:
             plan.replace(findings=(*each.findings, *plan.findings))
             if (plan := plans.get(each.item)) is not None
             else WorkloadPlan(each.item, each.findings)
-            for each in judgements
+            for each in checked
         ]
 
     def _about_version(self, item: KubeObject, version: Value) -> Iterable[Finding]:
@@ -318,7 +316,7 @@ class _GraphJudge:
             message = excess_text(f"a PodCliqueSet that counts as {entries} entries", 0, most)
             yield Finding.of(LIMIT, item, ("spec",), message)
 
-    def _derive(self, item: KubeObject, subject: Subject, trace: Trace, findings: list[Finding]) -> _GraphJudgement:
+    def _derive(self, item: KubeObject, subject: Subject, trace: Trace, findings: list[Finding]) -> _CheckedGraph:
         source = f"{DYNAMO_GRAPH.name} {identity(item.value)[2]}/{subject.graph.name}"
         derived = derive_set(item, subject.graph, trace, self._release, self._settings, source=source)
         live = self._inventory.items.users.get(identity(derived.item.value))
@@ -328,8 +326,8 @@ class _GraphJudge:
                 "instead of a preview"
             )
             findings.append(Finding.of(LIVE, item, ("metadata", "name"), message))
-            return _GraphJudgement(item, tuple(findings))
-        return _GraphJudgement(item, tuple(findings), derived)
+            return _CheckedGraph(item, tuple(findings))
+        return _CheckedGraph(item, tuple(findings), derived)
 
     def _baseline(self) -> Index | None:
         """The baseline with the PodCliqueSets of its graphs."""
@@ -346,11 +344,11 @@ class _GraphJudge:
         return _with_sets(baseline, tuple(shapes))
 
 
-def _without_clashes(judgements: list[_GraphJudgement]) -> list[_GraphJudgement]:
+def _without_clashes(checked: list[_CheckedGraph]) -> list[_CheckedGraph]:
     """Drop the PodCliqueSet of a graph if an earlier graph's has the same name, and add a finding."""
     first: dict[Identity, DerivedSet] = {}
-    apart: list[_GraphJudgement] = []
-    for each in judgements:
+    apart: list[_CheckedGraph] = []
+    for each in checked:
         before = each.derived and first.setdefault(identity(each.derived.item.value), each.derived)
         if each.derived is None or before is None or before is each.derived:
             apart.append(each)
@@ -360,7 +358,7 @@ def _without_clashes(judgements: list[_GraphJudgement]) -> list[_GraphJudgement]
             "rename one of the two"
         )
         finding = Finding.of(CLASH, each.item, ("metadata", "name"), message)
-        apart.append(_GraphJudgement(each.item, (*each.findings, finding)))
+        apart.append(_CheckedGraph(each.item, (*each.findings, finding)))
     return apart
 
 
@@ -409,7 +407,7 @@ def _graph_plan(plan: WorkloadPlan, derived: DerivedSet) -> WorkloadPlan:
         derived.workload,
         derived.origins,
         emit_by_default=True,
-        judged=True,
+        validated=True,
     )
     return plan.replace(
         workload=derived.workload,

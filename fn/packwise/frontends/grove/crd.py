@@ -11,7 +11,7 @@ from packwise.fields import Array, Object, Quantities, Quantity, Reference, Text
 from packwise.findings import Cause, Effect, Stage
 from packwise.frontends.grove.default import default
 from packwise.frontends.grove.podcliqueset import podcliqueset
-from packwise.validate.crds import judge
+from packwise.validate.crds import validate_object
 from packwise.validate.decode import kubernetes_struct
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _shallow_kind(kind: Kind) -> Kind:
     return kind.replace(item=_shallow_kind(kind.item)) if isinstance(kind, Array) else kind
 
 
-def judge_workload(
+def validate_workload(
     value: Mapping[str, Value],
     before: Mapping[str, Value] | None,
     definition: Definition | None,
@@ -75,11 +75,11 @@ def judge_workload(
     Without a `definition`, the verdict is `shape`. It includes the decoder's problems. `before` is the old value.
     """
     if definition is None:
-        return (), judge(value, definition, lambda: shape)
+        return (), validate_object(value, definition, lambda: shape)
     decode = [problem for problem in shape if problem.stage is Stage.DECODE]
     decoded = [problem.path for problem in decode]
     old = None if before is None else _fill_in(before, revision)
-    verdict = judge(_fill_in(value, revision), definition, lambda: shape, before=old, written=value)
+    verdict = validate_object(_fill_in(value, revision), definition, lambda: shape, before=old, written=value)
     beyond = [
         problem
         for problem in verdict.problems

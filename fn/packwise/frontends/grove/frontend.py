@@ -237,7 +237,7 @@ class _Grove:
             return []
         planner = _Planner(inventory, cluster, settings, definitions.of_kind(*POD_CLIQUE_SET.key), self._image_of)
         named = sorted((identity(item.value)[2:], place) for place, item in enumerate(items))
-        plans = planner.plans([planner.judgement(name, items[place]) for name, place in named])
+        plans = planner.plans([planner.check(name, items[place]) for name, place in named])
         if planner.placeholders:
             plans = _with_notice(plans, planner.placeholders, settings)
         repeats = {finding.subject: finding for finding in repetitions(items)}
@@ -318,7 +318,7 @@ def _refuse_repeat(plan: WorkloadPlan, repeat: Finding | None) -> WorkloadPlan:
     return plan if repeat is None else plan.replace(findings=(*plan.findings, repeat), placements=())
 
 
-class _Judgement(Record):
+class _CheckedWorkload(Record):
     """A workload, its findings, and its admitted form or None if it is refused.
 
     `record` is the record of its constraints. `is_recorded` is true if an earlier render wrote one.
@@ -332,7 +332,7 @@ class _Judgement(Record):
 
 
 class _Planner:
-    """Judge and plan the workloads of one run with their shared context."""
+    """Check and plan the workloads of one run with their shared context."""
 
     __slots__ = (
         "_baseline", "_before", "_cluster", "_context", "_definition", "_earlier", "_epochs", "_image_of", "_live",
@@ -372,25 +372,25 @@ class _Planner:
         rolls = cluster.revision.rolling_updates
         self._before = EarlierRender.of(inventory, cluster.revision_before) if rolls else None
 
-    def plans(self, judgements: Sequence[_Judgement]) -> list[WorkloadPlan]:
+    def plans(self, checked: Sequence[_CheckedWorkload]) -> list[WorkloadPlan]:
         """Return the plan of each PodCliqueSet. If they exceed the run's limit, no gang is built."""
         most, total = self._settings.limits.gangs, 0
         refused: dict[int, Finding] = {}
         counted: list[int] = []
-        for place, judgement in enumerate(judgements):
-            admitted = judgement.admitted
-            entries = 0 if admitted is None else self._entries(admitted.pcs, judgement.record, most)
+        for place, each in enumerate(checked):
+            admitted = each.admitted
+            entries = 0 if admitted is None else self._entries(admitted.pcs, each.record, most)
             counted.append(entries)
             if total + entries > most:
                 message = excess_text(f"{entries} PodGangs and entries of their podgroups", total, most)
-                refused[place] = Finding.of(LIMIT, judgement.workload, ("spec", "replicas"), message)
+                refused[place] = Finding.of(LIMIT, each.workload, ("spec", "replicas"), message)
             else:
                 total += entries
         if not refused:
-            return [self._plan(judgement, entries) for judgement, entries in zip(judgements, counted, strict=True)]
+            return [self._plan(each, entries) for each, entries in zip(checked, counted, strict=True)]
         return [
             WorkloadPlan(each.workload, (*each.findings, refused[place]) if place in refused else each.findings)
-            for place, each in enumerate(judgements)
+            for place, each in enumerate(checked)
         ]
 
     def _entries(self, pcs: PodCliqueSet, text: str, most: int) -> int:
@@ -401,7 +401,7 @@ class _Planner:
         mapped = 0 if self._epochs is None else self._epochs.count
         return count_entries(pcs, self._live, most, 1 + weight_of_copies(copied), mapped)
 
-    def judgement(self, name: Named, workload: KubeObject) -> _Judgement:
+    def check(self, name: Named, workload: KubeObject) -> _CheckedWorkload:
         """The errors of the API server and the webhook for one PodCliqueSet, and packwise's own findings."""
         value, baseline, revision = workload.value, self._baseline.get(name), self._cluster.revision
         history = History(baseline, self._records.get(name), self._cluster.revision_before)
@@ -409,7 +409,7 @@ class _Planner:
         problems = without_optional(workload, check_shape(value, revision, new=new), revision)
         findings = self._soften(self._shape_findings(workload, problems, None if new else baseline or value))
         if problems and any(problem.stage is Stage.DECODE for problem in problems):
-            return _Judgement(workload, findings)
+            return _CheckedWorkload(workload, findings)
         context = self._context.replace(scheduled=self._scheduled[name]) if name in self._scheduled else self._context
         admitted = admit(value, history, self._settings.admission, context)
         findings += self._soften(findings_of(admitted.problems, workload))
@@ -419,8 +419,8 @@ class _Planner:
             findings += findings_of(self._before.problems(value, baseline, admitted.pcs, context), workload)
         findings += self._about_pods(workload, pods, is_refused=any(each.stage is not None for each in findings))
         if has_errors(findings):
-            return _Judgement(workload, findings)
-        return _Judgement(workload, findings, admitted, record_of(admitted.pcs), history.record is not None)
+            return _CheckedWorkload(workload, findings)
+        return _CheckedWorkload(workload, findings, admitted, record_of(admitted.pcs), history.record is not None)
 
     def _soften(self, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
         """Return the findings. With an unknown release, findings about fields and closed lists become warnings."""
@@ -453,8 +453,8 @@ class _Planner:
         quiet = OF_WHAT_IS_APPLIED - asking
         return tuple(each.replace(severity=Severity.INFO) if each.rule in quiet else each for each in findings)
 
-    def _plan(self, judgement: _Judgement, entries: int) -> WorkloadPlan:
-        workload, findings, admitted = judgement.workload, judgement.findings, judgement.admitted
+    def _plan(self, each: _CheckedWorkload, entries: int) -> WorkloadPlan:
+        workload, findings, admitted = each.workload, each.findings, each.admitted
         if admitted is None:
             return WorkloadPlan(workload, findings)
         pcs, cluster = admitted.pcs, self._cluster
@@ -465,10 +465,10 @@ class _Planner:
         if has_errors(problems):
             return WorkloadPlan(workload, findings)
         gangs, notices = self._gangs(workload, admitted, topology, plans)
-        notes = {RECORD_NOTE: judgement.record}
+        notes = {RECORD_NOTE: each.record}
         # Without a PodGang, the workload keeps the record of the earlier one. Otherwise, the next render would see a
         # new workload.
-        is_left = judgement.is_recorded and not (gangs and self._settings.emits(PODGANG.name))
+        is_left = each.is_recorded and not (gangs and self._settings.emits(PODGANG.name))
         source = f"{KIND} {pcs.namespace}/{pcs.name}"
         placements = tuple(Placement(gang, source, workload, notes) for gang in gangs)
         condition = workload_condition(pcs, topology, enabled=cluster.enabled, revision=cluster.revision)
@@ -476,7 +476,7 @@ class _Planner:
             findings += tuple(dropped_constraints(workload, pcs, self._context))
         used = resolved if pcs.is_constrained or cluster.revision.topology_name_field else None
         conditions = () if condition is None else (condition,)
-        own = {RECORD_NOTE: judgement.record if is_left else None}
+        own = {RECORD_NOTE: each.record if is_left else None}
         return WorkloadPlan(
             workload=workload,
             findings=(*findings, *notices),
@@ -530,10 +530,10 @@ class _Planner:
         """Return refusals of the workload before any webhook, by the cluster's own CRD if known."""
         if not problems and self._definition is None:
             return ()
-        from packwise.frontends.grove.crd import judge_workload
+        from packwise.frontends.grove.crd import validate_workload
 
         unknown = Severity.ERROR if self._settings.unknown_fields == "Error" else Severity.WARNING
-        decode, verdict = judge_workload(workload.value, before, self._definition, problems, self._cluster.revision)
+        decode, verdict = validate_workload(workload.value, before, self._definition, problems, self._cluster.revision)
         findings = findings_of(_with_rules(decode), workload, unknown)
         findings += findings_of(_with_rules(verdict.problems), workload, unknown)
         return removed_fields((*findings, *verdict.unchecked))

@@ -1,4 +1,4 @@
-"""The front end of Kubernetes' own gangs: each object judged as its API server does, then advice over all of them.
+"""The front end of Kubernetes' own gangs: each object checked as its API server does, then advice over all of them.
 
 Source: spec/kubernetes-gangs.md.
 """
@@ -11,8 +11,8 @@ from packwise.findings import Finding
 from packwise.frontends.frontend import FrontEnd
 from packwise.frontends.kubernetes import rules
 from packwise.frontends.kubernetes.advice import WELL_KNOWN_LEVELS, Scene, advise, is_odd_job_name
+from packwise.frontends.kubernetes.check import SCHEDULING, Server, check_freed_pod, check_group, check_job, check_pods
 from packwise.frontends.kubernetes.gates import gates_of, job_gates, needed_gates, prepare_group, unmet_gates
-from packwise.frontends.kubernetes.judge import SCHEDULING, Server, judge_freed_pod, judge_group, judge_job, judge_pods
 from packwise.frontends.kubernetes.outline import outlines_of
 from packwise.frontends.kubernetes.schema import POD_GATE
 from packwise.lenient import mapping, texts, value_at
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
+    from packwise.frontends.kubernetes.check import CheckedObject
     from packwise.frontends.kubernetes.gates import Gates
-    from packwise.frontends.kubernetes.judge import Judged
     from packwise.objects.index import Index, Inventory
     from packwise.objects.scheduling_groups import Pods
     from packwise.placement import Cluster
@@ -54,7 +54,7 @@ class GangObjects(Record):
 
     @property
     def items(self) -> list[KubeObject]:
-        """Return the distinct objects in the order of judgement."""
+        """Return the distinct objects in the order of the checks."""
         return list(dict.fromkeys([*self.groups, *self.jobs, *[pods.item for pods in self.pods], *self.freed]))
 
 
@@ -72,15 +72,15 @@ class _Kubernetes(FrontEnd):
         gates = gates_for(objects, settings, release)
         unknown = Severity.ERROR if settings.unknown_fields == "Error" else Severity.WARNING
         server = Server(release, gates.on, unknown, is_assumed=settings.kubernetes.version is None)
-        judged = judge_objects(objects, inventory, server)
+        checked = check_gang_objects(objects, inventory, server)
         findings: dict[KubeObject, list[Finding]] = {item: [] for item in objects.items}
-        for each in judged:
+        for each in checked:
             findings[each.item] += each.findings
-        scene = _scene(judged, objects, gates, inventory.items, cluster, settings)
+        scene = _scene(checked, objects, gates, inventory.items, cluster, settings)
         for finding in advise(scene) if release.is_validated else ():
             if finding.subject is not None:
                 findings[finding.subject].append(finding)
-        outlines = outlines_of(judged, scene)
+        outlines = outlines_of(checked, scene)
         about_run = [
             *_unnamed_release(objects, settings, release),
             *_about_gates(settings, release),
@@ -176,19 +176,19 @@ def gates_for(objects: GangObjects, settings: TopologyRender, release: Kubernete
     return gates_of(settings.kubernetes, release, needed)
 
 
-def judge_objects(objects: GangObjects, inventory: Inventory, server: Server) -> list[Judged]:
-    """Judge every object as its API server does."""
-    judged = [judge_group(item, inventory.baseline_object(item), server) for item in objects.groups]
+def check_gang_objects(objects: GangObjects, inventory: Inventory, server: Server) -> list[CheckedObject]:
+    """Check every object as its API server does."""
+    checked = [check_group(item, inventory.baseline_object(item), server) for item in objects.groups]
     if server.release.is_validated:
-        judged += [judge_job(item, inventory.baseline_object(item), server) for item in objects.jobs]
-        judged += [judge_pods(pods, inventory.baseline_object(pods.item), server) for pods in objects.pods]
+        checked += [check_job(item, inventory.baseline_object(item), server) for item in objects.jobs]
+        checked += [check_pods(pods, inventory.baseline_object(pods.item), server) for pods in objects.pods]
         if POD_GATE in server.gates:
-            judged += [judge_freed_pod(item, inventory.baseline_object(item)) for item in objects.freed]
-    return judged
+            checked += [check_freed_pod(item, inventory.baseline_object(item)) for item in objects.freed]
+    return checked
 
 
 def _scene(  # noqa: PLR0917
-    judged: Sequence[Judged],
+    checked: Sequence[CheckedObject],
     objects: GangObjects,
     gates: Gates,
     index: Index,
@@ -196,7 +196,7 @@ def _scene(  # noqa: PLR0917
     settings: TopologyRender,
 ) -> Scene:
     """Return the input of advice: the objects as the API server stores them."""
-    kept = [(each.item, each.kept) for each in judged if each.kept is not None]
+    kept = [(each.item, each.kept) for each in checked if each.kept is not None]
     users: dict[tuple[str, str], list[Pods]] = {}
     for pods in objects.pods if POD_GATE in gates.on else ():
         if pods.group:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from packwise.frontends.kubernetes.advice import Scene
+    from packwise.frontends.kubernetes.check import CheckedObject
     from packwise.frontends.kubernetes.gates import Dropped
-    from packwise.frontends.kubernetes.judge import Judged
     from packwise.objects.scheduling_groups import Group, Pods
 
     _Below: TypeAlias = Mapping[tuple[KubeObject, FieldPath], Sequence[Group]]
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MOST_DEPTH = 4
 
 
-def outlines_of(judged: Iterable[Judged], scene: Scene) -> dict[KubeObject, tuple[Outline, ...]]:
+def outlines_of(checked: Iterable[CheckedObject], scene: Scene) -> dict[KubeObject, tuple[Outline, ...]]:
     """Return the groups of each object with their parts, then its dropped fields."""
     own: dict[KubeObject, list[Group]] = {}
     below: dict[tuple[KubeObject, FieldPath], list[Group]] = {}
@@ -45,7 +45,7 @@ def outlines_of(judged: Iterable[Judged], scene: Scene) -> dict[KubeObject, tupl
             *[_outline(group, below, scene) for group in own.get(each.item, ())],
             *_dropped_fields(each.item, each.dropped),
         )
-        for each in judged
+        for each in checked
         if each.kept is not None
     }
 

@@ -13,7 +13,7 @@ from packwise.kubernetes import duration_fault, parse_duration
 from packwise.lenient import mapping
 from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import KAI_CONFIG, PRIORITY_CLASS, QUEUE, SCHEDULING_SHARD
-from packwise.validate.crds import judge
+from packwise.validate.crds import validate_object
 from packwise.validate.structure import ValuePath, unknown_fields, violations
 from packwise.validate.tables import (
     ANYTHING,
@@ -169,7 +169,7 @@ def check_objects(source: SchedulerInput) -> Iterator[Finding]:
             if definition is None and item.api_version != kind.api_version:
                 # Another rule reports versions that do not exist. A v1 Queue is converted.
                 continue
-            verdict = judge(
+            verdict = validate_object(
                 item.value,
                 definition or own,
                 tuple,

@@ -139,7 +139,7 @@ _LONGEST = 40
 def share_problems(annotations: Mapping[str, str], spec: Mapping[str, Value]) -> Iterator[Problem]:
     """Yield the faults of a pod's request for shares of GPUs, by annotation, in the webhook's order.
 
-    Placeholders are not judged.
+    Placeholders are not checked.
     """
     fraction, memory = annotations.get(FRACTION), annotations.get(MEMORY)
     devices = annotations.get(DEVICES)

@@ -2,7 +2,7 @@
 
 Source: spec/grove.md#10, spec/kai.md, spec/designs.md#4, spec/podgrouper.md#3, #9.
 
-Values from a workload are judged as in a cluster. First comes KAI's CRD, then its webhook with the text of the pods'
+Values from a workload are checked as in a cluster. First comes KAI's CRD, then its webhook with the text of the pods'
 event, then the scheduler.
 """
 
@@ -23,7 +23,7 @@ from packwise.schedulers.kai.podgroup import DEFAULT_QUEUE, listed_sets, podgrou
 from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems
 from packwise.schedulers.kai.topology import MissingBindingError, topology_names
 from packwise.settings.topologyrender import KAI_PROFILE
-from packwise.validate.crds import judge, no_table
+from packwise.validate.crds import no_table, validate_object
 from packwise.wording import list_known
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class _Writer:
                 continue
             self._check(workload, gang, value)
             origins = partial(podgroup_origins, gang)
-            yield Generated(value, placement.source, placement.subject, origins, judged=True)
+            yield Generated(value, placement.source, placement.subject, origins, validated=True)
         if self.rendered:
             self.findings += _other_schedulers(workload, elsewhere)
             self.findings += _podless_findings(workload, empty)
@@ -188,7 +188,7 @@ class _Writer:
 
     def _problems(self, value: Mapping[str, Value]) -> Iterator[Problem]:
         """Yield violations in `value` of the cluster's own CRD if known, else of KAI's."""
-        verdict = judge(value, self._definition, no_table, before=self._inventory.baseline_object(value))
+        verdict = validate_object(value, self._definition, no_table, before=self._inventory.baseline_object(value))
         self.findings += verdict.unchecked
         for problem in verdict.problems:
             # Refuse a field that the CRD does not have, because packwise writes none.
@@ -315,7 +315,9 @@ def own_podgroups(
                     # For a release that was never run, nothing is certain.
                     findings.append(finding if record.is_run else finding.replace(severity=Severity.WARNING))
             origins = partial(podgroup_origins, gang)
-            generated.append(Generated(value, placement.source, placement.subject, origins, judged=True, preview=True))
+            generated.append(
+                Generated(value, placement.source, placement.subject, origins, validated=True, preview=True)
+            )
     return generated, findings
 
 

@@ -84,9 +84,9 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Sch
         surely_valid = False
         if binding.is_valid:
             way_out = f"let {'.'.join(map(str, REFERENCES))} list another, or "
-            judgement = check_known(binding, source, way_out=way_out if rendered else None)
-            findings += judgement.findings
-            surely_valid = judgement.surely_valid
+            verdict = check_known(binding, source, way_out=way_out if rendered else None)
+            findings += verdict.findings
+            surely_valid = verdict.surely_valid
             if reference is None and is_applied:
                 findings.append(_unlisted_finding(binding))
         generated.append(_generate(binding, recreate=surely_valid))

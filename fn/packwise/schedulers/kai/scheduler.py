@@ -23,7 +23,7 @@ _PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
 
 class _Kai(Scheduler):
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
-        """Return Topologies, the PodGroups of gangs, and the objects of services. Users' own objects are judged."""
+        """Return Topologies, the PodGroups of gangs, and the objects of services. Users' own objects are checked."""
         items, placements = source.inventory.items, source.placements
         topologies = scheduler_topologies(source)
         findings = [*topologies.findings]
@@ -35,12 +35,12 @@ class _Kai(Scheduler):
             findings += check_users_objects(source, topologies.generated)
         groups: list[Generated] = []
         # If packwise renders none, KAI may refuse those that other components create.
-        is_judged = _is_grouped if source.settings.emits(PODGROUP.name) else _is_suspect
-        judged = [placement for placement in placements if is_judged(placement.node)]
-        if judged:
+        is_checked = _is_grouped if source.settings.emits(PODGROUP.name) else _is_suspect
+        checked = [placement for placement in placements if is_checked(placement.node)]
+        if checked:
             from packwise.schedulers.kai.podgroups import scheduler_podgroups
 
-            groups, problems = scheduler_podgroups(judged, source, topologies.generated)
+            groups, problems = scheduler_podgroups(checked, source, topologies.generated)
             findings += problems
         previews: list[Generated] = []
         own = [placement for placement in placements if _is_own(placement.node)]

@@ -1,4 +1,4 @@
-"""Rules about values of SchedulingShards and of KAI's Config that no CRD judges, and that KAI ignores or mixes up.
+"""Rules about values of SchedulingShards and of KAI's Config that no CRD checks, and that KAI ignores or mixes up.
 
 Source: spec/kai.md#8.5; KAI Scheduler v0.17.0, pkg/apis/kai/v1 and pkg/operator/controller.
 """
@@ -29,7 +29,7 @@ _VALUE = Rule(
 )
 _NAME = Rule("kai-config-name", "KAI's operator ignores a Config with this name.", "spec/kai.md#8.6", Severity.WARNING)
 RULES = (_VALUE, _NAME)
-"""Rules of values that no CRD judges."""
+"""Rules of values that no CRD checks."""
 
 _CONFIG_NAME = "kai-config"
 

@@ -1,4 +1,4 @@
-"""KAI's Topology: written from the topologies that workloads name, and judged as KAI's API server does."""
+"""KAI's Topology: written from the topologies that workloads name, and checked as KAI's API server does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from packwise.placement import Gang, Grouper
 from packwise.schedulers import SchedulerInput, SchedulerObjects
 from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.topology.known import LABEL_PATTERN, is_label, level_origins, node_labels
-from packwise.validate.crds import judge as judge_object
+from packwise.validate.crds import validate_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -221,11 +221,11 @@ def scheduler_topologies(source: SchedulerInput) -> SchedulerObjects:
         name = known.topology.name
         surely_valid = False
         if known.is_valid:
-            judgement = check_known(known, source, way_out=way_out if rendered else None, fatal=fatal)
-            findings += judgement.findings
-            surely_valid = judgement.surely_valid
-            if judgement.answer is not None:
-                refused[name] = judgement.answer
+            known_check = check_known(known, source, way_out=way_out if rendered else None, fatal=fatal)
+            findings += known_check.findings
+            surely_valid = known_check.surely_valid
+            if known_check.answer is not None:
+                refused[name] = known_check.answer
         if makes and (fatal or name not in refused):
             generated.append(_generate(known, f"ClusterTopology {name}", recreate=surely_valid))
     return SchedulerObjects(tuple(generated), tuple(findings), refused)
@@ -276,7 +276,7 @@ def _answer(name: str, problems: Iterable[Problem]) -> str:
 
 def check_topology(value: Mapping[str, Value], source: SchedulerInput) -> Verdict:
     """Return the API server's refusals of the Topology `value`, by its own CRD if known."""
-    return judge_object(
+    return validate_object(
         value,
         source.definitions.of_kind(*TOPOLOGY.key),
         # The answers with an operator that creates Topologies come from an API server that prints the type.
@@ -303,7 +303,7 @@ def users_topologies(source: SchedulerInput) -> Iterator[Finding]:
     """KAI's refusals of Topologies that users wrote."""
     for item in source.inventory.items.of_kind(*TOPOLOGY.key):
         before = source.inventory.baseline_object(item)
-        verdict = judge_object(
+        verdict = validate_object(
             item.value,
             source.definitions.of_kind(*TOPOLOGY.key),
             partial(_own_problems, item.value, before, source.settings.kai_version),

@@ -33,7 +33,7 @@ from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
 from packwise.schedulers.kueue.request import merge_texts
 from packwise.settings.topologyrender import settings_place
 from packwise.topology.known import LABEL_PATTERN, is_label, level_origins, node_labels
-from packwise.validate.crds import judge
+from packwise.validate.crds import validate_object
 from packwise.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ _TOLERATION_RULES = (
 
 
 def check_objects(source: SchedulerInput, release: KueueRelease) -> Iterator[Finding]:
-    """Yield refusals of users' own objects. Topologies and ResourceFlavors are judged by their CRDs if known."""
+    """Yield refusals of users' own objects. Topologies and ResourceFlavors are checked by their CRDs if known."""
     if not release.serves_v1beta1:
         yield from _check_versions(source.inventory.items, release)
     for kind in (KUEUE_TOPOLOGY, RESOURCE_FLAVOR):
@@ -114,7 +114,7 @@ def _item_findings(kind: Kind, item: KubeObject, source: SchedulerInput, release
     before = source.inventory.baseline_object(item)
     table = topology_problems if kind is KUEUE_TOPOLOGY else flavor_problems
     own = partial(table, item.value, before, release)
-    verdict = judge(item.value, source.definitions.of_kind(*kind.key), own, before=before)
+    verdict = validate_object(item.value, source.definitions.of_kind(*kind.key), own, before=before)
     yield from verdict.findings(item, OBJECT)
     if kind is RESOURCE_FLAVOR and not verdict.problems:
         problems = merge_texts(webhook_problems(item.value))
@@ -446,7 +446,7 @@ def _check(value: Mapping[str, Value], source: SchedulerInput, release: KueueRel
     # A GitOps tool creates it again, so every field may differ.
     before = None if source.settings.gitops else source.inventory.baseline_object(value)
     own = partial(topology_problems, value, before, release)
-    return judge(value, source.definitions.of_kind(*KUEUE_TOPOLOGY.key), own, before=before).problems
+    return validate_object(value, source.definitions.of_kind(*KUEUE_TOPOLOGY.key), own, before=before).problems
 
 
 def _is_fixed(known: KnownTopology, release: KueueRelease) -> bool:

@@ -34,7 +34,7 @@ from packwise.objects.kinds import (
 )
 from packwise.schedulers.kueue.queue_schemas import DEFINITIONS
 from packwise.schedulers.kueue.request import merge_texts
-from packwise.validate.crds import judge
+from packwise.validate.crds import validate_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -72,7 +72,7 @@ def check_queue_objects(source: SchedulerInput, release: KueueRelease) -> Iterat
                 # Another rule reports versions that do not exist.
                 continue
             before = source.inventory.baseline_object(item)
-            verdict = judge(item.value, definition or own, tuple, before=before)
+            verdict = validate_object(item.value, definition or own, tuple, before=before)
             problems = [each for each in verdict.problems if each.effect is not Effect.UNKNOWN]
             dropped = [each for each in verdict.problems if each.effect is Effect.UNKNOWN]
             if not problems and definition is None:

@@ -73,7 +73,7 @@ def _most_gpus(at: Subject, component: Component) -> int:
 
 
 def _is_beside_grace(component: Component, selector: Mapping[str, str]) -> bool:
-    """Return True if the pods can only run on GB200 or GB300, judged by product, architecture, NVLink claims and
+    """Return True if the pods can only run on GB200 or GB300, by product, architecture, NVLink claims and
     libraries.
     """
     claims = [str(claim.get("name", "")) for claim in mappings_in_place(component.pod_spec.get("resourceClaims"))]

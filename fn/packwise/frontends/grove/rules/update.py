@@ -234,7 +234,7 @@ def immutable_problem(path: FieldPath, field: str, old: Value, new: Value, hint:
 
 
 def _with_other_topology(update: Update, context: Context) -> tuple[PodCliqueSet, ...]:
-    """Return the new object if it chooses another topology: its constraints are then judged as new ones."""
+    """Return the new object if it chooses another topology: its constraints are then checked as new ones."""
     before, after = chosen_topology(update.old, context.revision), chosen_topology(update.new, context.revision)
     return () if before == after else (update.new,)
 

@@ -35,7 +35,7 @@ SCHEDULING: FieldPath = ("spec", "scheduling")
 _POD = ("", "Pod")
 
 
-class Judged(Record):
+class CheckedObject(Record):
     """An object with its findings.
 
     `kept` is the object as its API server stores it, or None if it is refused. `dropped` are the fields removed before.
@@ -59,22 +59,22 @@ class Server(Record):
     is_assumed: bool = False
 
 
-def judge_group(item: KubeObject, before: Mapping[str, Value] | None, server: Server) -> Judged:
-    """Judge a Workload, PodGroup or CompositePodGroup. `before` is its value before the change."""
+def check_group(item: KubeObject, before: Mapping[str, Value] | None, server: Server) -> CheckedObject:
+    """Check a Workload, PodGroup or CompositePodGroup. `before` is its value before the change."""
     kind, value, release, gates = item.kind, item.value, server.release, server.gates
     version = item.api_version.rpartition("/")[2]
     wrong = version_message(kind, version, server)
     if wrong is not None:
-        return Judged(item, (Finding.of(rules.VERSION, item, ("apiVersion",), wrong),))
+        return CheckedObject(item, (Finding.of(rules.VERSION, item, ("apiVersion",), wrong),))
     if not release.is_validated:
         message = (
             f"packwise does not know the rules of Kubernetes {release.short_name} for this object, and did not check it"
         )
-        return Judged(item, (Finding.of(rules.UNCHECKED, item, ("apiVersion",), message),))
+        return CheckedObject(item, (Finding.of(rules.UNCHECKED, item, ("apiVersion",), message),))
     table = spec_of(kind, release)
     decoded = _decode(item, version, ("spec",), table, server)
     if has_errors(decoded):
-        return Judged(item, decoded)
+        return CheckedObject(item, decoded)
     if before is not None and decode(kind, version, before.get("spec"), table, ("spec",)).decode:
         before = None
     prepared = prepare_group(kind, value, release, gates)
@@ -84,37 +84,37 @@ def judge_group(item: KubeObject, before: Mapping[str, Value] | None, server: Se
         old = with_defaults(kind, prepare_group(kind, before, release, gates).value, gates)
     verdict = _verdict(item, lambda stored: group_problems(kind, new, stored, release), old)
     findings = (*decoded, *[_drop_finding(item, each) for each in prepared.dropped], *verdict)
-    return Judged(item, findings, None if has_errors(findings) else prepared.value, prepared.dropped)
+    return CheckedObject(item, findings, None if has_errors(findings) else prepared.value, prepared.dropped)
 
 
-def judge_job(item: KubeObject, before: Mapping[str, Value] | None, server: Server) -> Judged:
+def check_job(item: KubeObject, before: Mapping[str, Value] | None, server: Server) -> CheckedObject:
     """Check `spec.scheduling` of a Job."""
     table = job_scheduling()
     decoded = _decode(item, "v1", SCHEDULING, table, server)
     if has_errors(decoded):
-        return Judged(item, decoded)
+        return CheckedObject(item, decoded)
     if before is not None and decode("Job", "v1", value_at(before, *SCHEDULING), table, SCHEDULING).decode:
         before = None
     prepared = prepare_job(item.value, server.gates)
     old = None if before is None else prepare_job(before, server.gates).value
     verdict = _verdict(item, lambda stored: job_problems(prepared.value, stored), old)
     findings = (*decoded, *[_drop_finding(item, each) for each in prepared.dropped], *verdict)
-    return Judged(item, findings, None if has_errors(findings) else _without_group(prepared.value, server.gates))
+    return CheckedObject(item, findings, None if has_errors(findings) else _without_group(prepared.value, server.gates))
 
 
-def judge_pods(pods: Pods, before: Mapping[str, Value] | None, server: Server) -> Judged:
-    """Judge the `schedulingGroup` of a pod, or of a template of pods."""
+def check_pods(pods: Pods, before: Mapping[str, Value] | None, server: Server) -> CheckedObject:
+    """Check the `schedulingGroup` of a pod, or of a template of pods."""
     item, path, group = pods.item, (*pods.path, FIELD), mapping(pods.spec.get(FIELD))
     decoded = _decode(item, "v1", path, SCHEDULING_GROUP, server)
     if has_errors(decoded):
-        return Judged(item, decoded)
+        return CheckedObject(item, decoded)
     if POD_GATE not in server.gates:
         dropped = Finding.of(rules.GATE_DROPPED, item, path, _drop_text(POD_GATE), at_key=True)
-        return Judged(item, (*decoded, dropped))
+        return CheckedObject(item, (*decoded, dropped))
     findings = [Finding.of(rules.OBJECT, item, problem) for problem in pod_problems(group, path)]
     if not findings and before is not None and identity(item.value)[:2] == _POD:
         findings += _pod_change(pods, before)
-    return Judged(item, (*decoded, *findings))
+    return CheckedObject(item, (*decoded, *findings))
 
 
 def version_message(kind: str, version: str, server: Server) -> str | None:
@@ -176,9 +176,9 @@ def _pod_change(pods: Pods, before: Mapping[str, Value]) -> Iterable[Finding]:
     return () if was == pods.group else _moved_pod(pods.item, path, was)
 
 
-def judge_freed_pod(item: KubeObject, before: Mapping[str, Value] | None) -> Judged:
-    """Judge a pod that has lost its group."""
-    return Judged(item, _moved_pod(item, ("spec",), value_at(before, "spec", FIELD, "podGroupName")))
+def check_freed_pod(item: KubeObject, before: Mapping[str, Value] | None) -> CheckedObject:
+    """Check a pod that has lost its group."""
+    return CheckedObject(item, _moved_pod(item, ("spec",), value_at(before, "spec", FIELD, "podGroupName")))
 
 
 def _moved_pod(item: KubeObject, path: FieldPath, was: Value) -> tuple[Finding, ...]:

@@ -51,7 +51,7 @@ class FindingsBySubject(Record):
     of_objects: tuple[Finding, ...]
 
 
-def judge(
+def check_input(
     source: SchedulerInput,
     selection: Selection,
     known: FindingsBySubject,
@@ -167,7 +167,7 @@ _KINDS = frozenset(kind.key for kind in KINDS)
 
 
 def _metadata_findings(index: Index, known: Iterable[Finding]) -> Iterator[Finding]:
-    """Report each value in a judged object's metadata that must be a string, unless it is `known`.
+    """Report each value in a checked object's metadata that must be a string, unless it is `known`.
 
     The API server decodes the metadata of every kind in the same way.
     """

@@ -1,4 +1,4 @@
-"""The groups of a check judged one by one. Each is divided into the batches that one client applies together.
+"""The groups of a check, checked one by one. Each is divided into the batches that one client applies together.
 
 A batch is one file, the files of a kustomization, a kpt package, or stdin. Below a configuration of packwise it is also
 a folder without a kustomization, as in Argo CD and `kubectl apply -f`. Otherwise, two files of one folder may define
@@ -10,14 +10,14 @@ from __future__ import annotations
 from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity, sort_results
 from packwise.discovery import count_unchecked
-from packwise.inputs.coverage import Coverage, count_checked_objects, groups_covered, judge_of
+from packwise.inputs.coverage import Coverage, count_checked_objects, describe_configuration, groups_covered
 from packwise.inputs.variants import batches_of, has_repeated, packages_of
 from packwise.objects.index import group_and_kind
 from packwise.objects.kinds import WORKLOADS
 from packwise.output.known_findings import compare, fingerprints, without_echoes
 from packwise.pipeline import render
+from packwise.pipeline.check import PLACEHOLDER
 from packwise.pipeline.evidence import KAI_UNNAMED
-from packwise.pipeline.judge import PLACEHOLDER
 from packwise.pipeline.rules import prevents, rules_missed_by, rules_of_packages
 from packwise.pipeline.selection import ABSENT, UNNAMED
 from packwise.pipeline.steps import NO_WORKLOADS
@@ -44,7 +44,7 @@ def limits_answer(result: Result) -> bool:
     return result.tags.get("rule") in _LIMITS
 
 
-class Judgement(Record):
+class Verdict(Record):
     """The sorted `results` of all groups and their coverage. `is_new` is true if a workload has no status.
 
     `renders` are the groups' renders, if requested with all objects listed.
@@ -64,63 +64,68 @@ class Batch(Record):
     rendered: Rendered
 
 
-class _Verdict(Record):
-    """The verdict of a render on one group: the reported results and the number of judged `workloads`.
+class _GroupVerdict(Record):
+    """The verdict of a render on one group: the reported results and the number of checked `workloads`.
 
-    `judge` describes the configuration, or is None without one. `is_new` is true if a workload has no status. `objects`
-    counts workloads that are Kubernetes objects. `has_plans` is true if workloads need a release of Grove or KAI.
-    `rendered` is the render.
+    `configuration` describes the configuration, or is None without one. `is_new` is true if a workload has no status.
+    `objects` counts workloads that are Kubernetes objects. `has_plans` is true if workloads need a release of Grove or
+    KAI. `rendered` is the render.
     """
 
     results: tuple[Result, ...]
     workloads: int
-    judge: str | None
+    configuration: str | None
     is_new: bool
     objects: int
     has_plans: bool
     rendered: Rendered | None = None
 
 
-def judge(checkup: Checkup, *, is_listed: bool = False, renderer: Renderer = render) -> Judgement:
+def check_groups(checkup: Checkup, *, is_listed: bool = False, renderer: Renderer = render) -> Verdict:
     """Return the results of each file, by its own configuration, and the renders if all objects are listed."""
-    judged = [(group, _verdict_of(group, renderer, is_listed=is_listed)) for group in checkup.groups]
+    checked = [(group, _verdict_of(group, renderer, is_listed=is_listed)) for group in checkup.groups]
     results = [*checkup.results]
     passed = rules_missed_by(checkup.results)
     # If one group has a workload, the others need none. If no group has one, no configuration is needed.
-    passed |= {NO_WORKLOADS.name} if any(each.workloads for _, each in judged) else set()
-    passed |= set() if any(each.has_plans for _, each in judged) else _OF_WORKLOADS
-    for _, each in judged:
+    passed |= {NO_WORKLOADS.name} if any(each.workloads for _, each in checked) else set()
+    passed |= set() if any(each.has_plans for _, each in checked) else _OF_WORKLOADS
+    for _, each in checked:
         results += [result for result in each.results if result.tags.get("rule") not in passed]
-    coverage = groups_covered(checkup, [(group, each.workloads, each.judge, each.objects) for group, each in judged])
+    coverage = groups_covered(
+        checkup, [(group, each.workloads, each.configuration, each.objects) for group, each in checked]
+    )
     # Report a definition that several groups read only once.
     unique = {str(result): result for result in _with_reasons(results, coverage)}
-    is_new = any(each.is_new for _, each in judged)
+    is_new = any(each.is_new for _, each in checked)
     reported = without_echoes(unique.values())
     if checkup.sources is not None:
         from packwise.build.files import locate_results
 
         files = (*checkup.files, *[file for group in checkup.groups for file in group.files])
         reported = list({str(result): result for result in locate_results(reported, files)}.values())
-    renders = tuple([(group, each.rendered) for group, each in judged if each.rendered is not None])
-    return Judgement(sort_results(reported), coverage, is_new, renders)
+    renders = tuple([(group, each.rendered) for group, each in checked if each.rendered is not None])
+    return Verdict(sort_results(reported), coverage, is_new, renders)
 
 
-def _verdict_of(group: Group, renderer: Renderer, *, is_listed: bool) -> _Verdict:
-    """Return the verdict on a group. Objects that no client applies together are judged separately."""
+def _verdict_of(group: Group, renderer: Renderer, *, is_listed: bool) -> _GroupVerdict:
+    """Return the verdict on a group. Objects that no client applies together are checked separately."""
     rendered = renderer(group.package, is_listed=is_listed)
     batches = render_batches(group, rendered)
-    judged = [batch.rendered for batch in batches]
+    checked = [batch.rendered for batch in batches]
     results = _select_reported(results_of(batches), rendered.obstacles, group)
     workloads = [item for item in group.package.items if group_and_kind(item.value)[1] in _NAMES]
     is_new = any(not item.get("status") for item in workloads)
-    number, planned = sum(each.workloads for each in judged), [plan.workload for each in judged for plan in each.plans]
+    number, planned = (
+        sum(each.workloads for each in checked),
+        [plan.workload for each in checked for plan in each.plans],
+    )
     if group.unchanged:
-        number = sum(item.location().file not in group.unchanged for each in judged for item in each.checked_workloads)
+        number = sum(item.location().file not in group.unchanged for each in checked for item in each.checked_workloads)
         planned = [item for item in planned if item.location().file not in group.unchanged]
-    objects = sum([count_checked_objects(each, group.unchanged) for each in judged])
+    objects = sum([count_checked_objects(each, group.unchanged) for each in checked])
     # Without a use for them, the renders of thousands of groups need not stay in memory.
     kept = rendered if is_listed else None
-    return _Verdict(results, number, judge_of(rendered), is_new, objects, bool(planned), kept)
+    return _GroupVerdict(results, number, describe_configuration(rendered), is_new, objects, bool(planned), kept)
 
 
 def render_batches(group: Group, rendered: Rendered, *, is_listed: bool = False) -> list[Batch]:
@@ -148,12 +153,12 @@ def render_groups(checkup: Checkup, *, is_listed: bool = False) -> list[tuple[Gr
 
 
 def coverage_of_groups(checkup: Checkup, rendered: Iterable[tuple[Group, list[Batch]]]) -> Coverage:
-    """Return the coverage of groups that are rendered: every command that judges by groups counts alike."""
+    """Return the coverage of groups that are rendered: every command that checks by groups counts alike."""
     counted = [
         (
             group,
             sum([batch.rendered.workloads for batch in batches]),
-            judge_of(batches[0].rendered),
+            describe_configuration(batches[0].rendered),
             sum([count_checked_objects(batch.rendered) for batch in batches]),
         )
         for group, batches in rendered
@@ -185,7 +190,7 @@ def _with_reasons(results: Iterable[Result], coverage: Coverage) -> Iterator[Res
 
 
 def _select_reported(results: Iterable[Result], obstacles: Iterable[Result], group: Group) -> tuple[Result, ...]:
-    """Return the results of a group that concern the user's files or prevent their judgement.
+    """Return the results of a group that concern the user's files or prevent their check.
 
     `obstacles` are results about configurations and CRDs.
     """
@@ -199,7 +204,7 @@ def _select_reported(results: Iterable[Result], obstacles: Iterable[Result], gro
 
 
 def _without_earlier(results: Iterable[Result], group: Group) -> list[Result]:
-    """Remove findings on unchanged files that predate the change. Results that prevent judgement stay.
+    """Remove findings on unchanged files that predate the change. Results that prevent a check stay.
 
     A change can break a file that it does not touch: a second object of a name is reported at either.
     """
@@ -216,7 +221,7 @@ def _without_earlier(results: Iterable[Result], group: Group) -> list[Result]:
 
 
 def _is_reported(result: Result, group: Group) -> bool:
-    """Return True if a result is about a judged file or an error in its configuration."""
+    """Return True if a result is about a checked file or an error in its configuration."""
     file = None if result.file is None else result.file.path
     if file not in group.around:
         return True
