@@ -40,7 +40,7 @@ HERE = Path(__file__).resolve().parent
 FN = HERE.parent / "fn"
 BEGIN, END = "<!-- imports -->\n", "<!-- /imports -->\n"
 SMALL = frozenset({"__main__", "function", "kubernetes", "wording"})
-"""Parts that are one module or know nothing of the domain: they are left out of the drawing."""
+"""Parts that are one module or know nothing of the domain: the drawing omits them."""
 
 
 RULES_HEAD = """\
@@ -251,7 +251,7 @@ REVISION_ROWS: list[tuple[str, tuple[str, ...], Callable[[Revision], str]]] = [
     ("rules of the webhook", ("validated_by",), lambda r: code(r.webhook or None, "older than every release's")),
     ("errors list domains", ("fixed_domain_order",),
      lambda r: "broadest first" if r.fixed_domain_order else "as configured"),
-    ("`packDomain` may be left out", ("optional_domain",), lambda r: yes(r.optional_domain)),
+    ("`packDomain` is optional", ("optional_domain",), lambda r: yes(r.optional_domain)),
     ("`packDomain` is deprecated for `pack.required`", ("deprecates_pack_domain",),
      lambda r: yes(r.deprecates_pack_domain)),
     ("an empty `packDomain` has an error of its own", ("names_missing_domain",), lambda r: yes(r.names_missing_domain)),
@@ -304,7 +304,7 @@ TOPICS = {
     "Levels": ("levels allowed", "characters of a key", "syntax of a key", "a domain or key that stands twice"),
     "Constraints": (
         "field of a workload that chooses one",
-        "`packDomain` may be left out",
+        "`packDomain` is optional",
         "`packDomain` is deprecated for `pack.required`",
         "constraints after deployment",
         "TAS disabled, existing workload",

@@ -54,7 +54,7 @@ class Reason(Enum):
         return self not in (Reason.RENDERED, Reason.IGNORED, Reason.EXCLUDED)
 
 
-class LeftOut(Record):
+class SkipReason(Record):
     """A skipped file. `by` is the file with the reason, or "" if the reason is its own content.
 
     `workloads` is the likely number of workloads in the part that was read.
@@ -126,7 +126,7 @@ _PATCHES = ("patches", "patchesJson6902")
 class Landmarks(Record):
     """The landmarks below one top, by the path of the file or folder that they are about."""
 
-    files: Mapping[str, LeftOut] = {}
+    files: Mapping[str, SkipReason] = {}
     charts: Mapping[str, str] = {}
     components: Mapping[str, str] = {}
     kustomizations: frozenset[str] = frozenset()
@@ -137,28 +137,28 @@ class Landmarks(Record):
 
         Texts that are not YAML are ignored.
         """
-        files: dict[str, LeftOut] = {}
+        files: dict[str, SkipReason] = {}
         charts: dict[str, str] = {}
         components: dict[str, str] = {}
         for path, text in sorted(texts.items()):
             folder, name = posixpath.split(path)
             if name == _CHART:
                 charts[folder] = path
-                files[path] = LeftOut(Reason.HELM_CHART)
+                files[path] = SkipReason(Reason.HELM_CHART)
             elif name == RENDERED_LIST:
                 if folder != top and (not top or folder.startswith(f"{top}/")):
-                    files.update((file, LeftOut(Reason.RENDERED, path)) for file in _rendered_paths(folder, text))
+                    files.update((file, SkipReason(Reason.RENDERED, path)) for file in _rendered_paths(folder, text))
             else:
                 value = mapping_in(text)
                 if value.get("kind") == "Component":
                     components[folder] = path
-                    files[path] = LeftOut(Reason.COMPONENT)
+                    files[path] = SkipReason(Reason.COMPONENT)
                 for file, reason in _named_files(value):
-                    files.setdefault(_join(folder, file), LeftOut(reason, path))
+                    files.setdefault(_join(folder, file), SkipReason(reason, path))
         kustomizations = frozenset(path for path in texts if posixpath.basename(path) in KUSTOMIZATIONS)
         return cls(files, charts, components, kustomizations)
 
-    def reason_to_skip(self, path: str) -> LeftOut | None:
+    def reason_to_skip(self, path: str) -> SkipReason | None:
         """Return the landmarks' reason to skip the file at `path`, or None."""
         if not self.files and not self.charts and not self.components:
             return None
@@ -173,12 +173,12 @@ class Landmarks(Record):
             if chart is not None:
                 inner = path.removeprefix(f"{folder}/") if folder else path
                 if inner.startswith("templates/"):
-                    return LeftOut(Reason.HELM_TEMPLATE, chart)
+                    return SkipReason(Reason.HELM_TEMPLATE, chart)
                 if re.fullmatch(_VALUES, name, re.IGNORECASE):
-                    return LeftOut(Reason.VALUES, chart)
+                    return SkipReason(Reason.VALUES, chart)
             component = self.components.get(folder)
             if component is not None:
-                return LeftOut(Reason.COMPONENT, component)
+                return SkipReason(Reason.COMPONENT, component)
             below = folder
         return None
 

@@ -99,7 +99,7 @@ def test_no_comment_is_longer_than_github_takes(
     assert size(whole) <= LIMIT
 
 
-def left_out(whole: str) -> int:
+def omitted(whole: str) -> int:
     """Return the number of skipped entries in the last line."""
     counted = re.search(
         r"^(\d+) entr(?:y is|ies are) omitted because of GitHub's limit for comments; ", whole, re.MULTILINE
@@ -112,11 +112,11 @@ def numbered(count: int, length: int = 50) -> Sequence[Sequence[str]]:
 
 
 @pytest.mark.parametrize("count", [0, 1, 100, 5_000, 200_000])
-def test_what_is_left_out_is_counted(count: int) -> None:
+def test_omitted_entries_are_counted(count: int) -> None:
     whole = comment("packwise", [CommentPart(["lead"], [Section("many", numbered(count))], "packwise check")])
 
-    assert whole.count("entry ") - whole.count(" entry is") + left_out(whole) == count
-    assert (left_out(whole) == 0) == (count <= 1_000)
+    assert whole.count("entry ") - whole.count(" entry is") + omitted(whole) == count
+    assert (omitted(whole) == 0) == (count <= 1_000)
 
 
 def test_many_changes_leave_room_for_findings() -> None:
@@ -162,7 +162,7 @@ def test_a_change_of_any_size_is_one_comment(call: Call, package: Path) -> None:
     assert (ran.code, ran.messages) == (0, "")
     assert size(ran.stdout) <= LIMIT
     assert "`PodGang 400 added, 1 removed`" in ran.stdout
-    assert left_out(ran.stdout) == 0
+    assert omitted(ran.stdout) == 0
 
 
 def letters(count: int) -> list[str]:
@@ -181,7 +181,7 @@ def test_findings_of_any_number_are_one_comment(call: Call, package: Path) -> No
     assert ran.stdout.startswith("<!-- packwise check -->\n### packwise check: 600 errors in 4 files\n")
     shown = ran.stdout.count("error: in/w.yaml:")
     assert shown > 100
-    assert shown + left_out(ran.stdout) == 600
+    assert shown + omitted(ran.stdout) == 600
 
 
 def test_colours_of_a_terminal_are_not_in_a_comment(call: Call, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,12 +105,12 @@ def test_what_an_earlier_release_filled_in_stays(
         named = "spec:\n  revision: v0.1.0-alpha.14\n  topology"
         file.write_text(text.replace("spec:\n  topology", named), "utf-8")
 
-    left_out = call(*words.split())
+    skipped = call(*words.split())
     workload = repository / "w" / "wl.yaml"
     workload.write_text(WORKLOAD.replace("replicas: 2", "replicas: 2\n        minAvailable: 2"), "utf-8")
     written = call(*words.split())
 
-    assert (left_out.code, REFUSED in left_out.stdout + left_out.stderr) == (1, True)
+    assert (skipped.code, REFUSED in skipped.stdout + skipped.stderr) == (1, True)
     assert (written.code, "must stay" in written.stdout + written.stderr) == (0, False), written.stderr
 
 

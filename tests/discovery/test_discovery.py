@@ -9,8 +9,8 @@ from krmfn.yamltext import YamlError, read
 from packwise.discovery import (
     Ignored,
     Landmarks,
-    LeftOut,
     Reason,
+    SkipReason,
     content_reason,
     ignored_files,
     ignores_above,
@@ -37,44 +37,44 @@ OUTPUT = {"out/.packwise.sha256": f"{'0' * 64}  a/b.yaml\n"}
 COMPONENT = {"c/kustomization.yml": "kind: Component\n"}
 
 PLACES = [
-    (CHART, "charts/web/Chart.yaml", LeftOut(Reason.HELM_CHART)),
-    (CHART, "charts/web/templates/a/b.yaml", LeftOut(Reason.HELM_TEMPLATE, "charts/web/Chart.yaml")),
-    (CHART, "charts/web/values.yaml", LeftOut(Reason.VALUES, "charts/web/Chart.yaml")),
-    (CHART, "charts/web/ci/test-values.yml", LeftOut(Reason.VALUES, "charts/web/Chart.yaml")),
+    (CHART, "charts/web/Chart.yaml", SkipReason(Reason.HELM_CHART)),
+    (CHART, "charts/web/templates/a/b.yaml", SkipReason(Reason.HELM_TEMPLATE, "charts/web/Chart.yaml")),
+    (CHART, "charts/web/values.yaml", SkipReason(Reason.VALUES, "charts/web/Chart.yaml")),
+    (CHART, "charts/web/ci/test-values.yml", SkipReason(Reason.VALUES, "charts/web/Chart.yaml")),
     (CHART, "charts/web/crds/a.yaml", None),
     (CHART, "charts/web/evalues.yaml", None),
     (CHART, "charts/webs/templates/a.yaml", None),
-    ({"Chart.yaml": ""}, "templates/a.yaml", LeftOut(Reason.HELM_TEMPLATE, "Chart.yaml")),
+    ({"Chart.yaml": ""}, "templates/a.yaml", SkipReason(Reason.HELM_TEMPLATE, "Chart.yaml")),
     ({"Chart.yaml": ""}, "a.yaml", None),
-    (OVERLAY, "base/patch.yaml", LeftOut(Reason.PATCH, "o/kustomization.yaml")),
-    (OVERLAY, "o/json.yaml", LeftOut(Reason.PATCH, "o/kustomization.yaml")),
-    (OVERLAY, "o/merge.yaml", LeftOut(Reason.PATCH, "o/kustomization.yaml")),
-    (OVERLAY, "o/names.yaml", LeftOut(Reason.FOREIGN, "o/kustomization.yaml")),
-    (OVERLAY, "o/fields.yaml", LeftOut(Reason.FOREIGN, "o/kustomization.yaml")),
-    (OVERLAY, "o/v.yaml", LeftOut(Reason.VALUES, "o/kustomization.yaml")),
-    (OVERLAY, "o/w.yaml", LeftOut(Reason.VALUES, "o/kustomization.yaml")),
+    (OVERLAY, "base/patch.yaml", SkipReason(Reason.PATCH, "o/kustomization.yaml")),
+    (OVERLAY, "o/json.yaml", SkipReason(Reason.PATCH, "o/kustomization.yaml")),
+    (OVERLAY, "o/merge.yaml", SkipReason(Reason.PATCH, "o/kustomization.yaml")),
+    (OVERLAY, "o/names.yaml", SkipReason(Reason.FOREIGN, "o/kustomization.yaml")),
+    (OVERLAY, "o/fields.yaml", SkipReason(Reason.FOREIGN, "o/kustomization.yaml")),
+    (OVERLAY, "o/v.yaml", SkipReason(Reason.VALUES, "o/kustomization.yaml")),
+    (OVERLAY, "o/w.yaml", SkipReason(Reason.VALUES, "o/kustomization.yaml")),
     (OVERLAY, "o/kustomization.yaml", None),
     (OVERLAY, "base/web.yaml", None),
     ({"o/kustomization.yaml": "patches: [\n"}, "o/a.yaml", None),
     ({"o/kustomization.yaml": "patches: {path: a.yaml}\n"}, "o/a.yaml", None),
-    (COMPONENT, "c/kustomization.yml", LeftOut(Reason.COMPONENT)),
-    (COMPONENT, "c/d/a.yaml", LeftOut(Reason.COMPONENT, "c/kustomization.yml")),
-    (OUTPUT, "out/a/b.yaml", LeftOut(Reason.RENDERED, "out/.packwise.sha256")),
+    (COMPONENT, "c/kustomization.yml", SkipReason(Reason.COMPONENT)),
+    (COMPONENT, "c/d/a.yaml", SkipReason(Reason.COMPONENT, "c/kustomization.yml")),
+    (OUTPUT, "out/a/b.yaml", SkipReason(Reason.RENDERED, "out/.packwise.sha256")),
     (OUTPUT, "out/a/c.yaml", None),
     ({".packwise.sha256": f"{'0' * 64}  a.yaml\n"}, "a.yaml", None),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("texts", "path", "reason"), PLACES)
-def test_other_files_say_what_a_file_is(texts: dict[str, str], path: str, reason: LeftOut | None) -> None:
+def test_other_files_say_what_a_file_is(texts: dict[str, str], path: str, reason: SkipReason | None) -> None:
     assert Landmarks.of(texts).reason_to_skip(path) == reason
 
 
-@pytest.mark.parametrize(("top", "left_out"), [("", True), ("site", True), ("site/out", False), ("other", False)])
-def test_rendered_files_are_left_out_below_the_named_folder_only(top: str, left_out: bool) -> None:
+@pytest.mark.parametrize(("top", "skipped"), [("", True), ("site", True), ("site/out", False), ("other", False)])
+def test_rendered_files_are_left_out_below_the_named_folder_only(top: str, skipped: bool) -> None:
     landmarks = Landmarks.of({"site/out/.packwise.sha256": f"{'0' * 64}  a.yaml\n"}, top)
 
-    assert (landmarks.reason_to_skip("site/out/a.yaml") is not None) == left_out
+    assert (landmarks.reason_to_skip("site/out/a.yaml") is not None) == skipped
 
 
 GITIGNORES = {"": "*.tmp.yaml\n!kept.tmp.yaml\n/build\nnode_modules/\n", "a": "!x.tmp.yaml\nlocal.yaml\n"}

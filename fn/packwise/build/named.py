@@ -13,7 +13,7 @@ from packwise.build.files import built_files
 from packwise.build.links import Trees
 from packwise.build.summary import results_of
 from packwise.build.tree import CommitTree, DiskTree
-from packwise.discovery import LeftOut, Reason
+from packwise.discovery import Reason, SkipReason
 from packwise.inputs.git import Commit, checkout_names, remote_urls
 from packwise.inputs.paths import contains, real, top_of
 from packwise.inputs.reader import BuiltInputs, Sources, is_readable
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def build_named(
     paths: Sequence[str],
     files: Sequence[InputFile],
-    left_out: Sequence[tuple[str, LeftOut]],
+    skipped: Sequence[tuple[str, SkipReason]],
     commit: str | None = None,
     *,
     requires: bool = False,
@@ -44,7 +44,7 @@ def build_named(
     """
     named = [real(path) for path in paths]
     tops = dict.fromkeys([top_of(_nearest_folder(path)) for path in named])
-    kept, sources, skipped = list(files), Sources(), list(left_out)
+    kept, sources, remaining = list(files), Sources(), list(skipped)
     results: list[Result] = []
     built: list[InputFile] = []
     around: list[InputFile] = []
@@ -57,11 +57,11 @@ def build_named(
         in_builds = {os.path.join(top, path) for each in delivered.built for path in each.reads}  # noqa: PTH118
         kept, read, passed = _without_reads(kept, reads, commit)
         around += [file for file in read if _real_path(str(file.path.name), commit) not in in_builds]
-        skipped = [each for each in (*skipped, *passed) if _real_path(each[0], commit) not in in_builds]
+        remaining = [each for each in (*remaining, *passed) if _real_path(each[0], commit) not in in_builds]
         results += results_of(delivered, show, requires=requires)
         unbuilt = [(each.owner.title, each.obstacle.value, each.reason) for each in delivered.unbuilt]
         sources = Sources(sources.built + len(delivered.built), (*sources.unbuilt, *unbuilt))
-    return BuiltInputs((*kept, *built), tuple(skipped), tuple(results), sources, tuple(around))
+    return BuiltInputs((*kept, *built), tuple(remaining), tuple(results), sources, tuple(around))
 
 
 def _nearest_folder(path: str) -> str:
@@ -151,17 +151,17 @@ def _path_shower(top: str, commit: str | None) -> Callable[[str], str]:
 
 def _without_reads(
     files: Iterable[InputFile], reads: set[str], commit: str | None
-) -> tuple[list[InputFile], list[InputFile], list[tuple[str, LeftOut]]]:
+) -> tuple[list[InputFile], list[InputFile], list[tuple[str, SkipReason]]]:
     """Return the files that no build reads, the others without their workloads, and why these are not checked.
 
     packwise's configuration stays in the first part.
     """
     kept: list[InputFile] = []
     read: list[InputFile] = []
-    passed: list[tuple[str, LeftOut]] = []
+    passed: list[tuple[str, SkipReason]] = []
     for file in files:
         at = None if file.path.name is None else _real_path(file.path.name, commit)
-        if at not in reads or file.left_out is not None:
+        if at not in reads or file.skip_reason is not None:
             kept.append(file)
             continue
         configuring = tuple(each for each in file.documents if any(map(_configures, each.items)))
@@ -170,7 +170,7 @@ def _without_reads(
             kept.append(file.replace(documents=configuring))
         elif defining:
             read.append(file.replace(documents=defining))
-        passed.append((str(file.path.name), LeftOut(Reason.UNBUILT, "", workloads_in(file.text))))
+        passed.append((str(file.path.name), SkipReason(Reason.UNBUILT, "", workloads_in(file.text))))
     return kept, read, passed
 
 

@@ -34,7 +34,7 @@ from packwise.objects.workloads_in_text import workloads_in
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from packwise.discovery import LeftOut
+    from packwise.discovery import SkipReason
     from packwise.inputs.groups import Group
     from packwise.inputs.reader import InputFile
     from packwise.inputs.request import Named
@@ -172,15 +172,15 @@ def read_before(base: Base, named: Named, files: Iterable[InputFile], around: It
             at, now = str(path.at), own.get(str(path.at))
             if now is None:
                 contents[path] = base.content(at)
-            elif at in same and now.path.left_out == path.left_out:
+            elif at in same and now.path.skip_reason == path.skip_reason:
                 contents[now.path] = now
             else:
-                contents[now.path.replace(left_out=path.left_out)] = base.content(at)
+                contents[now.path.replace(skip_reason=path.skip_reason)] = base.content(at)
     reader = Reader(named.exclude)
     listed_files = reader.read_contents(contents)
     if named.builder is None:
         return Before({path_of(file): file for file in listed_files}, others, others_now, same)
-    built = named.builder(named.paths, listed_files, reader.left_out, base.name)
+    built = named.builder(named.paths, listed_files, reader.skipped, base.name)
     before = {path_of(file): file for file in built.files}
     alike = {path: own[path] for path, file in before.items() if path in own and _is_built_alike(file, own[path])}
     before, same = before | alike, same | alike.keys()
@@ -233,14 +233,14 @@ def _inputs(
     by_part = {str(_path_below(at, path)): path for path in paths}
     is_file = "." in by_part
     is_named = is_file and not named.force_exclude
-    left_out: dict[PurePosixPath, LeftOut] = {}
+    reasons: dict[PurePosixPath, SkipReason] = {}
     if not is_named:
         start = PurePosixPath() if is_file else _path_below(top, at)
-        left_out = skip_reasons([_path_below(top, path) for path in paths], texts, start, list(named.exclude))
+        reasons = skip_reasons([_path_below(top, path) for path in paths], texts, start, list(named.exclude))
     for part, path in sorted(by_part.items()):
         below = name.name if is_file else part
         shown = name if is_file else name / part
-        yield InputPath(shown.as_posix(), below, left_out.get(_path_below(top, path)), is_named, path)
+        yield InputPath(shown.as_posix(), below, reasons.get(_path_below(top, path)), is_named, path)
 
 
 def _keep(files: dict[str, InputFile], path: str, data: bytes) -> None:
@@ -297,7 +297,7 @@ def _hidden_changes(checkup: Checkup, bases: Sequence[Base]) -> list[Result]:
 
     A change could hide there.
     """
-    ignored = {real(name): (name, each.by) for name, each in checkup.left_out if each.reason is Reason.IGNORED}
+    ignored = {real(name): (name, each.by) for name, each in checkup.skipped if each.reason is Reason.IGNORED}
     if not ignored:
         return []
     head = Base("HEAD", bases[0].top)
@@ -362,7 +362,7 @@ def _affected_groups(checkup: Checkup, befores: Sequence[Before], *, is_chosen: 
             packages = [_package(group, state.files.get(folder, ())) for state in states]
             groups.append(group.replace(unchanged=names, before=tuple(packages)))
     files = tuple(file for path, file in now.items() if path in reached)
-    left_out = [each for each in checkup.left_out if each[1].reason.is_of_the_package and _is_new(each[0], befores)]
+    skipped = [each for each in checkup.skipped if each[1].reason.is_of_the_package and _is_new(each[0], befores)]
     return checkup.replace(
         groups=tuple(groups),
         files=files,
@@ -371,7 +371,7 @@ def _affected_groups(checkup: Checkup, befores: Sequence[Before], *, is_chosen: 
             for result in _results_of_change(checkup.results, now, folders, reached)
             if not (_is_of_a_build(result) and all(_key_of(result) in before.build_results for before in befores))
         ),
-        left_out=tuple(left_out),
+        skipped=tuple(skipped),
     )
 
 
@@ -395,7 +395,7 @@ def _digests(
     """Return a digest of each file's complete input including itself. Different ones contain the name of their
     `side`.
     """
-    own = {path: f"{'' if path in same else side} {file.left_out}" for path, file in files.items()}
+    own = {path: f"{'' if path in same else side} {file.skip_reason}" for path, file in files.items()}
     defined: dict[str | None, list[str]] = {}
     for path in sorted(files):
         if files[path].function_config is not None or keep_definitions(files[path]).documents:

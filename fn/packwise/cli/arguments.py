@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from packwise.discovery import LeftOut
+    from packwise.discovery import SkipReason
     from packwise.inputs.reader import BuiltInputs, InputFile
     from packwise.inputs.request import Builder
     from packwise.inputs.resources import Resource
@@ -168,20 +168,20 @@ def builder_of(parsed: argparse.Namespace) -> Builder | None:
 
 
 def _build(
-    paths: Sequence[str], files: Sequence[InputFile], left_out: Sequence[tuple[str, LeftOut]], commit: str | None
+    paths: Sequence[str], files: Sequence[InputFile], skipped: Sequence[tuple[str, SkipReason]], commit: str | None
 ) -> BuiltInputs:
     # Few runs build sources. The others do not load this module.
     from packwise.build.named import build_named
 
-    return build_named(paths, files, left_out, commit)
+    return build_named(paths, files, skipped, commit)
 
 
 def _build_all(
-    paths: Sequence[str], files: Sequence[InputFile], left_out: Sequence[tuple[str, LeftOut]], commit: str | None
+    paths: Sequence[str], files: Sequence[InputFile], skipped: Sequence[tuple[str, SkipReason]], commit: str | None
 ) -> BuiltInputs:
     from packwise.build.named import build_named
 
-    return build_named(paths, files, left_out, commit, requires=True)
+    return build_named(paths, files, skipped, commit, requires=True)
 
 
 def add_text_or_json(command: argparse.ArgumentParser) -> None:

@@ -85,7 +85,7 @@ def _marker(paths: Sequence[str]) -> str:
 
 
 def _check_answer(checkup: Checkup, verdict: Verdict) -> _Answer:
-    files = [file for file in checkup.files if file.left_out is None]
+    files = [file for file in checkup.files if file.skip_reason is None]
     checked = Checked(verdict.results, len(files), checkup.text_of, coverage=verdict.coverage)
     return part_of_check(checked), exit_code(verdict.results), ()
 

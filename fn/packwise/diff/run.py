@@ -442,7 +442,7 @@ def diff(command: Diff, terminal: Terminal = PLAIN) -> Answer:
     results = sort_results([*inputs[0].results, *inputs[1].results])
     lines_before = as_lines(results, coloured=terminal.is_stderr_coloured)
     before, after = [
-        files_covered(each.files, each.left_out, each.read).replace(sources=each.sources) for each in inputs
+        files_covered(each.files, each.skipped, each.read).replace(sources=each.sources) for each in inputs
     ]
     lines = [f"{name}: {each.line}" for name, each in zip(_names(command), (before, after), strict=True)]
     if inputs[0].is_broken or inputs[1].is_broken:

@@ -156,11 +156,11 @@ def _lines(diagnosis: _Diagnosis, coverage: Coverage) -> Iterator[str]:
     for configurations, view in diagnosis.clusters:
         yield ", ".join(configurations) or "without a configuration"
         yield from (f"  {line}" for line in _view_lines(view))
-    left_out = summary(each.reason for _, each in coverage.left_out)
-    if left_out:
-        yield from ("", f"skipped: {left_out}")
+    counts = summary(each.reason for _, each in coverage.skipped)
+    if counts:
+        yield from ("", f"skipped: {counts}")
         yield from (f"  {line.removeprefix('skipped: ')}" for line in coverage.detail_lines)
-    if diagnosis.clusters or left_out:
+    if diagnosis.clusters or counts:
         yield ""
     for client in diagnosis.clients:
         yield client.sentence
@@ -206,10 +206,7 @@ def _as_json(checkup: Checkup, diagnosis: _Diagnosis, coverage: Coverage) -> dic
             }
             for configurations, view in diagnosis.clusters
         ],
-        "leftOut": [
-            {"path": name, "reason": left_out.reason.noun, "by": left_out.by}
-            for name, left_out in sorted(checkup.left_out)
-        ],
+        "skipped": [{"path": name, "reason": why.reason.noun, "by": why.by} for name, why in sorted(checkup.skipped)],
         "coverage": coverage.fields,
         "clients": [as_dict(client) | {"notes": list(client.notes)} for client in diagnosis.clients],
         "reader": READER,

@@ -130,11 +130,11 @@ class Packages:
         "_definitions",
         "_folders",
         "_kustomizations",
-        "_left_out",
         "_mentioning",
         "_outer",
         "_root",
         "_samples",
+        "_skipped",
         "_tree",
         "clients",
     )
@@ -144,7 +144,7 @@ class Packages:
         self._root = root
         self._kustomizations = Kustomizations(tree)
         self._built: dict[str, FleetPackage] = {}
-        self._left_out: tuple[set[str], set[str]] = set(), set()
+        self._skipped: tuple[set[str], set[str]] = set(), set()
         self._mentioning: set[str] = set()
         # Files of configurations by the folder that they apply to, and that folder by the kustomizations below it.
         self._configurations: dict[str, list[str]] = {}
@@ -198,14 +198,14 @@ class Packages:
         )
 
     def _clients(self, paths: Sequence[str], root: str) -> dict[str, PackageClient]:
-        self._left_out = _left_out_in(paths)
+        self._skipped = _folders_to_skip(paths)
         clients: dict[str, PackageClient] = {}
         configuring: dict[str, Traits] = {}
         taken: set[str] = set()
         kustomizations: list[str] = []
         for path in paths:
             folder, name = posixpath.split(path)
-            if _is_within(folder, *self._left_out):
+            if _is_within(folder, *self._skipped):
                 continue
             if name in KUSTOMIZATIONS:
                 kustomizations.append(folder)
@@ -375,13 +375,13 @@ class Packages:
         """Yield the files that may define names used by workloads, each with the nearest folder of a configuration
         or client.
         """
-        paths, left_out = list(paths_below(self._defining, above)), self._left_out
+        paths, skipped = list(paths_below(self._defining, above)), self._skipped
         configured = set(self._configurations)
         if not _is_within_folder(above, self._root):
             listed = self._tree.listing(above).files_below(above)
             outside = [path for path in listed if path.endswith(SUFFIXES) and not _is_within_folder(path, self._root)]
             paths += [path for path in outside if _has_word(self._tree, path, _DEFINITION)]
-            left_out = _left_out_in(listed)
+            skipped = _folders_to_skip(listed)
             configuring = self._configuring(outside).keys() - self._configurations[above]
             configured.update(map(posixpath.dirname, configuring))
 
@@ -393,7 +393,7 @@ class Packages:
             nearest = nearest_folder(path, is_bound)
             # The configuration of a function, or of another package, applies nowhere else.
             is_elsewhere = path in self._mentioning and any(map(_configures, objects_at(self._tree, path)))
-            if nearest is not None and not is_elsewhere and not _is_within(posixpath.dirname(path), *left_out):
+            if nearest is not None and not is_elsewhere and not _is_within(posixpath.dirname(path), *skipped):
                 yield path, nearest
 
     def _unreadable_problems(self, paths: Iterable[str]) -> list[ClientProblem]:
@@ -406,9 +406,7 @@ class Packages:
             return True
         folder, name = posixpath.split(path)
         is_known = self.clients and name.endswith(SUFFIXES) and name not in KUSTOMIZATIONS
-        return not (is_known and not _is_within(folder, *self._left_out)) and _has_word(
-            self._tree, path, _CONFIGURATION
-        )
+        return not (is_known and not _is_within(folder, *self._skipped)) and _has_word(self._tree, path, _CONFIGURATION)
 
     def _traits(self, path: str) -> Traits:
         """Return the traits of the configuration in a file. An unreadable one is an error of its package."""
@@ -441,7 +439,7 @@ class Packages:
         return {posixpath.normpath(posixpath.join(folder, each)) for each in configs if isinstance(each, str)}
 
 
-def _left_out_in(paths: Iterable[str]) -> tuple[set[str], set[str]]:
+def _folders_to_skip(paths: Iterable[str]) -> tuple[set[str], set[str]]:
     """Return the folders among `paths` that packwise wrote, and the folders of charts."""
     folders: dict[str, set[str]] = {RENDERED_LIST: set(), _CHART: set()}
     for path in paths:

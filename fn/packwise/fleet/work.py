@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from packwise.build.problems import ClientProblem
     from packwise.build.tree import CommitTree
     from packwise.diff.change import ObjectChange
-    from packwise.discovery import LeftOut
+    from packwise.discovery import SkipReason
     from packwise.fleet.requests import PackageSide, Request
     from packwise.inputs.coverage import Coverage
     from packwise.pipeline import Rendered
@@ -81,7 +81,7 @@ class SideRead(Record):
     configured: Configured = Configured()
     validates: bool = False
     results: tuple[Result, ...] = ()
-    left_out: tuple[tuple[str, LeftOut], ...] = ()
+    skipped: tuple[tuple[str, SkipReason], ...] = ()
     is_kept: bool = True
     crds: tuple[KubeObject, ...] = ()
     values: Mapping[str, Value] = {}
@@ -158,7 +158,7 @@ def _read_files(read: SideRead) -> SideRead:
     reader = Reader()
     files = reader.read_contents(_folder_contents(read.side))
     results = (*read.results, *reader.results)
-    return read.replace(files=tuple(files), results=results, left_out=tuple(reader.left_out))
+    return read.replace(files=tuple(files), results=results, skipped=tuple(reader.skipped))
 
 
 def _folder_contents(side: PackageSide) -> dict[InputPath, bytes]:
@@ -167,9 +167,9 @@ def _folder_contents(side: PackageSide) -> dict[InputPath, bytes]:
     contents = {PurePosixPath(path): data for path, data in side.files}
     markers = {path: data.decode("utf-8", "replace") for path, data in contents.items() if path.name in SAYING}
     files = [path for path in contents if path.is_relative_to(target) and path.suffix in SUFFIXES]
-    left_out = skip_reasons(files, markers, target, [])
+    reasons = skip_reasons(files, markers, target, [])
     return {
-        InputPath(str(path), str(path.relative_to(target)), left_out.get(path), is_named=False): contents[path]
+        InputPath(str(path), str(path.relative_to(target)), reasons.get(path), is_named=False): contents[path]
         for path in files
     }
 
@@ -314,7 +314,7 @@ def _check(blank: PackageResult, after: SideRead, before: SideRead | None) -> Pa
     around = frozenset(str(file.path.name) for file in after.around).difference(names)
     group = Group(package, tuple(names), around)
     sources = None if after.side.build is None else Sources()
-    verdict = check_groups(Checkup((group,), after.files, after.results, after.files, after.left_out, sources=sources))
+    verdict = check_groups(Checkup((group,), after.files, after.results, after.files, after.skipped, sources=sources))
     result = _with_findings(blank, verdict.results, after).replace(objects=len(package.items))
     return _with_coverage(result, verdict.coverage)
 
@@ -323,7 +323,7 @@ def _render(blank: PackageResult, after: SideRead, before: SideRead | None) -> t
     """Return the result of a render and the files to write, or None with errors."""
     package = package_of_side(after, before)
     rendered = render_inputs(Inputs(after.files, package, after.results, after.files), writes=True)
-    coverage = coverage_of(after.files, after.left_out, rendered)
+    coverage = coverage_of(after.files, after.skipped, rendered)
     if exit_code(rendered.results):
         return _with_coverage(_with_findings(blank, rendered.results, after), coverage), None
     if after.validates:
@@ -366,7 +366,7 @@ def _compare(blank: PackageResult, before: SideRead | None, after: SideRead | No
         status = PackageStatus.ADDED if before is None else PackageStatus.REMOVED
     counted = _with_findings(blank.replace(status=status), findings, after or before)
     if after is not None:
-        counted = counted.replace(passed_over=files_covered(after.files, after.left_out).reasons)
+        counted = counted.replace(passed_over=files_covered(after.files, after.skipped).reasons)
     result = _with_changes(counted, difference.changes, len(state.objects or {})).replace(
         dropped=len(difference.dropped)
     )
@@ -423,7 +423,7 @@ def _with_places(
         return _with_findings(result, [Result(str(error), file=ResultFile(nodes[0]), tags={"rule": FIT.name})], after)
     pending = tuple(name for name, gang in gangs.items() if not gang.fits)
     counted = _with_findings(result, rendered.results, after) if checks else result
-    return _with_coverage(counted, coverage_of(after.files, after.left_out, rendered)).replace(
+    return _with_coverage(counted, coverage_of(after.files, after.skipped, rendered)).replace(
         placed=True,
         gangs=len(gangs),
         pending=pending,

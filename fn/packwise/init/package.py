@@ -140,7 +140,7 @@ def _with_proposal(facts: Facts, nodes: Sequence[Mapping[str, Value]]) -> Facts:
         levels=tuple(Level(level.domain, level.key) for level in proposal.levels),
         comments=tuple("; ".join([level.counts(proposal.nodes), *level.notes]) for level in proposal.levels),
         source=source,
-        dropped=tuple(f"{label.key} {label.reason}" for label in proposal.left_out),
+        dropped=tuple(f"{label.key} {label.reason}" for label in proposal.skipped),
     )
 
 

@@ -63,15 +63,15 @@ def _lines_of(topologies: Sequence[ListedTopology]) -> Iterator[str]:
     names = ", ".join(dict.fromkeys([f"{each.kind} {escape_line(each.name)}" for each in topologies]))
     if any([level.key for level in each.levels] != keys for each in others):
         raise UsageError(f"the Topologies {names} have different levels; pass only one of them, or pass nodes")
-    left_out: list[LeftOutLabel] = []
+    skipped: list[SkippedLabel] = []
     # An unknown label gets the narrowest domain that is still broader than the levels below it.
     labels = [_Label(key, _hint_of(key) or "rack", {}) for key in keys]
-    named = _name_levels(labels, left_out)
+    named = _name_levels(labels, skipped)
     yield f"# Levels of {names}. Workloads of Grove use the names of the domains."
     yield from _head()
     for label, domain in named:
         yield f"    - {{domain: {domain}, key: {_scalar(label.key)}}}"
-    yield from _left_out_lines(left_out)
+    yield from _skipped_lines(skipped)
 
 
 def _head() -> Iterator[str]:
@@ -82,11 +82,11 @@ def _head() -> Iterator[str]:
     yield from ("  topologyAwareScheduling:", "    enabled: true", "    levels:")
 
 
-def _left_out_lines(left_out: Sequence[LeftOutLabel]) -> Iterator[str]:
-    if left_out:
+def _skipped_lines(skipped: Sequence[SkippedLabel]) -> Iterator[str]:
+    if skipped:
         yield ""
         yield "# Skipped labels that look like levels:"
-        for label in left_out:
+        for label in skipped:
             yield f"#   {escape_line(label.key)}: {escape_line(label.reason)}"
 
 
@@ -108,7 +108,7 @@ def _lines(proposal: LevelProposal) -> Iterator[str]:
             )
         if len(proposal.contradictions) > _SHOWN:
             yield f"#   and {len(proposal.contradictions) - _SHOWN} more"
-    yield from _left_out_lines(proposal.left_out)
+    yield from _skipped_lines(proposal.skipped)
 
 
 def _scalar(key: str) -> str:
@@ -179,7 +179,7 @@ class Contradiction(Record):
     elsewhere: str
 
 
-class LeftOutLabel(Record):
+class SkippedLabel(Record):
     """A label that looks like a level but is not used, and the reason."""
 
     key: str
@@ -192,7 +192,7 @@ class LevelProposal(Record):
     levels: tuple[ProposedLevel, ...] = ()
     nodes: int = 0
     contradictions: tuple[Contradiction, ...] = ()
-    left_out: tuple[LeftOutLabel, ...] = ()
+    skipped: tuple[SkippedLabel, ...] = ()
 
 
 class _Label(Record):
@@ -210,13 +210,13 @@ class _Label(Record):
 def propose(nodes: Sequence[Node]) -> LevelProposal:
     """Return the levels that the nodes' labels show. If any node has GPUs, only such nodes count."""
     useful = [node for node in nodes if node.allocatable.get(GPU)] or list(nodes)
-    left_out: list[LeftOutLabel] = []
+    skipped: list[SkippedLabel] = []
     chain: list[_Label] = []
     notes: dict[str, list[str]] = {}
     contradictions: list[Contradiction] = []
     for label in _labels(useful):
         if label.domains == 1 and label.hint not in _KEPT and len(useful) > 1:
-            left_out.append(LeftOutLabel(label.key, "all nodes have the same value"))
+            skipped.append(SkippedLabel(label.key, "all nodes have the same value"))
             continue
         twin = next((other for other in chain if _is_same(label, other)), None)
         if twin is not None:
@@ -225,11 +225,11 @@ def propose(nodes: Sequence[Node]) -> LevelProposal:
         against = _contradictions(chain[-1], label) if chain else []
         if len(against) > _FEW * len(label.values):
             reason = f"does not nest in {chain[-1].key}: {len(against)} of {len(label.values)} nodes contradict it"
-            left_out.append(LeftOutLabel(label.key, reason))
+            skipped.append(SkippedLabel(label.key, reason))
             continue
         contradictions += against
         chain.append(label)
-    named = _name_levels(chain, left_out)
+    named = _name_levels(chain, skipped)
     levels = [
         ProposedLevel(
             domain, label.key, label.domains, len(label.values), (*notes.get(label.key, ()), *_new_name(label))
@@ -238,7 +238,7 @@ def propose(nodes: Sequence[Node]) -> LevelProposal:
     ]
     keys = {level.key for level in levels}
     kept = [contradiction for contradiction in contradictions if {contradiction.key, contradiction.above} <= keys]
-    return LevelProposal(tuple(levels), len(useful), tuple(kept), tuple(left_out))
+    return LevelProposal(tuple(levels), len(useful), tuple(kept), tuple(skipped))
 
 
 def _hint_of(key: str) -> str | None:
@@ -295,7 +295,7 @@ def _contradictions(above: _Label, label: _Label) -> list[Contradiction]:
     ]
 
 
-def _name_levels(chain: Iterable[_Label], left_out: list[LeftOutLabel]) -> list[tuple[_Label, str]]:
+def _name_levels(chain: Iterable[_Label], skipped: list[SkippedLabel]) -> list[tuple[_Label, str]]:
     """Return the labels with domains in Grove's fixed order. Labels without room between their neighbours are
     dropped.
     """
@@ -308,7 +308,7 @@ def _name_levels(chain: Iterable[_Label], left_out: list[LeftOutLabel]) -> list[
         bound = DOMAINS.index("host") if is_host else DOMAINS.index("rack") - after
         rank = max(last + 1, min(DOMAINS.index(label.hint), bound))
         if rank > DOMAINS.index("host" if is_host else "rack"):
-            left_out.append(LeftOutLabel(label.key, "Grove has no domain between the levels above and below it"))
+            skipped.append(SkippedLabel(label.key, "Grove has no domain between the levels above and below it"))
             continue
         named.append((label, DOMAINS[rank]))
         last = rank

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from krmfn.kubeobject import KubeObject
-    from packwise.discovery import LeftOut
+    from packwise.discovery import SkipReason
     from packwise.inputs.groups import Checkup, Group
     from packwise.inputs.reader import InputFile, Sources
     from packwise.pipeline import Rendered
@@ -35,13 +35,13 @@ class Coverage(Record):
     """The coverage of a run. `groups` are the numbers of checked workloads, each with a description of its
     configuration.
 
-    `missed` is the number of workloads not checked because of errors. `left_out` are the skipped files by name. `verb`
+    `missed` is the number of workloads not checked because of errors. `skipped` are the skipped files by name. `verb`
     is the action on workloads. `sources` are the built sources, if any.
     """
 
     groups: tuple[tuple[int, str], ...] = ()
     missed: int = 0
-    left_out: tuple[tuple[str, LeftOut], ...] = ()
+    skipped: tuple[tuple[str, SkipReason], ...] = ()
     verb: Literal["checked", "read"] = "checked"
     sources: Sources | None = None
 
@@ -55,28 +55,28 @@ class Coverage(Record):
         """Return the reasons for other workloads: a kind of files with the number of files, or errors with their
         number.
         """
-        counted = Counter([each.reason for _, each in self.left_out if each.workloads])
+        counted = Counter([each.reason for _, each in self.skipped if each.workloads])
         errors = (("error", self.missed),) if self.missed else ()
         return (*errors, *[(reason.noun, counted[reason]) for reason in Reason if counted[reason]])
 
     @property
     def line(self) -> str:
-        """Return `2 workloads checked with Grove v0.1.0-alpha.13 (topology.yaml); left out: 1 patch`."""
+        """Return `2 workloads checked with Grove v0.1.0-alpha.13 (topology.yaml); skipped: 1 patch`."""
         parts = self._group_words()
         if len(parts) > _MOST_GROUPS:
             parts = [f"{self.number} workloads {self.verb} with {len(parts)} configurations (-v lists them)"]
-        left_out = summary(reason.reason for _, reason in self.left_out)
+        counts = summary(reason.reason for _, reason in self.skipped)
         over = count_unchecked(self.reasons, self.verb)
         built = [] if self.sources is None else [self.sources.line]
-        return "; ".join([*parts, *built, *over, *([f"skipped: {left_out}"] if left_out else [])])
+        return "; ".join([*parts, *built, *over, *([f"skipped: {counts}"] if counts else [])])
 
     @property
     def detail_lines(self) -> tuple[str, ...]:
-        """The counts of the line, in a line each: `left out: web/values.yaml: values file (web/Chart.yaml)`."""
+        """The counts of the line, in a line each: `skipped: web/values.yaml: values file (web/Chart.yaml)`."""
         groups = self._group_words() if len(self.groups) > _MOST_GROUPS else []
         unbuilt = () if self.sources is None else self.sources.detail_lines
-        left_out = [f"skipped: {name}: {reason.description}" for name, reason in sorted(self.left_out)]
-        return (*groups, *unbuilt, *left_out)
+        skipped = [f"skipped: {name}: {reason.description}" for name, reason in sorted(self.skipped)]
+        return (*groups, *unbuilt, *skipped)
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -94,11 +94,13 @@ class Coverage(Record):
         return parts or [f"no workload {self.verb}"]
 
 
-def coverage_of(files: Sequence[InputFile], left_out: tuple[tuple[str, LeftOut], ...], rendered: Rendered) -> Coverage:
-    """Return the coverage of a render of `files` with the skipped files `left_out`."""
+def coverage_of(
+    files: Sequence[InputFile], skipped: tuple[tuple[str, SkipReason], ...], rendered: Rendered
+) -> Coverage:
+    """Return the coverage of a render of `files` without the `skipped` files."""
     groups = ((rendered.workloads, describe_configuration(rendered) or ""),) if rendered.workloads else ()
     missed = _workloads_among(files) - count_checked_objects(rendered)
-    return Coverage(groups, max(missed, 0), left_out)
+    return Coverage(groups, max(missed, 0), skipped)
 
 
 def groups_covered(checkup: Checkup, checked: Iterable[tuple[Group, int, str | None, int]]) -> Coverage:
@@ -114,11 +116,11 @@ def groups_covered(checkup: Checkup, checked: Iterable[tuple[Group, int, str | N
         for number, words in groups:
             numbers[words] = numbers.get(words, 0) + number
         groups = [(number, words) for words, number in numbers.items()]
-    return Coverage(tuple(groups), max(missed, 0), checkup.left_out, sources=checkup.sources)
+    return Coverage(tuple(groups), max(missed, 0), checkup.skipped, sources=checkup.sources)
 
 
 def files_covered(
-    files: Iterable[InputFile], left_out: tuple[tuple[str, LeftOut], ...], read: Iterable[InputFile] = ()
+    files: Iterable[InputFile], skipped: tuple[tuple[str, SkipReason], ...], read: Iterable[InputFile] = ()
 ) -> Coverage:
     """Return the coverage of files that are read but not checked. `read` also includes configurations."""
     files = tuple(files)
@@ -129,7 +131,7 @@ def files_covered(
     number = objects + others.total() + sum([len(file.foreign_documents) for file in files])
     kinds = ", ".join([f"{others[kind]} {kind}" for kind in sorted(others)])
     words = f"({'' if others.total() == number else 'among them '}{kinds})" if others else ""
-    return Coverage(((number, words),) if number else (), _workloads_among(files) - objects, left_out, "read")
+    return Coverage(((number, words),) if number else (), _workloads_among(files) - objects, skipped, "read")
 
 
 def count_checked_objects(rendered: Rendered, unchanged: Collection[str | None] = ()) -> int:
@@ -143,7 +145,7 @@ def _workloads_among(files: Iterable[InputFile]) -> int:
     """Return the number of workloads in files that are not skipped, including unreadable ones."""
     number = 0
     for file in files:
-        for item in file.items if file.left_out is None else ():
+        for item in file.items if file.skip_reason is None else ():
             number += _is_workload(item) if is_readable(item) else workloads_in(item.source.text)
     return number
 

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.run import MAX_INPUT
-from packwise.discovery import GITIGNORE, LANDMARKS, Landmarks, LeftOut, Reason, ignored_files
+from packwise.discovery import GITIGNORE, LANDMARKS, Landmarks, Reason, SkipReason, ignored_files
 from packwise.globs import Globs
 from packwise.inputs.paths import SUFFIXES, InputPath, contains, real
 from packwise.inputs.request import UsageError
@@ -182,7 +182,7 @@ def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list
     marked = {
         entry.path: text.decode("utf-8", "replace") for entry, text in zip(markers, contents[len(files) :], strict=True)
     }
-    left_out = skip_reasons([entry.path for entry in files], marked, target, list(exclude))
+    reasons = skip_reasons([entry.path for entry in files], marked, target, list(exclude))
     named: list[tuple[InputPath, bytes]] = []
     for entry, content in zip(files, contents, strict=False):
         if entry.path == target:
@@ -190,7 +190,7 @@ def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list
             continue
         part = entry.path.relative_to(target)
         name = f"{commit}:{(at / part).as_posix()}"
-        named.append((InputPath(name, str(part), left_out.get(entry.path), is_named=False), content))
+        named.append((InputPath(name, str(part), reasons.get(entry.path), is_named=False), content))
     return named
 
 
@@ -229,7 +229,7 @@ def _tree(top: Path, revision: str, paths: Iterable[str]) -> tuple[list[_Entry],
 
 def skip_reasons(
     files: list[PurePosixPath], markers: Mapping[PurePosixPath, str], target: PurePosixPath, exclude: list[str]
-) -> dict[PurePosixPath, LeftOut]:
+) -> dict[PurePosixPath, SkipReason]:
     """Return the skipped `files` in the folder `target`, as far as paths and the texts of `markers` show."""
     start = "" if str(target) == "." else str(target)
     texts = {str(path): text for path, text in markers.items() if path.name != GITIGNORE}
@@ -240,13 +240,13 @@ def skip_reasons(
     }
     landmarks, excluded = Landmarks.of(texts, start), Globs.read(exclude)
     ignored = ignored_files([str(path) for path in files], ignoring, start)
-    reasons: dict[PurePosixPath, LeftOut] = {}
+    reasons: dict[PurePosixPath, SkipReason] = {}
     for path in files:
         reason = landmarks.reason_to_skip(str(path))
         if str(path) in ignored:
-            reason = LeftOut(Reason.IGNORED, ignored[str(path)])
+            reason = SkipReason(Reason.IGNORED, ignored[str(path)])
         elif any(excluded.take(str(name)) for name in (path, path.relative_to(target))):
-            reason = LeftOut(Reason.EXCLUDED, "--exclude")
+            reason = SkipReason(Reason.EXCLUDED, "--exclude")
         if reason is not None:
             reasons[path] = reason
     return reasons

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.result import Result
     from krmfn.value import Value
-    from packwise.discovery import LeftOut
+    from packwise.discovery import SkipReason
     from packwise.inputs.reader import Document, Sources
     from packwise.inputs.request import Builder, Named
     from packwise.inputs.unread import Unread
@@ -67,7 +67,7 @@ class Inputs(Record):
 
     With an error among `results`, the package has the readable rest. `is_lost` is true if the requested baseline,
     configuration or CRDs are unreadable, so that every answer would be a guess. `read` are all files, including the
-    configuration's and the baseline's. `left_out` are the skipped files and folders by name. `applied` tells which
+    configuration's and the baseline's. `skipped` are the skipped files and folders by name. `applied` tells which
     files a client applies together outside kustomizations.
     """
 
@@ -75,7 +75,7 @@ class Inputs(Record):
     package: Package
     results: tuple[Result, ...]
     read: tuple[InputFile, ...]
-    left_out: tuple[tuple[str, LeftOut], ...] = ()
+    skipped: tuple[tuple[str, SkipReason], ...] = ()
     is_lost: bool = False
     applied: Literal["folder", "file"] = "file"
     sources: Sources | None = None
@@ -118,7 +118,7 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
         package=package,
         results=tuple(reader.results),
         read=tuple(reader.files),
-        left_out=asked.left_out,
+        skipped=asked.skipped,
         is_lost=asked.is_lost or any(is_broken_configuration(file) for file in (*files, *around)),
         applied=_unit_of_apply((*files, *around), package),
         sources=asked.sources,
@@ -156,7 +156,7 @@ class _SourcesRead(Record):
 
     reader: Reader
     files: list[InputFile]
-    left_out: tuple[tuple[str, LeftOut], ...]
+    skipped: tuple[tuple[str, SkipReason], ...]
     before: list[InputFile] | None
     chosen: Configured
     crds: tuple[KubeObject, ...]
@@ -170,11 +170,11 @@ def _read_sources(named: Named, output: str | None = None, is_unread: Unread | N
     reader = Reader(named.exclude, force_exclude=named.force_exclude, apart=named.apart)
     files = reader.read(named.paths, output, is_unread if named.builder is None else None)
     reader.results += stdin_results(files)
-    left_out = tuple(reader.left_out)
+    skipped = tuple(reader.skipped)
     sources, around = None, ()
     if named.builder is not None:
-        built = named.builder(named.paths, files, left_out, None)
-        files, left_out, sources, around = list(built.files), built.left_out, built.sources, built.around
+        built = named.builder(named.paths, files, skipped, None)
+        files, skipped, sources, around = list(built.files), built.skipped, built.sources, built.around
         reader.results += built.results
         reader.files += [file for file in files if file.built is not None]
     own = len(reader.results)
@@ -186,7 +186,7 @@ def _read_sources(named: Named, output: str | None = None, is_unread: Unread | N
     return _SourcesRead(
         reader=reader,
         files=files,
-        left_out=left_out,
+        skipped=skipped,
         before=before,
         chosen=chosen,
         crds=crds,
@@ -295,7 +295,7 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
     if not name.startswith(COMMIT):
         files = reader.read([name])
         reader.results += stdin_results(files)
-        own = len(reader.left_out)
+        own = len(reader.skipped)
         chosen = Configured() if config is None else _config(config, reader, lambda: reader.read([config]))
     else:
         commit, colon, path = name.removeprefix(COMMIT).partition(":")
@@ -306,13 +306,13 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
         files = reader.read_commit(commit, [path])
         if colon and not files:
             raise UsageError(f'"{path}" has no YAML files in the commit "{commit}"')
-        own = len(reader.left_out)
+        own = len(reader.skipped)
         read = partial(reader.read_commit, commit)
         chosen = Configured() if config is None else _config(config, reader, lambda: read([config]))
-    left_out, sources = tuple(reader.left_out[:own]), None
+    skipped, sources = tuple(reader.skipped[:own]), None
     if sides.builder is not None and path != STDIN:
-        built = sides.builder([path], files, left_out, commit)
-        files, left_out, sources = list(built.files), built.left_out, built.sources
+        built = sides.builder([path], files, skipped, commit)
+        files, skipped, sources = list(built.files), built.skipped, built.sources
         reader.results += built.results
     if config is None:
         chosen = Configured(_sent_configuration(files))
@@ -322,7 +322,7 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
         package,
         tuple(reader.results),
         tuple(reader.files),
-        left_out,
+        skipped,
         applied=_unit_of_apply(files, package),
         sources=sources,
     )
@@ -339,13 +339,13 @@ def baseline_files(baseline: str, paths: tuple[str, ...], reader: Reader) -> lis
 
 def _baseline(named: Named, baseline: str, reader: Reader) -> list[InputFile]:
     """Return the files of the baseline, built like today's."""
-    own = len(reader.left_out)
+    own = len(reader.skipped)
     files = baseline_files(baseline, named.paths, reader)
     if named.builder is None:
         return files
     is_commit = baseline.startswith(COMMIT)
     paths = named.paths if is_commit else (baseline,)
-    built = named.builder(paths, files, reader.left_out[own:], baseline.removeprefix(COMMIT) if is_commit else None)
+    built = named.builder(paths, files, reader.skipped[own:], baseline.removeprefix(COMMIT) if is_commit else None)
     return list(built.files)
 
 
@@ -460,14 +460,14 @@ class Checkup(Record):
     files: tuple[InputFile, ...]
     results: tuple[Result, ...]
     read: tuple[InputFile, ...]
-    left_out: tuple[tuple[str, LeftOut], ...]
+    skipped: tuple[tuple[str, SkipReason], ...]
     around: tuple[InputFile, ...] = ()
     sources: Sources | None = None
 
     @property
     def number(self) -> int:
         """The number of files that are checked."""
-        return len([file for file in self.files if file.left_out is None])
+        return len([file for file in self.files if file.skip_reason is None])
 
     def text_of(self, name: str | None) -> str | None:
         """Return the text of the file `name`, or of stdin for None. Return None if it was not read."""
@@ -515,7 +515,7 @@ def read_groups(named: Named, is_unread: Unread | None = None) -> Checkup:
         group.replace(package=group.package.replace(values=values), kustomizations=kustomizations) for group in groups
     ]
     return Checkup(
-        tuple(groups), tuple(files), tuple(results), tuple(reader.files), asked.left_out, around, asked.sources
+        tuple(groups), tuple(files), tuple(results), tuple(reader.files), asked.skipped, around, asked.sources
     )
 
 

@@ -14,8 +14,8 @@ from packwise.discovery import (
     LANDMARKS,
     Ignored,
     Landmarks,
-    LeftOut,
     Reason,
+    SkipReason,
     ignored_files,
     ignores_above,
 )
@@ -48,14 +48,14 @@ SUFFIXES = (".yaml", ".yml", ".json")
 class InputPath(Record):
     """A file to read. `name` is the user's name for it and `target` its place below an output folder.
 
-    Both are None for stdin. `left_out` is the reason to skip a file of a folder, as far as paths show. A file
+    Both are None for stdin. `skip_reason` is the reason to skip a file of a folder, as far as paths show. A file
     `is_named` if the user passed it, and then it is always read. `at` is its real path if known from walking its
     folder.
     """
 
     name: str | None = None
     target: str | None = None
-    left_out: LeftOut | None = None
+    skip_reason: SkipReason | None = None
     is_named: bool = True
     at: str | None = None
 
@@ -71,7 +71,7 @@ class InputPath(Record):
 
     @property
     def _key(self) -> tuple[object, ...]:
-        return self.name, self.target, self.left_out
+        return self.name, self.target, self.skip_reason
 
     @property
     def real_path(self) -> str:
@@ -110,8 +110,8 @@ def find_files(
         )
     by_target = {target: (at, walk.skip_reason_of(at)) for at, target in walk.files.items()} | walk.pruned
     return [
-        InputPath(walk.name_of(target), target, left_out, is_named=False, at=at)
-        for target, (at, left_out) in sorted(by_target.items())
+        InputPath(walk.name_of(target), target, reason, is_named=False, at=at)
+        for target, (at, reason) in sorted(by_target.items())
     ], walk.results
 
 
@@ -143,12 +143,12 @@ def _as_listed(path: InputPath, at: str, excluded: Globs | None) -> InputPath:
     texts, ignoring = landmarks_above(at, top)
     by = ignored_files([below], ignoring, "").get(below)
     if by is not None:
-        left_out = LeftOut(Reason.IGNORED, by)
+        reason = SkipReason(Reason.IGNORED, by)
     elif excluded is not None and excluded.take(str(path.name)):
-        left_out = LeftOut(Reason.EXCLUDED, "--exclude")
+        reason = SkipReason(Reason.EXCLUDED, "--exclude")
     else:
-        left_out = Landmarks.of(texts).reason_to_skip(below)
-    return InputPath(path.name, path.target, left_out, is_named=False)
+        reason = Landmarks.of(texts).reason_to_skip(below)
+    return InputPath(path.name, path.target, reason, is_named=False)
 
 
 def _advice(path: str) -> str:
@@ -303,7 +303,7 @@ class _Walk:
         self._texts, ignoring = landmarks_above(self._root, self._top)
         self._landmarks: Landmarks | None = None
         self.files = dict[str, str]()
-        self.pruned = dict[str, tuple[str, LeftOut]]()
+        self.pruned = dict[str, tuple[str, SkipReason]]()
         self.results = list[Result]()
         self._walk("", self._root, ignores_above(ignoring, _path_below(self._top, self._root)))
         while self._links:
@@ -313,7 +313,7 @@ class _Walk:
         """The path `target` below the folder, as the user calls it."""
         return self._prefix + target if target else self._name
 
-    def skip_reason_of(self, file: str) -> LeftOut | None:
+    def skip_reason_of(self, file: str) -> SkipReason | None:
         """Return the reason to skip the file with this real path, or None if paths show none."""
         if self._landmarks is None:
             self._landmarks = Landmarks.of(self._texts, _path_below(self._top, self._root))
@@ -376,9 +376,9 @@ class _Walk:
         """Return True and record the entry if it is ignored or excluded."""
         by = rules.ignoring_file(below, is_folder=is_folder)
         if by is not None:
-            self.pruned[path] = at, LeftOut(Reason.IGNORED, by)
+            self.pruned[path] = at, SkipReason(Reason.IGNORED, by)
         elif self._is_excluded(path, is_folder=is_folder):
-            self.pruned[path] = at, LeftOut(Reason.EXCLUDED, "--exclude")
+            self.pruned[path] = at, SkipReason(Reason.EXCLUDED, "--exclude")
         else:
             return False
         return True

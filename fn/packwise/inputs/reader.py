@@ -21,8 +21,8 @@ from packwise.console import encode_text, track_files
 from packwise.discovery import (
     ENCRYPTION,
     KUSTOMIZATIONS,
-    LeftOut,
     Reason,
+    SkipReason,
     content_reason,
     is_of_another_tool,
     is_values,
@@ -95,9 +95,9 @@ class BuiltFrom(Record):
 class InputFile(Record):
     """One file at `path`. The items of a ResourceList (`is_list`) are the documents, still without text.
 
-    `function_config` is from the ResourceList and `list_text` its whole text. A file that is `left_out` has no objects.
-    `built` is its origin if a build made it. `unread` is the number of documents that no rule reads. They have no
-    objects, and a file without other documents has no text either.
+    `function_config` is from the ResourceList and `list_text` its whole text. A file with a `skip_reason` has no
+    objects. `built` is its origin if a build made it. `unread` is the number of documents that no rule reads. They have
+    no objects, and a file without other documents has no text either.
     """
 
     path: InputPath
@@ -105,7 +105,7 @@ class InputFile(Record):
     is_list: bool = False
     function_config: KubeObject | None = None
     list_text: str = ""
-    left_out: LeftOut | None = None
+    skip_reason: SkipReason | None = None
     built: BuiltFrom | None = None
     unread: int = 0
 
@@ -158,7 +158,7 @@ class BuiltInputs(Record):
     """
 
     files: tuple[InputFile, ...]
-    left_out: tuple[tuple[str, LeftOut], ...]
+    skipped: tuple[tuple[str, SkipReason], ...]
     results: tuple[Result, ...]
     sources: Sources
     around: tuple[InputFile, ...] = ()
@@ -224,19 +224,19 @@ def decode(data: bytes, path: InputPath, is_unread: Unread | None = None) -> Inp
         message = f"must be UTF-8; got byte 0x{data[error.start]:02x} at offset {error.start}"
         raise FieldError(None, (), message, place) from None
     keeps_text = is_unread is None
-    if path.left_out is not None and not (
-        path.left_out.reason is Reason.VALUES and _holds_documents(iterate_documents(text))
+    if path.skip_reason is not None and not (
+        path.skip_reason.reason is Reason.VALUES and _holds_documents(iterate_documents(text))
     ):
-        return _without_objects(text, path, path.left_out, keeps_text=keeps_text)
+        return _without_objects(text, path, path.skip_reason, keeps_text=keeps_text)
     if _is_list(text):
         if not path.is_named:
             # A ResourceList in a folder is usually test data, so its functionConfig does not count.
-            return _without_objects(text, path, LeftOut(Reason.RESOURCE_LIST), keeps_text=keeps_text)
+            return _without_objects(text, path, SkipReason(Reason.RESOURCE_LIST), keeps_text=keeps_text)
         return _list_file(text, path)
     read, unread = _read_documents(text, path, is_unread)
     reason = None if path.is_named else _reason(text, read, path, has_unread=unread > 0)
     if reason is not None:
-        return _without_objects(text, path, LeftOut(reason), keeps_text=keeps_text)
+        return _without_objects(text, path, SkipReason(reason), keeps_text=keeps_text)
     is_needed = any(document.item is not None or document.foreign is not None for document, _ in read)
     documents = tuple(document for document, _ in read) if is_needed or not unread else ()
     return InputFile(path, documents, unread=unread)
@@ -406,17 +406,17 @@ def _is_foreign_file(text: str, error: FieldError, is_kustomization: bool) -> bo
     return is_of_another_tool("".join([document.text for document in iterate_documents(text)]))
 
 
-def _without_objects(text: str, path: InputPath, left_out: LeftOut, *, keeps_text: bool) -> InputFile:
+def _without_objects(text: str, path: InputPath, skip_reason: SkipReason, *, keeps_text: bool) -> InputFile:
     """Return the file as bytes without objects. Without `keeps_text`, a text without workloads is dropped."""
     number = workloads_in(text)
     # The object that a patch changes is elsewhere, and is checked there.
-    workloads = 0 if left_out.reason is Reason.PATCH else number
+    workloads = 0 if skip_reason.reason is Reason.PATCH else number
     documents = tuple(
         [Document(each.separator, each.text, line=each.line) for each in iterate_documents(text)]
         if keeps_text or number
         else []
     )
-    return InputFile(path, documents, left_out=left_out.replace(workloads=workloads))
+    return InputFile(path, documents, skip_reason=skip_reason.replace(workloads=workloads))
 
 
 def _holds_documents(documents: Iterable[YamlDocument]) -> bool:
@@ -471,14 +471,14 @@ def is_readable(item: KubeObject) -> bool:
 class Reader:
     """Read files and keep them, their errors, and the skipped files with reasons."""
 
-    __slots__ = ("_apart", "_exclude", "_force_exclude", "files", "left_out", "results")
+    __slots__ = ("_apart", "_exclude", "_force_exclude", "files", "results", "skipped")
 
     def __init__(self, exclude: Iterable[str] = (), *, force_exclude: bool = False, apart: Iterable[str] = ()) -> None:
         self._exclude = tuple(exclude)
         self._apart = [real(path) for path in apart]
         self._force_exclude = force_exclude
         self.files: list[InputFile] = []
-        self.left_out: list[tuple[str, LeftOut]] = []
+        self.skipped: list[tuple[str, SkipReason]] = []
         self.results: list[Result] = []
 
     def read(self, paths: Iterable[str], output: str | None = None, is_unread: Unread | None = None) -> list[InputFile]:
@@ -503,7 +503,7 @@ class Reader:
                 before = paths_by_name.get(key)
                 if before is None:
                     paths_by_name[key] = file
-                elif file.is_named and before.left_out is not None:
+                elif file.is_named and before.skip_reason is not None:
                     paths_by_name[key] = before.as_named()
         return paths_by_name.values()
 
@@ -526,10 +526,10 @@ class Reader:
         """Return the paths to read. The others are recorded as skipped."""
         listed: list[InputPath] = []
         for path in paths:
-            if path.left_out is None or path.left_out.reason.is_of_the_package:
+            if path.skip_reason is None or path.skip_reason.reason.is_of_the_package:
                 listed.append(path)
             else:
-                self.left_out.append((str(path.name), path.left_out.replace(workloads=_workloads_at(path))))
+                self.skipped.append((str(path.name), path.skip_reason.replace(workloads=_workloads_at(path))))
         return listed
 
     def _keep(self, read: list[_Read]) -> list[InputFile]:
@@ -540,8 +540,8 @@ class Reader:
                 continue
             files.append(file)
             self.results += [] if error is None else [error_result(error)]
-            if file.left_out is not None:
-                self.left_out.append((str(file.path.name), file.left_out))
+            if file.skip_reason is not None:
+                self.skipped.append((str(file.path.name), file.skip_reason))
             for item in file.items:
                 try:
                     _ = item.value
@@ -554,13 +554,13 @@ class Reader:
         """Return True and record the file as skipped if a configuration excludes it."""
         by = None if path.is_named else _exclusion_of(str(path.name), excluded)
         if by is not None:
-            self.left_out.append((str(path.name), LeftOut(Reason.EXCLUDED, by, workloads_in(text))))
+            self.skipped.append((str(path.name), SkipReason(Reason.EXCLUDED, by, workloads_in(text))))
         return by is not None
 
 
 def _workloads_at(path: InputPath) -> int:
     """Return the number of workloads in an ignored or excluded file, or 0 for a folder, which is not searched."""
-    is_copy = path.left_out is not None and path.left_out.reason is Reason.RENDERED
+    is_copy = path.skip_reason is not None and path.skip_reason.reason is Reason.RENDERED
     if is_copy or path.at is None or not Path(path.at).is_file():
         return 0
     try:
@@ -609,7 +609,7 @@ def _is_foreign(result: Result) -> bool:
 
 def stdin_results(files: Iterable[InputFile]) -> list[Result]:
     """Return an error if stdin is among `files` and has no object. ¶ In a pipe, the command before packwise failed."""
-    empty = [file for file in files if file.path.name is None and file.left_out is None and not _has_content(file)]
+    empty = [file for file in files if file.path.name is None and file.skip_reason is None and not _has_content(file)]
     return [Result(_EMPTY, tags={"rule": READABLE.name}) for _ in empty]
 
 

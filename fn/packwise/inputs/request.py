@@ -9,10 +9,10 @@ from krmfn.hints import TYPE_CHECKING, Record
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from packwise.discovery import LeftOut
+    from packwise.discovery import SkipReason
     from packwise.inputs.reader import BuiltInputs, InputFile
 
-    Builder = Callable[[Sequence[str], Sequence[InputFile], Sequence[tuple[str, LeftOut]], str | None], BuiltInputs]
+    Builder = Callable[[Sequence[str], Sequence[InputFile], Sequence[tuple[str, SkipReason]], str | None], BuiltInputs]
     """Build sources on disk or in a commit. It takes paths, their files and the skipped files, and returns the files
     together with the built ones.
     """

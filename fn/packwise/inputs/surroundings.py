@@ -198,7 +198,7 @@ def _files_to_check(folder: str) -> list[InputPath]:
         inside, _ = find_files(_relative(folder))
     except UsageError:
         return []
-    return [path for path in inside if path.left_out is None]
+    return [path for path in inside if path.skip_reason is None]
 
 
 def _yaml_files(folder: str) -> list[InputPath]:

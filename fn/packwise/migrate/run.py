@@ -120,7 +120,7 @@ def _report(terminal: Terminal, inputs: Inputs, results: Sequence[Result], last:
     """Return the findings as lines for stderr, because stdout holds the difference, followed by `last`."""
     lines: list[str] = []
     results = sort_results(results)
-    coverage = files_covered(inputs.files, inputs.left_out, inputs.read)
+    coverage = files_covered(inputs.files, inputs.skipped, inputs.read)
     last_line = coverage.line
     if results:
         checked = Checked(

@@ -68,11 +68,11 @@ def comment(marker: str, parts: Sequence[CommentPart]) -> str:
     head = f"<!-- {marker} -->\n"
     leads = ["".join([f"{paragraph}\n\n" for paragraph in part.lead]) for part in parts]
     room = LIMIT - _MARGIN - _size(head)
-    room -= sum([_size(lead) + _size(_left_out_line(part, _MOST)) for lead, part in zip(leads, parts, strict=True)])
+    room -= sum([_size(lead) + _size(_omitted_line(part, _MOST)) for lead, part in zip(leads, parts, strict=True)])
     later = sum([bool(section.entries) for part in parts for section in part.sections])
     bodies: list[str] = []
     for lead, part in zip(leads, parts, strict=True):
-        texts, left_out = [lead], 0
+        texts, omitted = [lead], 0
         for section in part.sections:
             if not section.entries:
                 continue
@@ -80,12 +80,12 @@ def comment(marker: str, parts: Sequence[CommentPart]) -> str:
             text, count = _fold(section, room - min(room // 4, later * _RESERVED))
             texts.append(text)
             room -= _size(text)
-            left_out += count
-        bodies.append("".join([*texts, _left_out_line(part, left_out)]))
+            omitted += count
+        bodies.append("".join([*texts, _omitted_line(part, omitted)]))
     return head + "\n".join(bodies)
 
 
-def _left_out_line(part: CommentPart, count: int) -> str:
+def _omitted_line(part: CommentPart, count: int) -> str:
     """Return the last line of a part with `count` omitted entries."""
     if not count:
         return ""
@@ -120,12 +120,12 @@ def _fold(section: Section, room: int) -> tuple[str, int]:
             break
         lines += cut
         shown += 1
-    left_out = len(section.entries) - shown
+    omitted = len(section.entries) - shown
     if not shown:
-        return "", left_out
+        return "", omitted
     fence = "`" * max(3, *[len(run) + 1 for line in lines for run in _TICKS.findall(line)], 0)
-    note = f"\n{left_out} of {len(section.entries)} omitted.\n" if left_out else ""
-    return frame.replace("{}", "\n".join([f"{fence}{section.language}", *lines, fence]) + "\n" + note), left_out
+    note = f"\n{omitted} of {len(section.entries)} omitted.\n" if omitted else ""
+    return frame.replace("{}", "\n".join([f"{fence}{section.language}", *lines, fence]) + "\n" + note), omitted
 
 
 def _entry(lines: Sequence[str]) -> list[str]:

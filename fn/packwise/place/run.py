@@ -516,7 +516,7 @@ def _workloads(command: PlaceGangs, terminal: Terminal) -> Answer:
             package = package.replace(items=with_replicas(package.items, text))
     rendered = render_inputs(inputs.replace(package=package))
     lines = as_lines(rendered.results, coloured=terminal.is_stderr_coloured)
-    coverage = coverage_of(inputs.files, inputs.left_out, rendered).replace(sources=inputs.sources)
+    coverage = coverage_of(inputs.files, inputs.skipped, rendered).replace(sources=inputs.sources)
     refused: list[KubeObject] = []
     if not inputs.is_broken and _has_errors(inputs, rendered):
         refused = _refused_workloads(inputs, rendered)

@@ -185,7 +185,7 @@ def stream_of(outcome: RenderedFiles) -> str:
     files = [
         _stream_text(file)
         for file in outcome.files
-        if file.left_out is None and PurePosixPath(str(file.path.target)).name not in KUSTOMIZATIONS
+        if file.skip_reason is None and PurePosixPath(str(file.path.target)).name not in KUSTOMIZATIONS
     ]
     new = [without_bookkeeping(item).text for item in outcome.new]
     return join_streams([*files, *new])

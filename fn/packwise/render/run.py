@@ -78,7 +78,7 @@ def render(command: Render, terminal: Terminal = PLAIN) -> Answer:
         return render_folder(command, terminal)
     inputs = read_inputs(command.named)
     rendered = render_inputs(inputs, writes=True)
-    coverage = coverage_of(inputs.files, inputs.left_out, rendered)
+    coverage = coverage_of(inputs.files, inputs.skipped, rendered)
     report = RenderReport(command, coverage, terminal.is_stderr_coloured)
     if exit_code(rendered.results):
         return report.refuse(rendered.results)
@@ -103,7 +103,7 @@ def render_folder(command: Render, terminal: Terminal) -> Answer:
     refuse_same_target(inputs.files)
     refuse_lists_within(inputs.files, output)
     rendered = render_inputs(inputs, writes=True)
-    coverage = coverage_of(inputs.files, inputs.left_out, rendered)
+    coverage = coverage_of(inputs.files, inputs.skipped, rendered)
     report = RenderReport(command, coverage, terminal.is_stderr_coloured)
     if exit_code(rendered.results):
         return report.refuse(rendered.results)

@@ -483,7 +483,7 @@ def report(command: ReportOptions, terminal: Terminal = PLAIN) -> Answer:
         (
             *([Drawn(picture).headline] if is_filed else []),
             *[f"note: {text}" for text in picture.notes],
-            coverage_of(inputs.files, inputs.left_out, rendered).replace(sources=inputs.sources).line,
+            coverage_of(inputs.files, inputs.skipped, rendered).replace(sources=inputs.sources).line,
         ),
         int(not fits or bool(exit_code(rendered.results))),
         needs_texts=False,

@@ -51,7 +51,7 @@ def topologies(command: Topologies, terminal: Terminal = PLAIN) -> Answer:
     placements = [placement for plan in rendered.plans for placement in plan.placements]
     listing = Overview(is_known=False) if inputs.is_lost else overview(inputs.package, rendered.queued, placements)
     results = sort_results([*inputs.results, *listing.results])
-    coverage = coverage_of(inputs.files, inputs.left_out, rendered)
+    coverage = coverage_of(inputs.files, inputs.skipped, rendered)
     text = _as_json(listing, coverage) if command.as_json else _as_text(listing)
     return Answer(
         (Text((text,)),) if listing.is_known else (),

@@ -215,8 +215,8 @@ def _about_pools(workflows: list[Workflow], pools: tuple[OsmoPool, ...], *, brok
         others = f"; also for {len(alike) - 1} more" if len(alike) > 1 else ""
         finding = alike[0].place_at(("workflow",)).finding(reason.rule, reason.message + others, at_key=True)
         # Rules that do not depend on the pool are still checked, but the workflow is not rendered.
-        is_left_out = reason.rule is POOL_KNOWN
-        yield finding.replace(severity=Severity.WARNING, when_written=Severity.ERROR) if is_left_out else finding
+        is_skipped = reason.rule is POOL_KNOWN
+        yield finding.replace(severity=Severity.WARNING, when_written=Severity.ERROR) if is_skipped else finding
 
 
 def _unsettled_reason(near: list[OsmoPool], known: list[str]) -> _Unsettled | None:

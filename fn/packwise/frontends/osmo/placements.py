@@ -323,13 +323,13 @@ def _passed_through(nodes: Sequence[TaskNode]) -> list[TaskNode]:
     children: dict[str | None, int] = {}
     for node in nodes:
         children[node.parent] = children.get(node.parent, 0) + 1
-    left_out: list[TaskNode] = []
+    omitted: list[TaskNode] = []
     gone: set[str | None] = {None}
     for node in nodes:
         if node.members is None and node.parent in gone and children[node.name] == 1:
-            left_out.append(node)
+            omitted.append(node)
             gone.add(node.name)
-    return left_out
+    return omitted
 
 
 def _subgroups(nodes: Sequence[TaskNode]) -> str:

@@ -395,7 +395,7 @@ class WorkerGroup(Record):
     is_suspended: bool
     """True if KubeRay creates no pods for it."""
 
-    is_left_out: bool
+    is_skipped: bool
     """True if KAI skips it because of a field that KubeRay does not have."""
 
     template: Template | None
@@ -422,7 +422,7 @@ def worker_groups(workload: Workload) -> list[WorkerGroup]:
                 hosts=integer(written.get("numOfHosts"), 1),
                 is_suspended=written.get("suspend") is True,
                 # KAI reads a field with another name than KubeRay's. Source: spec/podgrouper.md#8.3.
-                is_left_out=written.get("suspended") is True,
+                is_skipped=written.get("suspended") is True,
                 template=by_path.get((*path, "template")),
             )
         )
@@ -436,7 +436,7 @@ def ray_cluster(workload: Workload) -> list[GroupShape]:
         return []
     sets = [_head(workload, head)]
     for group in worker_groups(workload):
-        if group.is_left_out:
+        if group.is_skipped:
             continue
         if group.min_replicas > group.replicas:
             text = (

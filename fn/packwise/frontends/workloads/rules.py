@@ -473,13 +473,13 @@ def _replica_types(workload: Workload) -> Iterator[Finding]:
 
 def _ray(workload: Workload) -> Iterator[Finding]:
     for group in worker_groups(workload):
-        if group.is_suspended and group.needed_pods and not group.is_left_out:
+        if group.is_suspended and group.needed_pods and not group.is_skipped:
             message = (
                 "the gang never starts: KubeRay creates no pods of this group, but KAI counts its "
                 f"{group.needed_pods}. Set its replicas and minReplicas to 0 instead"
             )
             yield _never_starts(_SHORT, workload, (*group.path, "suspend"), message)
-        if group.is_left_out:
+        if group.is_skipped:
             yield _ignored_finding(
                 workload, (*group.path, "suspended"), 'KubeRay does not know this field; did you mean "suspend"?'
             )

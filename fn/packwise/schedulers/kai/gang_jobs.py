@@ -137,18 +137,18 @@ class _Jobs:
             value = manifest.value
             labels, annotations = texts_at(value, "metadata", "labels"), texts_at(value, "metadata", "annotations")
             template = Manifest(gang.namespace, mapping_at(value, "spec"), labels, annotations)
-            pod, left_out = read_pod(text_at(value, "metadata", "name"), template, self._known)
+            pod, ignored = read_pod(text_at(value, "metadata", "name"), template, self._known)
             pods.append(pod.replace(sub_group=manifest.pod_set or ""))
-            notes |= {f"its pods {note}": None for note in left_out}
+            notes |= {f"its pods {note}": None for note in ignored}
         for leaf in gang.leaves if not manifests else ():
             here = self._running.get((gang.namespace, gang.name, leaf.name), ())[: _size(leaf)]
             pods += [bound.pod.replace(sub_group=leaf.name) for bound in here]
             template = Manifest(gang.namespace, leaf.pod_spec or {}, _labels(gang, leaf), leaf.annotations)
-            pod, left_out = read_pod("", template, self._known)
+            pod, ignored = read_pod("", template, self._known)
             fresh = pod.replace(sub_group=leaf.name if leaf.is_named else "")
             # KAI orders pods by UID, which is random. Pods of one set are equal, so any order gives the same result.
             pods += [fresh.replace(name=f"{leaf.name}-{index:06}") for index in range(len(here), _size(leaf))]
-            notes |= {f'pods of "{leaf.name}" {note}': None for note in left_out}
+            notes |= {f'pods of "{leaf.name}" {note}': None for note in ignored}
         name = gang.priority_class or (_UNNAMED_CLASS if gang.grouper is Grouper.SCHEDULER else "")
         if gang.priority_class and not self._has_all_classes and gang.priority_class not in self._classes:
             notes[
