@@ -129,7 +129,10 @@ CLASH = Rule(
 )
 TWICE = Rule("generated-twice", "Two generated objects have the same name.", "spec/grove.md#6.3")
 CONDITION = Rule(
-    "condition", "The condition of a workload that packwise does not annotate.", "spec/designs.md#5", Severity.INFO
+    "condition",
+    "packwise reports the condition of a workload instead of adding it as an annotation.",
+    "spec/designs.md#5",
+    Severity.INFO,
 )
 RULES = (CLASH, TWICE, CONDITION)
 """Rules of generated objects."""

@@ -39,14 +39,16 @@ _SPELLING = Rule(
 )
 PLACE = Rule(
     "key-place",
-    "A label or annotation is set in a place that its component does not read.",
+    "A label or annotation is set in a place where no component reads it.",
     "spec/podgrouper.md#2",
     Severity.WARNING,
 )
 _VALUE = Rule(
-    "key-value", "A label or annotation has a value that its component ignores.", "spec/dynamo.md#2.4", Severity.WARNING
+    "key-value", "A label or annotation has a value that has no effect.", "spec/dynamo.md#2.4", Severity.WARNING
 )
-_REFUSED = Rule("key-refused", "A label or annotation has a value that the webhook refuses.", "spec/dynamo.md#2.4")
+_REFUSED = Rule(
+    "key-refused", "A label or annotation of a graph has a value that Dynamo's webhook refuses.", "spec/dynamo.md#2.4"
+)
 RULES = (_SPELLING, PLACE, _VALUE, _REFUSED)
 """Rules of keys."""
 

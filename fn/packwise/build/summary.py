@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 FAILED = Rule(
     "source-build",
-    "A source that a controller delivers cannot be built.",
+    "packwise cannot build a chart, a kustomization or a source of a controller.",
     "spec/sources.md#1.5",
 )
 NOT_BUILT = Rule(
     "source-not-built",
-    "packwise does not build a source, and --require-build is set.",
+    "--require-build is set, and packwise does not build a source.",
     "spec/sources.md#1.5",
 )
 ASSUMED = Rule(
     "source-assumed",
-    "The build of a source rests on an assumption.",
+    "packwise builds a source under an assumption.",
     "spec/sources.md#1.4",
     Severity.INFO,
 )

@@ -263,11 +263,11 @@ def _rank(group: PackageGroup) -> tuple[object, ...]:
 
 FIT = Rule(
     "fleet-package",
-    "A package uses a program or file that a fleet does not run or read.",
+    "A package needs a program or file that `packwise fleet` does not run or read.",
     "spec/packwise.md#1.7",
 )
 BUILD = Rule("fleet-build", "kustomize cannot build the package.", "spec/packwise.md#1.7")
-LOST = Rule("fleet-lost", "The worker of a package ended without a result.", "spec/packwise.md#3.4")
-WRITTEN = Rule("fleet-output", "A package cannot be written.", "spec/packwise.md#1.5")
+LOST = Rule("fleet-lost", "The worker process of a package ended without a result.", "spec/packwise.md#3.4")
+WRITTEN = Rule("fleet-output", "packwise cannot write a package.", "spec/packwise.md#1.5")
 RULES = (FIT, BUILD, LOST, WRITTEN)
 """Rules of a fleet."""

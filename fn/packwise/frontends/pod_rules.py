@@ -108,7 +108,9 @@ def _is_near(word: str, vendor: str) -> bool:
 
 
 _CONTAINER = Rule(
-    "pod-container", "A pod has no container, or one without a unique name or an image.", "spec/kubernetes.md#2.1"
+    "pod-container",
+    "A pod has no container, or a container without a unique name or an image.",
+    "spec/kubernetes.md#2.1",
 )
 _RESOURCE = Rule(
     "pod-resource", "The API server refuses the resources that a container requests.", "spec/kubernetes.md#2.2"
@@ -116,13 +118,13 @@ _RESOURCE = Rule(
 _TOLERATION = Rule("pod-toleration", "The API server refuses a toleration of a pod.", "spec/kubernetes.md#2.3")
 _NAME = Rule(
     "pod-resource-name",
-    "A resource name is almost the name that a device plugin uses.",
+    "A resource name resembles the name of a device, but no known device plugin offers it.",
     "spec/kubernetes.md#2.8",
     Severity.WARNING,
 )
 _HUGE = Rule(
     "pod-huge-pages",
-    "A container requests huge pages without the same limit.",
+    "A container requests huge pages without an equal limit.",
     "spec/kubernetes.md#2.7",
     Severity.WARNING,
 )

@@ -411,7 +411,7 @@ STORED: tuple[Check[_Change], ...] = (
     Check(
         Rule(
             "rolling-update-stored",
-            "A stored rollingUpdate contradicts the workload that is applied.",
+            "The rollingUpdate that the cluster has stored conflicts with the changed workload.",
             "spec/grove-releases.md#2.6.7",
             Severity.WARNING,
         ),

@@ -265,7 +265,7 @@ ADVICE: tuple[Check[_Advised], ...] = (
           _redundant_constraints),
     Check(Rule("quantity-unquoted", "A resource quantity is not a string.", "spec/gitops.md#3.6", Severity.WARNING),
           _quantities),
-    Check(Rule("scalar-tool-dependent", "Tools read an unquoted word differently.",
+    Check(Rule("scalar-tool-dependent", "An unquoted word has different values in different tools.",
                "spec/packwise.md#4.1", Severity.WARNING), _words),
 )  # fmt: skip
 """The advice about a workload, in the order of the report."""

@@ -107,7 +107,7 @@ def _missing_domains(pcs: PodCliqueSet, topology: ClusterTopology) -> list[str]:
 
 DROPPED = Rule(
     "constraint-dropped",
-    "The level of an existing workload's constraint no longer exists.",
+    "The topology no longer has the level that an existing workload requires.",
     "spec/designs.md#3.2",
     Severity.WARNING,
 )

@@ -17,7 +17,9 @@ UNNAMED = Rule(
     "dynamo-release-unnamed", "The release of Dynamo is not set.", "spec/dynamo.md#1.1", Severity.INFO, once=True
 )
 VERSION = Rule(
-    "dynamo-version", "The release does not serve the version of a DynamoGraphDeployment.", "spec/dynamo.md#1.1"
+    "dynamo-version",
+    "The release of Dynamo does not serve the API version of a DynamoGraphDeployment.",
+    "spec/dynamo.md#1.1",
 )
 SCHEMA = Rule("dynamo-schema", "A field of a DynamoGraphDeployment has the wrong type.", "spec/dynamo.md#2")
 FIELD = Rule(
@@ -26,11 +28,16 @@ FIELD = Rule(
     "spec/dynamo.md#2",
     Severity.WARNING,
 )
-TEMPLATED = Rule("dynamo-template", "A manifest contains placeholders.", "spec/dynamo.md#4.22", Severity.WARNING)
-UNRENDERED = Rule(
-    "dynamo-without-grove", "The operator makes no PodCliqueSet of a graph.", "spec/dynamo.md#3.1.1", Severity.INFO
+TEMPLATED = Rule(
+    "dynamo-template",
+    "A graph contains placeholders in fields that packwise must read.",
+    "spec/dynamo.md#4.22",
+    Severity.WARNING,
 )
-CLASH = Rule("dynamo-set-clash", "Two graphs become the same PodCliqueSet.", "spec/dynamo.md#3.2.2")
+UNRENDERED = Rule(
+    "dynamo-without-grove", "The operator creates no PodCliqueSet for a graph.", "spec/dynamo.md#3.1.1", Severity.INFO
+)
+CLASH = Rule("dynamo-set-clash", "The PodCliqueSets of two graphs have the same name.", "spec/dynamo.md#3.2.2")
 LIVE = Rule(
     "dynamo-live",
     "packwise renders the operator's own PodCliqueSet instead of a preview.",

@@ -304,7 +304,7 @@ def _check_derivable(at: Subject) -> Iterator[Problem]:
             "component from the graph"
         )
         if component.type == "lpx":
-            yield Problem(component.path("type"), f"lpx {message}")
+            yield Problem(component.path("type"), message)
             if component.constraint is not None:
                 text = f"{webhook_field(at, component)}: LPX does not support Grove topologyConstraint"
                 yield refusal(component.path("topologyConstraint"), "must not be set for an LPX component", text)
@@ -322,31 +322,33 @@ COMPONENTS = GraphCheck(
 
 ADMISSION = (
     COMPONENTS,
-    GraphCheck(Rule("dynamo-component-name", "Two components have the same name, or the same name in Grove.",
+    GraphCheck(Rule("dynamo-component-name",
+                    "A component has an invalid name, or two components get the same name in Grove.",
                "spec/dynamo.md#2.2.2"), _names),
-    GraphCheck(Rule("dynamo-type", "Dynamo does not know a component type or a backend.",
+    GraphCheck(Rule("dynamo-type", "The type of a component or the backend of a graph is unknown.",
                     "spec/dynamo.md#2.2.2"), _types),
     GraphCheck(
         Rule("dynamo-count", "A number of replicas or nodes is out of range.", "spec/dynamo.md#2.2.2"), _counts,
     ),
-    GraphCheck(Rule("dynamo-min-available", "minAvailable is less than 1, or greater than the replicas.",
+    GraphCheck(Rule("dynamo-min-available", "minAvailable of a component is less than 1, or greater than its replicas.",
                "spec/dynamo.md#2.6.4"), _check_min_available),
     GraphCheck(Rule("dynamo-restart", "A new graph requests a restart.", "spec/dynamo.md#2.6.1"), _restart),
     GraphCheck(
-        Rule("dynamo-epp", "A graph has two endpoint pickers, or one with several pods.",
+        Rule("dynamo-epp", "A graph has two endpoint pickers, or an endpoint picker with several pods.",
              "spec/dynamo.md#2.6.18"), _epp,
     ),
     GraphCheck(Rule("dynamo-name-length", "The names of a graph's pods are too long.",
                "spec/dynamo.md#2.6.14"), _length),
     GraphCheck(
-        Rule("dynamo-provider", "A graph sets the annotation that only the operator may set.",
+        Rule("dynamo-provider", "A graph sets an annotation that only the operator may set.",
              "spec/dynamo.md#2.4"), _provider,
     ),
     GraphCheck(
         Rule("dynamo-update-strategy", "Grove does not know the update strategy of a graph.",
              "spec/dynamo.md#2.4"), _strategy,
     ),
-    GraphCheck(Rule("dynamo-backend", "A command runs another backend than the graph names.",
+    GraphCheck(Rule("dynamo-backend",
+                    "The command of a component runs another backend than `backendFramework`, or several.",
                     "spec/dynamo.md#2.6.32"), _backend),
     GraphCheck(Rule("dynamo-gpu-memory", "A graph shares GPU memory between pods without vLLM.",
                "spec/dynamo.md#2.6.19"), _memory),
@@ -458,7 +460,7 @@ UPDATE = (
     GraphCheck(Rule("dynamo-update-components", "An update adds, removes or renames a component.",
                     "spec/dynamo.md#2.6.17"), _set),
     GraphCheck(
-        Rule("dynamo-update-nodes", "An update changes a component between one node and several.",
+        Rule("dynamo-update-nodes", "An update changes a component from one node to several, or back.",
              "spec/dynamo.md#2.6.17"), _nodes,
     ),
     GraphCheck(Rule("dynamo-update-topology", "An update changes a topology constraint of a graph.",
@@ -466,10 +468,10 @@ UPDATE = (
     GraphCheck(Rule("dynamo-update-fixed", "An update changes minAvailable or the type of a component.",
                "spec/dynamo.md#2.6.4"), _immutable_fields),
     GraphCheck(
-        Rule("dynamo-update-replicas", "An update changes replicas that belong to a scaling adapter.",
+        Rule("dynamo-update-replicas", "An update changes replicas that a scaling adapter sets.",
              "spec/dynamo.md#2.6.17"), _adapter,
     ),
-    GraphCheck(Rule("dynamo-replicas-live", "An update changes replicas, but not the template of the PodCliqueSet.",
+    GraphCheck(Rule("dynamo-replicas-live", "The operator does not copy changed replicas to the existing PodCliqueSet.",
                "spec/dynamo.md#3.11.1", Severity.INFO), _replica_changes),
 )  # fmt: skip
 """Rules of an update."""

@@ -223,15 +223,16 @@ def _holder(at: Subject, component: Component | None) -> str:
 TOPOLOGY = (
     GraphCheck(Rule("dynamo-topology-name", "A graph requests a domain without naming a topology.",
                "spec/dynamo.md#2.6.7"), _missing_constraint),
-    GraphCheck(Rule("dynamo-topology-everywhere", "A graph names a topology, but a component has no domain.",
+    GraphCheck(Rule("dynamo-topology-everywhere", "A graph names a topology, but a domain is missing.",
                "spec/dynamo.md#2.6.8"), _check_some_domain),
     GraphCheck(Rule("dynamo-topology-unsure", "A component has no constraint, and the release may require one.",
                "spec/dynamo.md#1.2", Severity.WARNING), _alone_unsure),
-    GraphCheck(Rule("dynamo-domain-name", "A domain is misspelt.", "spec/dynamo.md#2.6.27"), _pattern),
+    GraphCheck(Rule("dynamo-domain-name", "The domain of a constraint is missing or contains invalid characters.",
+                    "spec/dynamo.md#2.6.27"), _pattern),
     GraphCheck(Rule("dynamo-topology-found", "The topology of a graph does not exist.",
                "spec/dynamo.md#2.6.10"), _unknown_topology),
     GraphCheck(
-        Rule("dynamo-domain-known", "The topology does not have the domain of a constraint.",
+        Rule("dynamo-domain-known", "The domain of a constraint is not a level of the topology.",
              "spec/dynamo.md#2.6.11"), _domain_known,
     ),
     GraphCheck(Rule("dynamo-domain-broader", "The domain of a component is broader than the domain of its graph.",
@@ -336,7 +337,7 @@ def _leaves(value: Mapping[str, Value], allowed: list[tuple[str, ...]], path: Fi
 
 
 OVERRIDE = (
-    GraphCheck(Rule("dynamo-override", "An override sets a field outside its scope, or sets one twice.",
+    GraphCheck(Rule("dynamo-override", "A provider override sets a field that it must not set.",
                "spec/dynamo.md#2.7"), _overrides),
 )  # fmt: skip
 """Rules of overrides."""
