@@ -195,7 +195,7 @@ CLIQUES_UNIQUE = (
 )
 """Rules of all cliques together."""
 
-SAME_SCHEDULER = Rule("one-scheduler", "Cliques of one set name different schedulers.", "spec/grove.md#r29")
+SAME_SCHEDULER = Rule("one-scheduler", "The cliques of a PodCliqueSet name different schedulers.", "spec/grove.md#r29")
 ONE_SCHEDULER = (Check(SAME_SCHEDULER, _one_scheduler, until=ALPHA_8),)
 """Runs after these rules, for releases without scheduler profiles."""
 
@@ -492,7 +492,12 @@ def _no_autoscaler(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
 GROUP_NAMES = (
     Check(Rule("group-name-dns", "The name of a scaling group is not a DNS subdomain.", "spec/grove.md#r32"), _name),
     Check(
-        Rule("group-members-known", "cliqueNames names a clique that does not exist.", "spec/grove.md#r33"), _members
+        Rule(
+            "group-members-known",
+            "cliqueNames of a scaling group names a clique that does not exist.",
+            "spec/grove.md#r33",
+        ),
+        _members,
     ),
 )
 """Rules of the name and the members of a scaling group."""
@@ -512,7 +517,7 @@ GROUPS_TOGETHER = (
     Check(Rule("group-names-unique", "Two scaling groups have the same name.", "spec/grove.md#r39"), _group_names),
     Check(Rule("clique-in-one-group", "A clique is listed in two scaling groups, or twice in one.",
                "spec/grove.md#r40"), _one_group),
-    Check(Rule("group-clique-autoscaling", "A clique of a scaling group has its own autoscaler.", "spec/grove.md#r41"),
+    Check(Rule("group-clique-autoscaling", "A clique of a scaling group has an autoscaler.", "spec/grove.md#r41"),
           _no_autoscaler),
 )  # fmt: skip
 """Rules of all scaling groups together."""
@@ -612,9 +617,13 @@ def _unsure_fields(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
 
 
 _MEMBER_UPDATE = Rule(
-    "rolling-update-member", "A member of a scaling group has a rollingUpdate.", "spec/grove-releases.md#v1"
+    "rolling-update-member", "A clique of a scaling group has a rollingUpdate.", "spec/grove-releases.md#v1"
 )
-_FORBIDDEN = Rule("rolling-update-on-delete", "The strategy OnDelete has a rollingUpdate.", "spec/grove-releases.md#v2")
+_FORBIDDEN = Rule(
+    "rolling-update-on-delete",
+    "A rollingUpdate is set, but the update strategy is OnDelete.",
+    "spec/grove-releases.md#v2",
+)
 _MAX_UNAVAILABLE = Rule(
     "rolling-update-max", "maxUnavailable is too low, or greater than replicas.", "spec/grove-releases.md#v3"
 )
@@ -639,7 +648,7 @@ UNDETERMINED = (
     Check(
         Rule(
             "release-undetermined",
-            "A field may be missing in the release.",
+            "A field or value may be missing in a release candidate of Grove.",
             "spec/grove-releases.md#7",
             Severity.WARNING,
         ),

@@ -153,7 +153,9 @@ METADATA = (
         Rule("metadata-owner-references", "An owner reference is incomplete, or two are controllers.", _R01), _owners
     ),
     Check(
-        Rule("metadata-finalizers", "A finalizer is not a qualified name, or two contradict each other.", _R01),
+        Rule(
+            "metadata-finalizers", "A finalizer is not a qualified name, or two finalizers contradict each other.", _R01
+        ),
         _finalizers,
     ),
 )
@@ -162,7 +164,7 @@ METADATA = (
 CLIQUE_METADATA = (
     Check(Rule("clique-labels", "A label of a clique has an invalid key or value.", "spec/grove.md#r06"),
           _clique_labels),
-    Check(Rule("clique-annotations", "An annotation of a clique has an invalid key, or they exceed 256 KiB.",
+    Check(Rule("clique-annotations", "An annotation of a clique has an invalid key, or the annotations exceed 256 KiB.",
                "spec/grove.md#r07"),
           _clique_annotations),
 )  # fmt: skip
@@ -221,14 +223,15 @@ def _member(member: _Member, _context: Context) -> Iterator[Problem]:
 
 
 CLIQUE_NAME_LENGTH = (
-    Check(Rule("name-length", "The names of set and clique have more than 45 bytes together.",
+    Check(Rule("name-length", "The names of a PodCliqueSet and a clique have more than 45 bytes together.",
                "spec/grove.md#r26"), _clique),
 )  # fmt: skip
 """Rules of cliques outside scaling groups."""
 
 GROUP_NAME_LENGTH = (
     Scope(_members, (
-        Check(Rule("group-name-length", "The names of set, group and clique have more than 45 bytes together.",
+        Check(Rule("group-name-length",
+                   "The names of a PodCliqueSet, a scaling group and a clique have more than 45 bytes together.",
                    "spec/grove.md#r34"), _member),
     )),
 )  # fmt: skip
@@ -392,7 +395,7 @@ _GROUP_FEATURE = Rule(
     "mnnvl-group-feature", "grove.io/mnnvl-group requests a feature that is disabled.", "spec/grove.md#r46"
 )
 _CONFLICT = Rule(
-    "mnnvl-conflict", "A workload names an MNNVL group and disables MNNVL.", "spec/grove-releases.md#2.1.5"
+    "mnnvl-conflict", "A workload names an MNNVL group and also disables MNNVL.", "spec/grove-releases.md#2.1.5"
 )
 _UPDATE = Rule("update-mnnvl", "An update changes grove.io/auto-mnnvl.", "spec/grove.md#u13")
 _GROUP_UPDATE = Rule("update-mnnvl-group", "An update changes grove.io/mnnvl-group.", "spec/grove.md#u13")

@@ -282,21 +282,25 @@ _SHARING_SOURCE = "spec/grove.md#resource-sharing"
 
 _SHARING = (
     Scope(_references, (
-        Check(Rule("resource-sharing-name", "A resourceSharing entry names no template, or one twice.",
+        Check(Rule("resource-sharing-name",
+                   "A resourceSharing entry names no template, or two entries name the same one.",
                    _SHARING_SOURCE), _reference_name),
-        Check(Rule("resource-sharing-namespace", "A resourceSharing entry gives a namespace for an own template.",
+        Check(Rule("resource-sharing-namespace",
+                   "A resourceSharing entry sets a namespace, but its template belongs to the workload.",
                    _SHARING_SOURCE),
               _reference_namespace),
-        Check(Rule("resource-sharing-scope", "scope is neither AllReplicas nor PerReplica.", _SHARING_SOURCE), _scope),
+        Check(Rule("resource-sharing-scope",
+                   "scope of a resourceSharing entry is neither AllReplicas nor PerReplica.", _SHARING_SOURCE), _scope),
     )),
     Scope(_filters, (
-        Check(Rule("resource-sharing-filter", "A filter names no children, or children that do not exist.",
+        Check(Rule("resource-sharing-filter",
+                   "The filter of a resourceSharing entry names no clique or group, or an unknown one.",
                    _SHARING_SOURCE), _filter),
     )),
 )  # fmt: skip
 
 SET_SHARING = (
-    Check(Rule("claim-template", "A resourceClaimTemplate has no name or requests no device.", _SHARING_SOURCE),
+    Check(Rule("claim-template", "A resourceClaimTemplate has no name, or requests no device.", _SHARING_SOURCE),
           _claim_templates, since=ALPHA_8),
     Check(Rule("claim-templates-unique", "Two resourceClaimTemplates have the same name.", _SHARING_SOURCE),
           _claim_templates_unique, since=ALPHA_8),
@@ -313,8 +317,12 @@ GROUP_SHARING = (Scope(_group_sharing, _SHARING, since=ALPHA_8),)
 
 # The scheduler of the pods, and its requirements for the workload. Source: spec/grove.md#r29, #4.4.
 
-_QUEUE = Rule("queue", "A workload for KAI names several queues.", "spec/grove.md#kai-backend")
-_ENABLED = Rule("scheduler-enabled", "The scheduler of a workload has no profile.", "spec/grove.md#r29")
+_QUEUE = Rule("queue", "A workload for KAI names no queue, or several.", "spec/grove.md#kai-backend")
+_ENABLED = Rule(
+    "scheduler-enabled",
+    "The operator's configuration has no profile for the scheduler of a workload.",
+    "spec/grove.md#r29",
+)
 _SCHEDULER_FIELD = "spec.template.cliques.spec.podSpec.schedulerName"
 _WHOLE_SPEC = Unquoted("{…}")
 """Stands for the whole spec, which the operator prints as the value."""
@@ -530,13 +538,15 @@ BACKEND = (
     Check(_ENABLED, _UNSUPPORTED, since=ALPHA_9, until=ALPHA_10),
     Check(_ENABLED, _DISABLED, since=ALPHA_10),
     Check(_QUEUE, _queue, since=UPSTREAM),
-    Check(Rule("scheduler-without-topology", "A workload has a constraint, but its scheduler has no topologies.",
+    Check(Rule("scheduler-without-topology",
+               "A workload has a constraint, but its scheduler does not support topologies.",
                "spec/grove-releases.md#2.3.3"), _constraints, since=ALPHA_10),
-    Check(Rule("volcano-queue", "A workload for Volcano names two queues, or an empty one.",
+    Check(Rule("volcano-queue", "A workload for Volcano names two queues, or an invalid one.",
                "spec/grove-releases.md#2.3.3"),
           _volcano_queue, since=ALPHA_10),
     Check(_QUEUE, _queue_beside_lpx, since=ALPHA_14),
-    Check(Rule("kueue-backend", "Grove's future backend for Kueue refuses a workload.", "spec/kueue.md#10.3"), _kueue,
+    Check(Rule("kueue-backend", "Grove's future backend for Kueue would refuse a workload.",
+               "spec/kueue.md#10.3"), _kueue,
           since=ALPHA_8),
 )  # fmt: skip
 """The rules of the schedulers for their workloads, after all other whole-object rules. KAI's rule requires a queue if

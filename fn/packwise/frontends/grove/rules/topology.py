@@ -43,7 +43,9 @@ DOMAIN_REQUIRED = Rule("topology-domain-required", "A constraint has no packDoma
 UNKNOWN = Rule(
     "topology-domain-unknown", "The domain of a constraint is not a level of its topology.", "spec/grove.md#r44"
 )
-HIERARCHY = Rule("topology-hierarchy", "A child's domain is broader than its parent's.", "spec/grove.md#r45")
+HIERARCHY = Rule(
+    "topology-hierarchy", "The domain of a child is broader than the domain of its parent.", "spec/grove.md#r45"
+)
 
 NOT_ALLOWED = "topology constraints are not allowed when Topology Aware Scheduling is disabled"
 """The operator's text for `DISABLED`."""
@@ -496,7 +498,7 @@ PACK = (
     Scope(_read_packs, (
         Scope(_nameless_constraints, (
             Check(DOMAIN_REQUIRED, _domain_required),
-            Check(Rule("topology-name-required", "A constraint neither names a topology nor inherits one.",
+            Check(Rule("topology-name-required", "A constraint names no topology, and no parent names one.",
                        "spec/grove.md#h01"), _name_required),
             Check(Rule("topology-name-inherited", "A constraint names another topology than its parent.",
                        "spec/grove.md#h02"), _name_inherited),

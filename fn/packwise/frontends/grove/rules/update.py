@@ -242,16 +242,17 @@ def _with_other_topology(update: Update, context: Context) -> tuple[PodCliqueSet
 _CLIQUE = (
     Check(Rule("update-clique-name", "An update renames a clique.", "spec/grove.md#u02"), _clique_known),
     Check(
-        Rule("update-clique-order", "An update reorders cliques that start in order.", "spec/grove.md#u03"),
+        Rule("update-clique-order", "An update changes the order of cliques that start in order.", "spec/grove.md#u03"),
         _clique_order,
     ),
-    Check(Rule("update-clique-role", "An update changes roleName.", "spec/grove.md#u04"), _clique_role),
+    Check(Rule("update-clique-role", "An update changes roleName of a clique.", "spec/grove.md#u04"), _clique_role),
     Check(
         Rule("update-clique-min-available", "An update changes minAvailable of a clique.", "spec/grove.md#u05"),
         _clique_min,
     ),
     Check(
-        Rule("update-clique-starts-after", "An update changes startsAfter.", "spec/grove.md#u06"), _clique_starts_after
+        Rule("update-clique-starts-after", "An update changes startsAfter of a clique.", "spec/grove.md#u06"),
+        _clique_starts_after,
     ),
 )
 _GROUP = (
