@@ -1,12 +1,13 @@
-"""KRM functions in Python: a ResourceList in, a ResourceList out, and every unchanged byte is preserved.
+"""KRM functions in Python. A function reads a ResourceList, writes one, and preserves every byte that it does not
+change.
 
-The names below load their modules at first use. `import krmfn` alone costs almost no time. Import `run` from its module
-(`from krmfn.run import run`), and also test support (`krmfn.testing`).
+`import krmfn` takes almost no time, because each name below loads its module at first use. Import `run` from its module
+(`from krmfn.run import run`), and test support from `krmfn.testing`.
 """
 
 from __future__ import annotations
 
-# As in krmfn.hints, which this module does not load either.
+# The module krmfn.hints defines this name too. It is not imported here, because it takes time.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -58,7 +59,9 @@ __all__ = [
 ]
 
 NO_MEMORY = "error: not enough memory for an input of this size; split it, or raise the limit"
-"""Printed if the system gives no more memory. It is defined here because help and version import no other module."""
+"""The message if the system has no memory left. It is defined here, because `--help` and `--version` import no other
+module of krmfn.
+"""
 
 _MODULES = {
     "config": ("ConfigError", "load_config"),

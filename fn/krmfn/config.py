@@ -1,4 +1,4 @@
-"""functionConfig as a pydantic model, with errors naming the field, its place and the nearest known name."""
+"""The functionConfig as a pydantic model. An error names the field, its place and the nearest known field."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def load_config(function_config: KubeObject | None, model: type[ModelT]) -> Mode
     `model` describes `spec` of a custom kind, or the fields of a ConfigMap's `data`. A ConfigMap holds only strings.
     Therefore each entry is read as YAML (`emit: "[PodGang]"` is a list) unless the field accepts strings. A key may be
     a path (`spec.kai`, `spec.levels[0]`), and its prefix `spec.` is optional. A missing functionConfig, an empty `spec`
-    and an empty `data` are all an empty mapping.
+    and an empty `data` all count as an empty mapping.
 
-    Fields beside `spec` are ignored. Raise ConfigError with a result per wrong field.
+    Other fields than `spec` or `data` are ignored. Raise ConfigError with a result per wrong field.
     """
     from pydantic import ValidationError
 
@@ -84,9 +84,11 @@ def load_config(function_config: KubeObject | None, model: type[ModelT]) -> Mode
 def read_config(
     config: KubeObject, takes_string: Callable[[FieldPath], bool]
 ) -> tuple[Mapping[str, Value], dict[str, str] | None]:
-    """Return the mapping to validate, and for a ConfigMap the key of `data` of each field.
+    """Return the mapping to validate. For a ConfigMap, also return the key of `data` that sets each field, otherwise
+    None.
 
-    `takes_string` returns True if the text of an entry is the value of the field at a path. Raise ConfigError.
+    `takes_string` returns True if the field at a path accepts a string. The text of an entry is then the value of the
+    field. Raise ConfigError if `spec` or `data` is not a mapping, or if an entry of `data` is invalid.
     """
     if config.get("kind") == "ConfigMap" and config.get("apiVersion") == "v1":
         return _from_data(config, takes_string)
@@ -153,7 +155,7 @@ def _child(target: Any, step: str | int, new: Value, path: FieldPath, *, last: b
 def _takes_string(model: Any, path: FieldPath) -> bool:
     """Return True if the field at `path` is a string, or an enum or literal of strings.
 
-    Its text is then its value.
+    The text of an entry is then the value of the field.
     """
     from typing import Literal, get_args, get_origin
 
@@ -168,7 +170,10 @@ def _takes_string(model: Any, path: FieldPath) -> bool:
 
 
 def _options(annotation: Any) -> list[Any]:
-    """Return the types of a union except None. Annotated is resolved."""
+    """Return the types that `annotation` permits, except None: the members of a union, or one type.
+
+    Annotated is unwrapped.
+    """
     from typing import Annotated, Union, get_args, get_origin
 
     origin = get_origin(annotation)
@@ -199,7 +204,7 @@ def _annotation(model: Any, path: FieldPath) -> Any:
 
 
 def _known_fields(model: Any) -> dict[str, Any]:
-    """Return the fields of a model or dataclass, by their spelling in a configuration."""
+    """Return the type of each field of a model or dataclass, by its name in a configuration."""
     from dataclasses import fields as fields_of
     from dataclasses import is_dataclass
     from typing import get_type_hints
@@ -224,14 +229,15 @@ def _result(
 def config_result(
     config: KubeObject, path: FieldPath, message: str, places: Mapping[str, str] | None, at_key: bool
 ) -> Result:
-    """Return the error about the field at `path` in the result of `read_config`. `places` are from there.
+    """Return the error with `message` about the field at `path` of a configuration.
 
-    With `at_key`, it is located at the field's name instead of its value.
+    `places` maps each field to its key in `data`, as `read_config` returns it. With `at_key`, the error is located at
+    the field's name instead of its value.
     """
     if places is None:
         return config.error(("spec", *path), message, key=at_key).to_result()
     for length in range(len(path), 0, -1):
-        # The entry of `data` with the field. Its YAML may have other fields too.
+        # The text of an entry is YAML, so an entry for a parent can set the field.
         key = places.get(format_path(path[:length]))
         if key is not None:
             field = f"{format_path(path)} " if length < len(path) else ""
@@ -240,9 +246,10 @@ def config_result(
 
 
 def _true_path(model: Any, loc: Sequence[str | int], *, names_field: bool) -> FieldPath:
-    """`loc` without the names of union members that pydantic puts between the steps, and at the end.
+    """Return `loc` without the names of union members. pydantic inserts them between the steps and at the end.
 
-    `names_field`: its end is a field that the model has not, or that the configuration has not.
+    With `names_field`, the last step is always the name of a field, because the configuration or the model lacks that
+    field.
     """
     path: FieldPath = ()
     for number, step in enumerate(loc, 1):
@@ -297,7 +304,7 @@ def _choices(annotation: Any) -> list[str]:
 
 
 def _distinct_results(results: Sequence[Result]) -> tuple[Result, ...]:
-    # Each member of a union reports its own error. One text for each is sufficient.
+    # pydantic reports an error for each member of a union. Keep one of several equal texts.
     seen: dict[str, Result] = {}
     for result in results:
         seen.setdefault(result.line_of_text(), result)

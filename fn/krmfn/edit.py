@@ -1,4 +1,4 @@
-"""Edits of an object: the text spliced, and the value copied along the path."""
+"""Edits of an object. Each edit splices the object's text, and copies its value along the path."""
 
 from __future__ import annotations
 
@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
 Edit: TypeAlias = "Callable[[KubeObject, FieldPath], KubeObject]"
-"""Makes an edit of the part at a path of an object."""
+"""A function that changes the part of an object at a path, and returns the changed object."""
 
 _Edits: TypeAlias = "dict[int | None, list[tuple[FieldPath, Edit]]]"
-"""The edits of a list, by the index of the entry that contains them, with the path from that entry."""
+"""The edits in one list, each with the path from its entry. The keys are the indices of the entries, or None outside
+lists.
+"""
 
 _Edited: TypeAlias = "tuple[Source | None, Mapping[str, Value]]"
+"""The source and the value of an object after an edit. The source is None if the text must be written from the value.
+"""
 _ABSENT: Any = object()
 _marshal: Callable[[Any, int], bytes] = dumps
 _NOT_IN_PLACE = (
@@ -36,7 +40,7 @@ _NOT_IN_PLACE = (
 def is_same_json(first: Value, other: Value) -> bool:
     """Return True if two values are the same JSON. 1, 1.0 and true differ, and the order of keys does not matter."""
     # Format 2 of marshal writes every value with its type, so equal bytes are equal JSON. This takes a third of the
-    # time of a comparison value by value. It refuses types that a caller made (ValueError).
+    # time of a comparison value by value. marshal raises ValueError for types that a caller defined.
     try:
         return _marshal(first, 2) == _marshal(other, 2) or _are_same(first, other)
     except ValueError:
@@ -57,7 +61,10 @@ def _are_same(first: Value, other: Value) -> bool:
 
 
 def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
-    """Return source and value of `item` with `value` at `path`, or unchanged if it is there already."""
+    """Return the source and value of `item` with `value` at `path`, or unchanged if `path` has this value already.
+
+    Raise FieldError if the value cannot be set there.
+    """
     if not path and not isinstance(value, dict):
         raise item.error(path, f"must be a mapping; got {describe(value)}")
     present = item.get(path, _ABSENT)
@@ -76,14 +83,17 @@ def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
 
 
 def _set(source: Source, path: FieldPath, value: Value, changed: Mapping[str, Value]) -> Source | None:
-    """Return `source` with `value` at `path`, or None if no splice gives a text that means `changed`."""
+    """Return `source` with `value` at `path`, or None if the spliced text does not mean `changed`."""
     text = set_value(source.text, source.root + path, value)
     # An edited object is no longer part of a List.
     return source.replace(text=text, entry=()) if _means(text, source, path, changed) else None
 
 
 def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_comments: bool) -> _Edited:
-    """Return source and value of `item` without the part at `path`, or unchanged if there is none."""
+    """Return the source and value of `item` without the part at `path`, or unchanged if there is none.
+
+    Raise FieldError if the part cannot be removed.
+    """
     if not path:
         raise item.error(path, "the path to remove must name a field")
     if item.get(path, _ABSENT) is _ABSENT:
@@ -108,7 +118,10 @@ def without_value(item: KubeObject, path: FieldPath, *, prune: bool, keep_commen
 
 
 def with_nesting(item: KubeObject, path: FieldPath, outer: str) -> _Edited:
-    """Return source and value of `item` with the entry at `path` moved into a new mapping `outer` there."""
+    """Return the source and value of `item` after moving the entry at `path` into a new mapping at its place.
+
+    The key of the new mapping is `outer`. Raise FieldError if the entry cannot be moved.
+    """
     from krmfn.yamltext.places import nest_entry
 
     source = item.source
@@ -123,7 +136,10 @@ def with_nesting(item: KubeObject, path: FieldPath, outer: str) -> _Edited:
 
 
 def with_quotes(item: KubeObject, path: FieldPath) -> _Edited:
-    """Return source and value of `item` with the plain scalar at `path` in quotes."""
+    """Return the source and value of `item` with the plain scalar at `path` in quotes.
+
+    Raise FieldError if there is none.
+    """
     from krmfn.yamltext.places import quote_scalar
 
     source = item.source
@@ -140,7 +156,10 @@ def with_quotes(item: KubeObject, path: FieldPath) -> _Edited:
 
 
 def with_name(item: KubeObject, path: FieldPath, name: str) -> _Edited:
-    """Return source and value of `item` with the key at `path` renamed to `name`."""
+    """Return the source and value of `item` with the key at `path` renamed to `name`.
+
+    Raise FieldError if that is impossible.
+    """
     from krmfn.yamltext.places import rename_key
 
     source = item.source
@@ -155,7 +174,10 @@ def with_name(item: KubeObject, path: FieldPath, name: str) -> _Edited:
 
 
 def group_by_list(edits: Iterable[tuple[FieldPath, Edit]]) -> dict[FieldPath, _Edits]:
-    """Group `edits` by the first list on their path and by its entry. Edits outside lists are under ()."""
+    """Return `edits` by the path of the first list on their way, and by the index of its entry.
+
+    An edit outside lists has the path () and the index None.
+    """
     lists: dict[FieldPath, _Edits] = {}
     for path, edit in edits:
         at = next((at for at, step in enumerate(path) if isinstance(step, int)), None)
@@ -166,10 +188,12 @@ def group_by_list(edits: Iterable[tuple[FieldPath, Edit]]) -> dict[FieldPath, _E
 
 
 def with_entries(item: KubeObject, path: FieldPath, edits: _Edits) -> _Edited | None:
-    """Return source and value of `item` with `edits` of entries in the list at `path`. The whole text is read twice.
+    """Return the source and value of `item` after `edits` of the entries in the list at `path`. This reads the text
+    twice.
 
-    Each entry is edited within its own lines. Return None if they are not separate (a flow list, an alias) or an edit
-    fails. Making the edits one by one then finds the failing one.
+    Each entry is edited within its own lines. Return None if the entries share lines (a flow list) or depend on each
+    other (an alias), or if an edit fails. The caller then makes the edits one by one, so that the failing one raises
+    its error.
     """
     from krmfn.yamltext.places import entry_lines
 
@@ -195,8 +219,9 @@ def with_entries(item: KubeObject, path: FieldPath, edits: _Edits) -> _Edited | 
 
 
 def _edited_entry(item: KubeObject, lines: str, value: Value, edits: Sequence[tuple[FieldPath, Edit]]) -> KubeObject:
-    """Return the entry of a list in its own `lines` after `edits`. Raise FieldError if they mean something else
-    alone.
+    """Return the entry of a list in `lines` after `edits`.
+
+    Raise FieldError if `lines` read alone do not mean `value`.
     """
     entry = type(item)(item.source.replace(text=lines, root=(0,), entry=()))
     if not is_same_json(entry.value, value):
@@ -209,19 +234,19 @@ def _edited_entry(item: KubeObject, lines: str, value: Value, edits: Sequence[tu
 
 
 def _edit_text(item: KubeObject, path: FieldPath, text: str, changed: Mapping[str, Value]) -> _Edited:
-    """Return the source with `text` and the value `changed`. Raise FieldError if the text means another value."""
+    """Return the source with `text` and the value `changed`. Raise FieldError if `text` means another value."""
     if not _means(text, item.source, path, changed):
         raise item.error(path, _NOT_IN_PLACE)
     return item.source.replace(text=text, entry=()), changed
 
 
 def _means(text: str, source: Source, path: FieldPath, value: Value) -> bool:
-    """Return True if `text`, made by editing `source` at `path`, holds `value` at the object's place."""
+    """Return True if the object in `text` has `value`. `text` is the text of `source` after an edit at `path`."""
     return _entry_means(text, source, path, value) or _has_value(text, source.root, value)
 
 
 def _entry_means(text: str, source: Source, path: FieldPath, value: Value) -> bool:
-    """Return True if the edit is within one entry, and its lines show that `text` means `value`."""
+    """Return True if the edit changed only one entry, and the entry's lines read alone mean its part of `value`."""
     root = len(source.root)
     part: Any = value
     try:
@@ -248,9 +273,10 @@ def _has_value(text: str, root: FieldPath, value: Value) -> bool:
 
 
 def _needs_others(source: Source) -> bool:
-    """Return True if the text is invalid alone: it has an alias to another item's anchor, or JSON that is not YAML.
+    """Return True if the text of `source` alone is not YAML.
 
-    Its text cannot be spliced, so the item is rewritten from its value.
+    It has an alias to an anchor of another item, or it is JSON that is not YAML. It cannot be spliced, so the item is
+    written from its value.
     """
     try:
         read(source.text)
@@ -279,13 +305,16 @@ def _set_in(item: KubeObject, old: Value, path: FieldPath, depth: int, value: Va
 
 
 _DASH = r"( *)-( +)(?=[^\s])"
-# Marks of a document, and everything that a move of its line to another column changes: tabs, and numbers for the
-# indentation.
+# Text whose meaning changes if its line moves to another column: markers and directives, tabs, byte order marks, and
+# block scalars with a number for their indentation.
 _UNMOVABLE = r"^(?:---|\.\.\.|%)|\t|\ufeff|[|>][-+]?[0-9]"
 
 
 def document_text(source: Source, value: Mapping[str, Value]) -> str:
-    """Return an object cut from a list as a separate document. `value` is rewritten if its lines cannot move."""
+    """Return the text of an object as a separate document, also if it was cut from a list.
+
+    If its lines cannot be moved to the first column, write `value` in block style.
+    """
     if source.root != (0,):
         return write(value)
     lines = source.text.split("\n")
@@ -311,7 +340,10 @@ def document_text(source: Source, value: Mapping[str, Value]) -> str:
 
 
 def list_entry(text: str, indent: str, newline: str, value: Mapping[str, Value]) -> str:
-    """Return the document `text` as an entry of a block list with dashes at `indent`."""
+    """Return the document `text` as an entry of a block list with dashes at `indent`.
+
+    If its lines cannot be moved, write `value` in block style.
+    """
     if re.search(_UNMOVABLE, text, re.MULTILINE):
         return _indent(write([value]), indent, newline)
     lines = [line.removesuffix("\r") for line in text.rstrip("\n").split("\n")]
@@ -330,7 +362,7 @@ def _indent(text: str, indent: str, newline: str) -> str:
 
 
 def reads_as(text: str, value: Value) -> bool:
-    """Return True if `text` is YAML with this value."""
+    """Return True if `text` is YAML that means `value`."""
     try:
         return is_same_json(read(text), value)
     except YamlError:

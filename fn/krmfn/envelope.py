@@ -1,6 +1,6 @@
-"""The text around a list's items: divided on input and joined again on output.
+"""The text around the items of a list. It is cut from the items on input, and joined with them on output.
 
-For a list in JSON, Python's own JSON reader gives the values and their ends.
+If the list is JSON, Python's JSON reader returns each value and the place of its end.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ if TYPE_CHECKING:
 __all__ = ["MAX_ITEMS", "Envelope", "cut", "fields_of"]
 
 MAX_ITEMS = 1_000_000
-"""The largest number of items in an input. Each item needs memory beyond its text, however small it is."""
+"""The largest number of items in an input. Even a small item needs more memory than its text."""
 
 _SPACE = " \t\r\n"
 _MOST_BRACKETS = 500
 
 
 class Envelope(Record):
-    """A list's text in pieces: `head`, then the items, then `tail`.
+    """The text of a list in pieces: `head`, then the items, then `tail`.
 
-    `text` is the whole text, or None if the pieces are all of it: a copy would need as much memory as the input.
-    `indent` precedes each dash, or is None for a flow list. `seams` are the texts before, between and after the entries
-    of a flow list. `simple` is true if every piece alone means the same as in the list, so that joined pieces keep
-    their meaning. Other lists are read again after an edit. `rest` holds the fields other than `items`.
+    `text` is the whole text. It is None if the joined pieces are the whole text, because a copy would need as much
+    memory as the input. `indent` is the text before each dash, or None for a flow list. `seams` are the texts before,
+    between and after the entries of a flow list. `simple` is True if every piece has the same meaning alone as in the
+    list. Joined pieces then keep their meaning. Any other list is read again after an edit. `rest` has all fields
+    except `items`.
     """
 
     text: str | None
@@ -54,7 +55,10 @@ class Envelope(Record):
 
 
 def cut(text: str) -> Envelope:
-    """Cut `text` at its items. Raise YamlError if it is unreadable or has no list of mappings as items."""
+    """Return the list in `text`, cut at its items.
+
+    Raise YamlError if `text` is not a mapping in YAML, or if the `items` of a ResourceList are not a list of mappings.
+    """
     if text.lstrip("\ufeff \t\r\n").startswith("{"):
         envelope = _cut_json(text)
         if envelope is not None:
@@ -118,7 +122,7 @@ def _envelope(text: str, tree: Tree, rest: dict[str, Value], values: Sequence[di
         return envelope
     if len(values) > MAX_ITEMS:
         raise _error(text, ("items", MAX_ITEMS), _too_many_items(text, 0).message)
-    # Items from an alias, or on the line of their key, have no text of their own to keep.
+    # Items from an alias, or on the line of the key `items`, have no separate text that can be preserved.
     items = tuple(KubeObject.new(value) for value in values)
     newline = "\r\n" if "\r\n" in text[:1000] else "\n"
     return Envelope(
@@ -135,7 +139,10 @@ def _envelope(text: str, tree: Tree, rest: dict[str, Value], values: Sequence[di
 
 
 class _Whole(Record):
-    """A list after reading: its text, its text with LF for odd breaks, its nodes, its fields, the root and `items`."""
+    """A list after reading. `lined` is `text` with LF for unusual line breaks.
+
+    `rest` has all fields except `items`, and `values` has the items. `nodes` are the root and the node of `items`.
+    """
 
     text: str
     lined: str
@@ -146,9 +153,10 @@ class _Whole(Record):
 
 
 class _Cut(Record):
-    """The cuts of a block list. Item n is the text from `edges[n]` to `edges[n + 1]`, and the tail follows.
+    """The places at which a block list is cut. Item n is the text from `edges[n]` to `edges[n + 1]`, and the tail
+    begins at the last edge.
 
-    `indent` precedes each dash. `entries` has the number of each item's node and the place of its dash.
+    `indent` is the text before each dash. `entries` has the number of each item's node and the place of its dash.
     """
 
     head: str
@@ -186,8 +194,9 @@ def _flow(whole: _Whole) -> Envelope:
 def _cut_at(
     text: str, within: tuple[int, int], spans: Sequence[tuple[int, int]], values: Sequence[dict[str, Value]]
 ) -> tuple[tuple[KubeObject, ...], tuple[str, ...]]:
-    """Return the items at `spans`, and the texts before, between and after them `within` the brackets of a flow
-    list.
+    """Return the items of a flow list, and the texts before, between and after them.
+
+    `spans` are the places of the items, and `within` is the range between the brackets.
     """
     items, seams = list[KubeObject](), list[str]()
     line, line_start, seen, last = 1, 0, 0, within[0]
@@ -202,7 +211,7 @@ def _cut_at(
 
 
 def _empty_list(whole: _Whole) -> Envelope | None:
-    """Return a list with `[]` after its key, ready for items in block style, or None for any other list."""
+    """Return the list prepared for items in block style if it is `[]` on the line of its key, otherwise None."""
     text, node = whole.text, whole.nodes[-1]
     if text[node.start : node.end] != "[]" or "\n" in whole.lined[node.key_end : node.start]:
         return None
@@ -216,7 +225,7 @@ def _empty_list(whole: _Whole) -> Envelope | None:
 
 
 def _block(whole: _Whole) -> Envelope | None:
-    """Return a list in block style, or None if an entry shares a line with its key."""
+    """Return a list in block style, or None if other text precedes a dash on its line."""
     text, lined = whole.text, whole.lined
     spans = whole.tree.entries(whole.nodes[-1].number)
     edges, dashes = list[int](), list[int]()
@@ -241,7 +250,7 @@ def _block(whole: _Whole) -> Envelope | None:
 
 
 def _independent_pieces(whole: _Whole, cut: _Cut) -> Envelope | None:
-    """Return the list in pieces with the same meaning alone and together, or None."""
+    """Return the list in pieces, or None if a piece has another meaning alone than in the list."""
     node = whole.nodes[-1]
     if not _is_at_margin(whole) or node.anchor is not None or node.tag is not None:
         return None
@@ -258,7 +267,10 @@ def _independent_pieces(whole: _Whole, cut: _Cut) -> Envelope | None:
 
 
 def _are_read_alone(whole: _Whole, cut: _Cut) -> bool:
-    """Return True if each item's text alone means the same as in the list. Raise YamlError if it is invalid alone."""
+    """Return True if each item's text alone means the same as in the list.
+
+    Raise YamlError if a text is invalid alone.
+    """
     pieces = [whole.text[start:end] for start, end in pairwise(cut.edges)]
     return all(is_same_json(read(piece), [value]) for piece, value in zip(pieces, whole.values, strict=True))
 
@@ -270,7 +282,7 @@ def _is_at_margin(whole: _Whole) -> bool:
 
 
 def _pieces(whole: _Whole, cut: _Cut, fields: dict[str, Value] | None) -> Envelope:
-    """Return the list in pieces. `fields` surround the items, or are None if pieces may be invalid alone."""
+    """Return the list in pieces. `fields` are the fields around the items, or None if a piece may be invalid alone."""
     text, head, edges, entries = whole.text, cut.head, cut.edges, cut.entries
     tail = text[edges[-1] :]
     items: list[KubeObject] = []
@@ -301,7 +313,10 @@ def _pieces(whole: _Whole, cut: _Cut, fields: dict[str, Value] | None) -> Envelo
 
 
 def _first_dash(text: str, start: int) -> int:
-    """Return the dash of the entry at `start`, on its line or alone on one above. Return -1 without such a line."""
+    """Return the place of the dash before the entry at `start`. The dash is on the same line, or alone on a line above.
+
+    Return -1 if there is no such dash.
+    """
     end = start
     while end >= 0:
         line = text.rfind("\n", 0, end) + 1
@@ -322,12 +337,15 @@ def _config(text: str, rest: dict[str, Value]) -> KubeObject | None:
 
 
 def _too_many_items(text: str, start: int) -> YamlError:
-    """Return the error at the first item beyond the limit. It starts at offset `start`."""
+    """Return the error about too many items. The first item beyond the limit starts at offset `start`."""
     return YamlError(f"must have at most {MAX_ITEMS} items; split the package", *line_and_column(text, start))
 
 
 def _own_start(text: str, line_start: int, low: int, indent: str) -> int:
-    """Return the start of the comment lines directly above `line_start`, at column 0 or `indent` and after `low`."""
+    """Return the start of the comment lines directly above `line_start`, or `line_start` if there are none.
+
+    These comments start at column 0 or after `indent`, and not before the offset `low`.
+    """
     while line_start > low:
         above = text.rfind("\n", 0, line_start - 1) + 1
         line = text[above:line_start]
@@ -338,12 +356,12 @@ def _own_start(text: str, line_start: int, low: int, indent: str) -> int:
 
 
 def fields_of(head: str, tail: str) -> dict[str, Value] | None:
-    """Return the list's fields except `items`, or None if head and tail are not halves of one mapping."""
+    """Return the list's fields except `items`. Return None if `head` and `tail` are not two halves of one mapping."""
     before, after = read(head), read(tail) if tail.strip(_SPACE) else None
     if not isinstance(before, dict) or not (isinstance(after, dict) or (after is None and _has_no_node(tail))):
         return None
     fields, more = dict(before), after or {}
-    # Items before the first edge have no piece, and their key must be the last one.
+    # `items` must be the last key of the head, without a value: an item before the first edge would belong to no piece.
     if (
         next(reversed(fields), "") != "items"
         or fields.pop("items") is not None
@@ -355,9 +373,9 @@ def fields_of(head: str, tail: str) -> dict[str, Value] | None:
 
 
 def _has_no_node(tail: str) -> bool:
-    """Return True if there are only comments and blank lines.
+    """Return True if `tail` has only comments and blank lines.
 
-    A lone `!` is null, and is not valid YAML after a mapping.
+    A lone `!` also reads as null, but it is not valid YAML after a mapping.
     """
     lines = [line.lstrip(" \t") for line in tail.splitlines()]
     return all(not line or line.startswith("#") for line in lines)
@@ -374,8 +392,12 @@ def _config_of(head: str, tail: Source, fields: Mapping[str, Value]) -> KubeObje
 
 
 def _cut_json(text: str) -> Envelope | None:
-    """Return the list cut at its items, or None if it is not JSON or YAML reads a part differently."""
-    # Most lists are YAML, and json takes 7 of the 273 million instructions of a run of ten workloads.
+    """Return the JSON list in `text`, cut at its items.
+
+    Return None if it is not JSON, or if YAML reads a part differently.
+    """
+    # json is imported here, because most lists are YAML. It takes 7 of the 273 million instructions of a run of ten
+    # workloads.
     from json.decoder import JSONDecodeError, JSONDecoder
 
     decoder = JSONDecoder(object_pairs_hook=_pairs, parse_int=_number, parse_float=_number, parse_constant=_constant)
@@ -399,7 +421,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _number(digits: str) -> Scalar:
     if len(digits) < 18:
         return float(digits) if any(mark in digits for mark in ".eE") else int(digits)
-    # Few numbers are that long.
+    # The module is imported here, because few numbers are that long.
     from krmfn.yamltext.scalars import resolve
 
     return resolve(digits)
@@ -410,7 +432,10 @@ def _constant(_: str) -> Scalar:
 
 
 class _JsonList:
-    """A walk over the outer mapping and the list of items. json reads their contents."""
+    """A reader of a JSON list.
+
+    It walks over the outer mapping and the list of items, and `scan` reads their contents.
+    """
 
     def __init__(self, text: str, scan: Callable[[str, int], tuple[Any, int]]) -> None:
         self._text = text

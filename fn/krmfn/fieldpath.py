@@ -1,6 +1,6 @@
 """Field paths, and the error about one field of one object.
 
-A path is `spec.template.cliques[2].name` as text, `("spec", "template", "cliques", 2, "name")` as a value.
+A path is `spec.template.cliques[2].name` as text, and `("spec", "template", "cliques", 2, "name")` as a value.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _STEP = r"(?P<dot>\.?)(?:(?P<key>[^.\[\]]+)|\[(?P<index>\d+)\]|\[(?P<quoted>[^\]
 
 
 def format_path(path: FieldPath) -> str:
-    """Return `path` as Kubernetes prints it. A key with a dot, a slash or a bracket is in brackets.
+    """Return `path` as Kubernetes prints it. A key with other characters than letters, digits, `_`, `$` and `-` is in
+    brackets.
 
     >>> format_path(("metadata", "annotations", "grove.io/x"))
     'metadata.annotations[grove.io/x]'
@@ -56,7 +57,7 @@ def format_path(path: FieldPath) -> str:
 def parse_path(text: str) -> FieldPath:
     """Return the path that `format_path` prints as `text`. Raise ValueError if `text` is not a path.
 
-    Digits in brackets are an index. A key of only digits or with `]` has no text: pass it in a tuple.
+    Digits in brackets are an index. A key with `]` cannot be written as text: pass the path as a tuple.
     """
     path: list[str | int] = []
     at = 0
@@ -74,7 +75,7 @@ def parse_path(text: str) -> FieldPath:
 
 
 class FieldError(ValueError):
-    """Raised for an invalid field, with its object, its path and the requirement.
+    """Raised for an invalid field. It has the object's id, the field's path, the message and the location.
 
     `id` is None if the object is unreadable.
     """
@@ -104,7 +105,10 @@ class FieldError(ValueError):
 
 
 def describe(value: Value) -> str:
-    """Return `value` as an error text quotes it: strings in quotes, mappings and lists by their kind, all shortened."""
+    """Return `value` as an error text quotes it.
+
+    Strings are quoted and shortened, mappings and lists are named by their type.
+    """
     if isinstance(value, str):
         return f'"{value if len(value) <= _LONGEST else value[:_LONGEST] + "…"}"'
     if value is None:
@@ -117,7 +121,7 @@ def describe(value: Value) -> str:
 
 
 def unknown_field(name: str, known: Iterable[str]) -> str:
-    """Return the message about an unknown field: the nearest known name and all of them."""
+    """Return the message about the unknown field `name`, with the nearest known name and all known names."""
     from difflib import get_close_matches
 
     names = sorted(known)

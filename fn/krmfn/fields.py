@@ -1,4 +1,4 @@
-"""Typed access to the fields of an unvalidated mapping. Refusals name the path."""
+"""Typed access to the fields of an unvalidated mapping. The message about a wrong field names its path."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["Fields", "Refusal"]
 
 Refusal: TypeAlias = "Callable[[FieldPath, str], object]"
-"""Handle a field with a wrong value, by its path and a message such as `must be a string; got 3`. The function raises,
-or it records the problem and returns. The field then counts as absent.
+"""A function that is called for a field with a wrong value. Its arguments are the path and a message such as `must be a
+string; got 3`. The function raises an exception, or it records the problem and returns. The field then counts as
+absent.
 """
 
 _EMPTY: Mapping[str, Value] = {}
@@ -25,11 +26,11 @@ T = TypeVar("T")
 
 
 class Fields:
-    """A mapping and its path within a whole, with a getter for each type. It is a view without copies.
+    """A view of a mapping, with a getter for each type of field. `path` is the place of the mapping in its object.
 
-    A getter returns None for an absent or null field, or an empty view or tuple. `required_…` refuses such a field. A
-    field of a wrong type is refused: true is not an integer and 1 not a string, but an integer is a number. Without
-    `refuse`, a FieldError is raised.
+    A getter returns None, an empty view or an empty tuple if the field is absent or null. `required_…` refuses such a
+    field. Every getter refuses a field of a wrong type: true is not an integer, and 1 is not a string. An integer is
+    also a number. To refuse a field means to call the function `refuse`, which raises FieldError by default.
     """
 
     __slots__ = ("_refuse", "path", "value")
@@ -49,7 +50,7 @@ class Fields:
         return f"<Fields {list(self.value)} at {self.path}>"
 
     def text(self, name: str, *, known: Sequence[str] = ()) -> str | None:
-        """Return a string. With `known`, it must be one of these."""
+        """Return the string in the field `name`. With `known`, it must be one of these."""
         text: str | None = self._typed_field(name, str)
         if text is not None and known and text not in known:
             quoted = ", ".join(f'"{choice}"' for choice in known)
@@ -58,37 +59,37 @@ class Fields:
         return text
 
     def integer(self, name: str) -> int | None:
-        """An integer."""
+        """Return the integer in the field `name`."""
         return self._typed_field(name, int)
 
     def number(self, name: str) -> float | None:
-        """An integer or a float."""
+        """Return the integer or float in the field `name`."""
         value = self.value.get(name)
         return value if type(value) is int else self._typed_field(name, float)
 
     def flag(self, name: str) -> bool | None:
-        """A boolean."""
+        """Return the boolean in the field `name`."""
         return self._typed_field(name, bool)
 
     def mapping(self, name: str) -> Fields:
-        """Return the view of a mapping within this one, empty if there is none."""
+        """Return a view of the mapping in the field `name`, empty if there is none."""
         return self._view(self._typed_field(name, dict) or _EMPTY, name)
 
     def list(self, name: str) -> tuple[Value, ...]:
-        """Return the items of a list, of any type."""
+        """Return the items of the list in the field `name`. Items may have any type."""
         return tuple(cast("list[Value]", self._typed_field(name, list) or ()))
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """The items of a list of strings."""
+        """Return the items of the list of strings in the field `name`."""
         return tuple(cast("str", item) for _, item in self._items(name, str))
 
     def entries(self, name: str) -> tuple[Fields, ...]:
-        """The views of the items of a list of mappings."""
+        """Return a view of each item of the list of mappings in the field `name`."""
         items = self._items(name, dict)
         return tuple(self._view(cast("Mapping[str, Value]", item), name, index) for index, item in items)
 
     def mappings(self) -> Iterator[tuple[str, Fields]]:
-        """Yield the name of each field with a mapping, and the view of that mapping."""
+        """Yield the name of each field, and a view of the mapping in the field. Refuse a field of another type."""
         for name, value in self.value.items():
             if isinstance(value, dict):
                 yield name, self._view(value, name)
@@ -96,37 +97,37 @@ class Fields:
                 self.refuse(name, _message(dict, value))
 
     def required_text(self, name: str, *, known: Sequence[str] = ()) -> str:
-        """Return a string. With `known`, it must be one of these. Return "" if a refusal did not raise."""
+        """Return the string in the field `name`, or "" if it was refused. With `known`, it must be one of these."""
         return self._require(name, self.text(name, known=known), str, "")
 
     def required_integer(self, name: str) -> int:
-        """Return an integer, or 0 if a refusal did not raise."""
+        """Return the integer in the field `name`, or 0 if it was refused."""
         return self._require(name, self.integer(name), int, 0)
 
     def required_number(self, name: str) -> float:
-        """Return an integer or a float, or 0 if a refusal did not raise."""
+        """Return the integer or float in the field `name`, or 0 if it was refused."""
         return self._require(name, self.number(name), float, 0)
 
     def required_flag(self, name: str) -> bool:
-        """Return a boolean, or false if a refusal did not raise."""
+        """Return the boolean in the field `name`, or false if it was refused."""
         return self._require(name, self.flag(name), bool, False)
 
     def required_mapping(self, name: str) -> Fields:
-        """Return the view of a mapping within this one. It may be empty."""
+        """Return a view of the mapping in the field `name`. The mapping may be empty."""
         return self._require(name, self.mapping(name), dict, self._view(_EMPTY, name))
 
     def required_entries(self, name: str) -> tuple[Fields, ...]:
-        """Return the views of the items of a list of mappings, possibly none."""
+        """Return a view of each item of the list of mappings in the field `name`. The list may be empty."""
         return self._require(name, self.entries(name), list, ())
 
     def refuse_unknown(self, *known: str) -> None:
-        """Refuses every field but these, with the nearest of them."""
+        """Refuse every field that is not in `known`. The message names the nearest known field."""
         for name in self.value:
             if name not in known:
                 self.refuse(name, unknown_field(name, known))
 
     def refuse(self, name: str, message: str) -> None:
-        """Refuse the field `name` for the caller's reason, such as `must be at least 1; got 0`."""
+        """Refuse the field `name` with the caller's message, such as `must be at least 1; got 0`."""
         self._refuse((*self.path, name), message)
 
     def _view(self, value: Mapping[str, Value], *steps: str | int) -> Fields:

@@ -1,10 +1,10 @@
-"""`typing` without its import: the names that code needs at run time, and `Record` in place of `NamedTuple`.
+"""Replacements for `typing`, which takes time to import: the names that code needs at run time, and `Record`.
 
-The import of `typing` uses 14 of 246 million instructions and 5 ms in a run of ten workloads (valgrind, Python 3.11).
-For a type checker each name is the one from `typing`. Import names used only in annotations from `typing` below `if
-TYPE_CHECKING:`, so that no run imports them.
+The import of `typing` uses 14 of 246 million instructions and 5 ms in a run of ten workloads (valgrind, Python 3.11). A
+type checker sees the names of `typing` itself. Import names that only annotations use from `typing` below `if
+TYPE_CHECKING:`. Then no run imports `typing`.
 
-`Record` is the base of immutable values with named fields between steps.
+`Record` is the base class of immutable values with named fields. It replaces `NamedTuple`.
 
     class Size(Record):
         width: int
@@ -13,9 +13,9 @@ TYPE_CHECKING:`, so that no run imports them.
     Size(3).replace(height=2)
 
 A record is equal only to records of its own class. It cannot be unpacked, indexed or iterated, so a new field does not
-affect other readers. For a type checker the class is a frozen dataclass. At run time it is a named tuple made without
-evaluating annotations. Classes with the same number of fields share the code of `__new__`, so a class takes a fifth of
-the time of `typing.NamedTuple`. For the reason see docs/decisions/0009.
+affect existing code. A type checker sees a frozen dataclass. At run time the class is a tuple with named fields, and
+its annotations are not evaluated. Classes with the same number of fields share the code of `__new__`. Making a class
+therefore takes a fifth of the time that `typing.NamedTuple` takes. docs/decisions/0009 has the reasons.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 else:
 
     def cast(_, value):
-        """The value itself."""
+        """Return the value itself."""
         return value
 
     def final(decorated):
-        """The class or method itself."""
+        """Return the class or method itself."""
         return decorated
 
     def overload(function):
-        """Return the signature. The implementation after it replaces it."""
+        """Return the signature itself. The implementation after it replaces it."""
         return function
 
     def TypeVar(name, *_, **__):  # noqa: N802
-        """The name of a type variable."""
+        """Return the name of the type variable."""
         return name
 
     class Generic:
-        """The base of classes with type variables. Each class is its own instance for every type."""
+        """The base of classes with type variables. With a type in brackets, such a class is still itself."""
 
         __slots__ = ()
 
@@ -62,18 +62,18 @@ if TYPE_CHECKING:
 
     @dataclass_transform(frozen_default=True)
     class Record:
-        """The base of records."""
+        """The base class of immutable values with named fields."""
 
         def replace(self, **changed: Any) -> Self:
-            """Return the record with other values of these fields."""
+            """Return a copy of the record with the values `changed`, by the names of the fields."""
             ...
 
     def as_dict(record: Record) -> dict[str, Any]:
-        """The values of a record's fields by their names."""
+        """Return the values of the record's fields by their names."""
         ...
 
     def field_names(record: Record | type[Record]) -> tuple[str, ...]:
-        """The names of a record's fields, in their order."""
+        """Return the names of the record's fields, in their order."""
         ...
 
 else:
@@ -84,7 +84,7 @@ else:
     _values = tuple.__iter__
 
     class _Methods(tuple):
-        """The methods of records beside their fields."""
+        """The methods of all records."""
 
         __slots__ = ()
 
@@ -113,7 +113,7 @@ else:
             return f"{type(self).__name__}({fields})"
 
     class _Maker(type):
-        """Make the class of a class statement with the base `Record`."""
+        """The metaclass of `Record`. It makes the class for each class statement with this base."""
 
         def __new__(cls, name, bases, namespace):
             if not bases:
@@ -133,7 +133,8 @@ else:
         )
         return FunctionType(code, {"_new": _new}, "__new__", defaults)
 
-    # Python compiles these once, with the module. To compile them in each run would take a hundredth of a short one.
+    # Python compiles these functions once, with the module. Compiling them in each run would take a hundredth of the
+    # time of a short run.
     _MAKERS = (
         lambda _cls: _new(_cls, ()),
         lambda _cls, a: _new(_cls, (a,)),
@@ -149,7 +150,7 @@ else:
         lambda _cls, a, b, c, d, e, f, g, h, i, j, k: _new(_cls, (a, b, c, d, e, f, g, h, i, j, k)),
         lambda _cls, a, b, c, d, e, f, g, h, i, j, k, m: _new(_cls, (a, b, c, d, e, f, g, h, i, j, k, m)),
     )
-    """Make a tuple of the fields, by their number. Only their names differ by class."""
+    """The function at index n makes a tuple of n fields. Each class uses its code with other names of parameters."""
 
     @cache
     def _code(count):
@@ -159,18 +160,18 @@ else:
         names = "".join([f"_{place}, " for place in range(count)])
         return eval(f"lambda _cls, {names}: _new(_cls, ({names}))").__code__  # noqa: S307
 
-    # The descriptor of a field of a named tuple, which has no public name.
+    # The type of the fields of a named tuple, which has no public name.
     _field = type(type(_code.cache_info()).hits)
 
     class Record(metaclass=_Maker):
-        """The base of records."""
+        """The base class of immutable values with named fields."""
 
     def as_dict(record):
-        """The values of a record's fields by their names."""
+        """Return the values of the record's fields by their names."""
         return dict(zip(record.__match_args__, _values(record), strict=True))
 
     def field_names(record):
-        """The names of a record's fields, in their order."""
+        """Return the names of the record's fields, in their order."""
         return record.__match_args__
 
 

@@ -1,4 +1,6 @@
-"""One Kubernetes object: typed access, edits spliced into its text, and its places in its file."""
+"""One Kubernetes object: typed access to its fields, edits that splice its text, and the places of its fields in a
+file.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +50,12 @@ __all__ = [
 # IndexAnnotation and their legacy forms); functions-spec.md.
 
 PATH_KEYS = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path", "config.k8s.io/path")
-"""Annotations with the file of an item, relative to the package and separated by slashes. The first present one counts.
+"""Annotations with the path of an item's file, relative to the package, with slashes. The first one that is set counts.
 """
 
 INDEX_KEYS = ("internal.config.kubernetes.io/index", "config.kubernetes.io/index", "config.k8s.io/index")
-"""Annotations with the 0-based position of an item among the documents of its file. The first present one counts."""
+"""Annotations with the 0-based position of an item among the documents of its file. The first one that is set counts.
+"""
 
 _PREFIXES = (
     "internal.config.kubernetes.io/",
@@ -69,12 +72,15 @@ _NOTHING: Mapping[str, Value] = {}
 
 
 def is_client_key(key: str) -> bool:
-    """Return True if the annotation `key` is a client's own bookkeeping. Derived objects must not copy it."""
+    """Return True if a client such as kustomize or kpt uses the annotation `key` for itself.
+
+    Derived objects must not copy it.
+    """
     return key.startswith(_PREFIXES)
 
 
 def client_path(annotations: Mapping[str, Value]) -> str | None:
-    """Return the item's file, or None without an annotation."""
+    """Return the path of the item's file, or None if no annotation has it."""
     for key in PATH_KEYS:
         path = annotations.get(key)
         if isinstance(path, str) and path:
@@ -83,7 +89,7 @@ def client_path(annotations: Mapping[str, Value]) -> str | None:
 
 
 def client_index(annotations: Mapping[str, Value]) -> int | None:
-    """Return the item's place in its file, or None if the annotation is missing or not a number."""
+    """Return the item's position in its file, or None if the annotation is missing or not a number."""
     for key in INDEX_KEYS:
         index = annotations.get(key)
         if isinstance(index, str) and index.isascii() and index.isdigit() and len(index) < 10:
@@ -94,9 +100,9 @@ def client_index(annotations: Mapping[str, Value]) -> int | None:
 class Source(Record):
     """An object's text and its place.
 
-    `root` is the path of the object within `text`: () for a document, (0,) for an entry cut from a block list with its
-    dash. `line` and `column` are the 1-based position of the start of `text` in the file or in stdin. `file` is None
-    for stdin. `entry` is the object's path in a List of the file: ("items", 3).
+    `root` is the path of the object within `text`: () for a document, (0,) for an entry of a block list with its dash.
+    `text` starts at the 1-based `line` and `column` of `file`, or of stdin if `file` is None. `entry` is the object's
+    path in a List of the file, such as ("items", 3), or () outside a List.
     """
 
     text: str
@@ -128,7 +134,7 @@ class ObjectId(Record):
 
     @property
     def short_text(self) -> str:
-        """Return `PodCliqueSet team-a/inference`, the id without its API version."""
+        """Return the id without its API version, such as `PodCliqueSet team-a/inference`."""
         name = f"{self.namespace}/{self.name}" if self.namespace else self.name
         return f"{self.kind} {name}".strip()
 
@@ -137,22 +143,26 @@ class ObjectId(Record):
 
 
 def text_location(source: Source, path: FieldPath, *, key: bool = False) -> Location:
-    """Return the place of the nearest existing part of `path` in the file or stdin that `source` is a part of."""
+    """Return the place of `path`, or of its deepest existing part, in the file or stdin that contains `source`."""
     line, column = _nearest_place(source, path, key)
     return line_location(source, line, column, None)
 
 
 def line_location(source: Source, line: int, column: int, file: str | None) -> Location:
-    """Return a place in `source.text`, counted like `document_location` with a `file`, else like `text_location`."""
+    """Return the place of a line and column of `source.text`.
+
+    Count as `document_location` does if there is a `file`, otherwise as `text_location` does.
+    """
     if file is not None:
         return Location(file, _document_line(source, line, _nearest_place(source, (), key=False)[0]), column)
     return Location(source.file, source.line + line - 1, column + source.column - 1 if line == 1 else column)
 
 
 def document_location(source: Source, path: FieldPath, file: str, *, key: bool = False) -> Location:
-    """Return the nearest existing part of `path` in the document of `file` from which a client made the item.
+    """Return the place of `path`, or of its deepest existing part, in the document of `file` from which a client made
+    the item.
 
-    The client's additions around the document (the list's indentation, its own annotations) are subtracted.
+    The place does not count the client's additions: the indentation of the list, and the client's annotations.
     """
     first_line, first_column = _nearest_place(source, (), key=False)
     line, column = _nearest_place(source, path, key)
@@ -160,9 +170,12 @@ def document_location(source: Source, path: FieldPath, file: str, *, key: bool =
 
 
 def _document_line(source: Source, line: int, first_line: int) -> int:
-    """Return the line of the client's document for `line` of the item's text, which begins at `first_line`."""
+    """Return the line of the client's document that became `line` of the item's text.
+
+    The object begins on `first_line`.
+    """
     added = _lines_added(source, line)
-    # A comment on the dash's line is the document's own first line.
+    # A comment on the line of the dash is the first line of the document.
     text_lines = source.text.split("\n", first_line)
     dash = next((n for n, text in enumerate(text_lines, 1) if text.lstrip().startswith("-")), first_line)
     start = min(dash, first_line) if source.root else first_line
@@ -179,20 +192,21 @@ def _nearest_place(source: Source, path: FieldPath, key: bool) -> tuple[int, int
 
 
 def _lines_added(source: Source, before_line: int) -> int:
-    """Return the number of lines above `before_line` with annotations of a client."""
+    """Return the number of lines above `before_line` that a client added for its annotations."""
     try:
         first, own = _annotation_lines(source.text, source.root)
     except YamlError:
         return 0
     above = sum(own[: max(before_line - first, 0)])
-    # The client wrote the whole mapping, including the line of its key, if it has only the client's annotations.
+    # If all annotations are the client's, the client also wrote the line with the key `annotations`.
     return above + 1 if own and all(own) and before_line > first else above
 
 
 @lru_cache(maxsize=4)
 def _annotation_lines(text: str, root: FieldPath) -> tuple[int, tuple[bool, ...]]:
-    """Return the line of the first annotation, and True for each line from there that a client wrote. Flow style has
-    none.
+    """Return the line of the first annotation, and for each line of the annotations True if a client wrote it.
+
+    Return 0 and () if there are no annotations, or if they are in flow style.
     """
     from krmfn.yamltext import locate
 
@@ -203,13 +217,14 @@ def _annotation_lines(text: str, root: FieldPath) -> tuple[int, tuple[bool, ...]
 
 
 def _are_clients(lines: Iterable[str]) -> tuple[bool, ...]:
-    """For each of `lines`, True if it is an annotation that a client wrote."""
+    """Return for each of `lines` True if it is a client's annotation."""
     return tuple(is_client_key(line.lstrip(" \"'")) for line in lines)
 
 
 @final
 class KubeObject:
-    """One frozen object with its text. An edit returns another object and preserves every other byte.
+    """An immutable object with its text. An edit returns another object, and preserves every byte that it does not
+    change.
 
     A path is a tuple (`("spec", "cliques", 2)`) or text (`"spec.cliques[2]"`). `value` and its parts belong to the
     object and must not be changed in place.
@@ -232,7 +247,7 @@ class KubeObject:
 
     @classmethod
     def parse(cls, text: str, *, file: str | None = None, line: int = 1) -> KubeObject:
-        """Parse the object in the YAML document `text`. `line` is its 1-based start in `file`.
+        """Return the object in the YAML document `text`. `line` is the 1-based line of `file` on which the text starts.
 
         Raise FieldError if the text is not YAML or not a mapping.
         """
@@ -242,9 +257,9 @@ class KubeObject:
 
     @classmethod
     def new(cls, value: Mapping[str, Value], *, path: str | None = None) -> KubeObject:
-        """Return a new object in block style. With `path`, it is annotated as the content of that file of the package.
+        """Return a new object with `value`. Its text is in block style and is made at first use.
 
-        Clients then write it there. The text is made at first use.
+        With `path`, an annotation tells clients to write the object to that file of the package.
         """
         item = cls._with_text(None, value, None)
         return item if path is None else item.with_annotation(PATH_KEYS[1], path)
@@ -283,19 +298,19 @@ class KubeObject:
 
     @property
     def source(self) -> Source:
-        """Return the object's current text in its file or list, and its place."""
+        """Return the current text of the object, and its place in a file or list."""
         if self._source is None:
             self._source = Source(write(self._value))
         return self._source
 
     @property
     def origin(self) -> Source:
-        """Return the source as read, before any edit. `location` counts in it."""
+        """Return the text and place as they were read, before any edit. `location` refers to this text."""
         return self.source if self._origin is None else self._origin.source
 
     @property
     def has_source(self) -> bool:
-        """Return False for a new object without a text so far."""
+        """Return True if the object has a text. The text of a new object is made at first use."""
         return self._source is not None
 
     @property
@@ -307,14 +322,14 @@ class KubeObject:
             try:
                 self._value = _read(self.source)
             except FieldError as error:
-                # Callers that report errors of a text read its value many times.
+                # Keep the error, because callers that report the errors of a text read its value many times.
                 self._error = error
                 raise
         return self._value
 
     @property
     def text(self) -> str:
-        """Return the object's YAML as a separate document with its comments, also if it was cut from a list."""
+        """Return the object's YAML as a separate document with its comments, even if the object was cut from a list."""
         source = self.source
         if not source.root:
             return source.text
@@ -360,17 +375,20 @@ class KubeObject:
 
     @property
     def path(self) -> str | None:
-        """Return the package file from which a client read the object or to which it will write it, with slashes."""
+        """Return the path of the object's file in the package, with slashes, or None.
+
+        A client reads and writes the object there.
+        """
         return client_path(self._raw_annotations())
 
     @property
     def index(self) -> int | None:
-        """Return the 0-based place of the object among the documents of its file if a client recorded it."""
+        """Return the 0-based position of the object among the documents of its file, or None if it is not recorded."""
         return client_index(self._raw_annotations())
 
     @property
     def file(self) -> str | None:
-        """Return `path`, or the file that the object was parsed from."""
+        """Return `path`, or the file that the object was parsed from, or None."""
         return self.path or (self.origin.file if self.has_source or self._origin is not None else None)
 
     def get(self, path: FieldPath | str, default: Value = None) -> Value:
@@ -428,7 +446,7 @@ class KubeObject:
         return self._require(path, list)
 
     def fields(self, path: FieldPath | str = ()) -> Fields:
-        """Return a view of the mapping at `path`. Its errors name this object, the field and its place.
+        """Return a view of the mapping at `path`. Its errors name this object, the field and the field's place.
 
         The view is empty if there is no mapping. Raise FieldError for another type.
         """
@@ -457,27 +475,27 @@ class KubeObject:
         return value
 
     def refuse(self, path: FieldPath, kind: type[Any], value: Value) -> NoReturn:
-        """Raise the FieldError that `kind` must be at `path` instead of `value`."""
+        """Raise a FieldError: the field at `path` must be of type `kind`, and `value` is not."""
         raise self.error(path, f"must be {NOUNS[kind]}; got {describe(value)}")
 
     def set(self, path: FieldPath | str, value: Value) -> KubeObject:
-        """Return the object with `value` at `path` and the necessary parents, or itself if it has that value.
+        """Return the object with `value` at `path` and the necessary parents, or itself if it already has that value.
 
-        Raise FieldError if a parent has another type or an anchor on the way is used elsewhere.
+        Raise FieldError if a parent has another type, or if an alias repeats a part of the path.
         """
         return self._splice(*with_value(self, _steps(path), value))
 
     def remove(self, path: FieldPath | str, *, prune: bool = False, keep_comments: bool = False) -> KubeObject:
-        """Return the object without the part at `path`, or unchanged if there is none. `prune` also removes emptied
-        parents.
+        """Return the object without the field at `path`, or unchanged if there is none.
 
-        `keep_comments` leaves its comments there as lines. Raise FieldError if an anchor on the way is used elsewhere
-        or a comment cannot be kept.
+        With `prune`, also remove each parent that becomes empty. With `keep_comments`, the field's comments stay there
+        as separate lines. Raise FieldError if an alias repeats a part of the path, or if a comment cannot be kept.
         """
         return self._splice(*without_value(self, _steps(path), prune=prune, keep_comments=keep_comments))
 
     def quote(self, path: FieldPath | str) -> KubeObject:
-        """Return the object with the plain scalar at `path` quoted as a string, or itself if it is quoted.
+        """Return the object with the plain scalar at `path` quoted as a string, or itself if the scalar is already
+        quoted.
 
         Raise FieldError if there is no scalar on one line.
         """
@@ -486,21 +504,22 @@ class KubeObject:
     def rename(self, path: FieldPath | str, name: str) -> KubeObject:
         """Return the object with the key at `path` renamed to `name` in place.
 
-        Raise FieldError if the key is missing or `name` exists beside it.
+        Raise FieldError if the key is missing, or if its mapping already has the key `name`.
         """
         return self._splice(*with_name(self, _steps(path), name))
 
     def nest(self, path: FieldPath | str, outer: str) -> KubeObject:
-        """Return the object with the entry at `path` moved into a new mapping `outer` there.
+        """Return the object after moving the entry at `path` into a new mapping at its place. The key of the mapping is
+        `outer`.
 
-        Raise FieldError if the entry is missing or spans lines, or if `outer` exists beside it.
+        Raise FieldError if the entry is missing or spans lines, or if its mapping already has the key `outer`.
         """
         return self._splice(*with_nesting(self, _steps(path), outer))
 
     def edit_all(self, edits: Iterable[tuple[FieldPath, Edit]]) -> KubeObject:
-        """Return the object after `edits`. Each changes only the part at its path.
+        """Return the object after `edits`. Each edit must change only the part at its path.
 
-        The text is read once for all edits within the entries of one list. Raise FieldError as the edits do.
+        The text is read once for all edits in the entries of one list. Raise FieldError if an edit does.
         """
         item = self
         for path, own in group_by_list(edits).items():
@@ -514,7 +533,7 @@ class KubeObject:
         return item
 
     def with_annotation(self, key: str, value: str) -> KubeObject:
-        """Return the object with this annotation, or itself if it has it."""
+        """Return the object with this annotation, or itself if it already has the annotation."""
         return self.set((*_ANNOTATIONS, key), value)
 
     def without_annotation(self, key: str) -> KubeObject:
@@ -522,16 +541,16 @@ class KubeObject:
         return self.remove((*_ANNOTATIONS, key), prune=True)
 
     def with_label(self, key: str, value: str) -> KubeObject:
-        """Return the object with this label, or itself if it has it."""
+        """Return the object with this label, or itself if it already has the label."""
         return self.set((*_LABELS, key), value)
 
     def location(self, path: FieldPath | str = (), *, key: bool = False) -> Location:
-        """Return the location of the nearest existing part of `path`, or of its key with `key`, as the user knows it.
+        """Return the place of `path`, or of its deepest existing part. With `key`, return the place of its key.
 
-        It refers to the text as read, before edits. An object with a path annotation is located in that file: line and
-        column count within its own document, without the client's annotations. If `index` is above 0 or the client
-        dropped comments above the object, the line in the file is greater by that much. An object that was not read is
-        at 1:1.
+        The place is in the text as it was read, before edits. If a client's annotation names the object's file, the
+        place is in the object's document within that file, and does not count the client's annotations. The line in the
+        file itself is greater if other documents, or comments that the client dropped, precede the object. An object
+        that was not read is at 1:1.
         """
         if self._source is None and self._origin is None:
             return Location(self.file, 1, 1)
@@ -542,9 +561,9 @@ class KubeObject:
         return text_location(origin, steps, key=key)
 
     def error(self, path: FieldPath | str, message: str, *, key: bool = False) -> FieldError:
-        """Return the error with `message` about the field at `path`, the object's id and the field's location.
+        """Return an error with `message` about the field at `path`, with the object's id and the field's place.
 
-        With `key`, the location is the field's name. Raise it or add it to the list's results.
+        With `key`, the place is the field's key. Raise the error, or add it to the list's results.
         """
         steps = _steps(path)
         parts = (self.get(path) for path in _ID)
@@ -554,13 +573,16 @@ class KubeObject:
     def warning(self, path: FieldPath | str, message: str, *, rule: str = "", proposed: Value = None) -> Result:
         """Return a warning with `message` about the field at `path`.
 
-        It has the object's id and file, the field with its value, line and column. `rule` is a stable name for the
-        message and `proposed` a better value. For an error, raise `error(…)` or add it to the list's results.
+        It has the object's id and file, and the field's value, line and column. `rule` is a stable name for the
+        message, and `proposed` a better value. To report an error, raise `error(…)` or add it to the list's results.
         """
         return result_of(self, Severity.WARNING, path, message, rule=rule, proposed=proposed)
 
     def info(self, path: FieldPath | str, message: str, *, rule: str = "", proposed: Value = None) -> Result:
-        """Return a result of severity info about the object, as `warning` does."""
+        """Return a result of severity info with `message` about the field at `path`.
+
+        See `warning` for the arguments.
+        """
         return result_of(self, Severity.INFO, path, message, rule=rule, proposed=proposed)
 
     def _splice(self, source: Source | None, value: Mapping[str, Value]) -> KubeObject:
@@ -581,7 +603,7 @@ class KubeObject:
 
 
 def _steps(path: FieldPath | str) -> FieldPath:
-    """Return `path` as a tuple. Raise ValueError if it is an invalid text."""
+    """Return `path` as a tuple. Raise ValueError if it is a text that is not a path."""
     return parse_path(path) if isinstance(path, str) else path
 
 

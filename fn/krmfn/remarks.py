@@ -11,10 +11,10 @@ __all__ = ["Remark", "remarks"]
 
 
 class Remark(Record):
-    """A comment that begins with the function's word. `text` is the rest of it.
+    """A comment that begins with the function's word. `text` is the comment without the word.
 
-    `location` is its own place. `about` is the line that it refers to, counted as in `location`. It is the line of the
-    comment if that has other content, else the next line with content.
+    `location` is the place of the comment. `about` is the line to which it applies, counted as in `location`. This is
+    the line of the comment if the line has other content, otherwise the next line with content.
     """
 
     text: str
@@ -23,7 +23,10 @@ class Remark(Record):
 
 
 def remarks(item: KubeObject, word: str) -> list[Remark]:
-    """Return the comments `# WORD: TEXT` in the object's text as read, or none if it is not YAML."""
+    """Return the comments `# WORD: TEXT` in the object's text as it was read.
+
+    Return an empty list if the text is not YAML.
+    """
     source, path = item.origin, item.path
     if f"{word}:" not in source.text:
         return []
@@ -50,7 +53,10 @@ def remarks(item: KubeObject, word: str) -> list[Remark]:
 
 
 def _next_content_lines(lines: list[str]) -> list[int]:
-    """Return for each line the 1-based next line with other content than a comment, or the line itself."""
+    """Return for each line the 1-based number of the next line with content other than a comment.
+
+    Return the number of the line itself if no such line follows.
+    """
     following: list[int] = []
     after: int | None = None
     for number in range(len(lines), 0, -1):

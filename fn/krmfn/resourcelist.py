@@ -1,4 +1,4 @@
-"""A ResourceList in and out: the stdin and stdout of a function, byte for byte.
+"""The ResourceList that a function reads from stdin and writes to stdout. Unchanged parts keep every byte.
 
 Source: functions-spec.md (KRM Functions Specification, ResourceList).
 """
@@ -38,7 +38,7 @@ __all__ = [
 
 
 def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: list[Value] | None) -> list[str]:
-    """Return the list's text with `items` and `results`, in pieces. None keeps the original ones.
+    """Return the list's text with `items` and `results`, in pieces. If one of them is None, the original ones stay.
 
     Raise FieldError if an item cannot be written.
     """
@@ -47,8 +47,8 @@ def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: li
         return _join(envelope, kept, results)
     wanted = _expected_fields(envelope, kept, results)
     if envelope.head != envelope.text:
-        # An anchor of an item may be gone while another item still refers to it. Read the list again and write the
-        # value out.
+        # An anchor may be removed with its item while another item still refers to it. So read the new text again. If
+        # its value is wrong, write the items that need an anchor of another item from their values.
         for expand in (False, True):
             text = _attempt(envelope, kept, results, expand=expand)
             if text is not None and reads_as(text, wanted):
@@ -62,7 +62,7 @@ def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: li
 def _attempt(
     envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None, *, expand: bool
 ) -> str | None:
-    """Return the joined pieces, or None if the text around them does not permit it."""
+    """Return the joined pieces, or None if the text around the items cannot hold them."""
     try:
         return "".join(_join(envelope, items, results, expand=expand))
     except FieldError:
@@ -89,9 +89,9 @@ def _join(
 
 
 def _end_entry(item: KubeObject, entry: str, envelope: Envelope, indent: str) -> str:
-    """Return `entry` with the missing line break at its end."""
+    """Return `entry`, which lacks a line break at its end, with one."""
     text = with_last_break(entry, envelope.newline)
-    # What an alias brings from another item is seen when the whole is read again.
+    # If the list is not simple, an alias may refer to another item. The caller then reads the whole text again.
     if not envelope.simple or reads_as(text, [item.value]):
         return text
     return _write_item(item, indent, envelope.newline)
@@ -100,7 +100,8 @@ def _end_entry(item: KubeObject, entry: str, envelope: Envelope, indent: str) ->
 def entries_of(envelope: Envelope, indent: str, items: Sequence[KubeObject], *, expand: bool = False) -> list[str]:
     """Return the text of each item as an entry of a block list with dashes at `indent`.
 
-    With `expand`, none refers to an anchor of another. Raise FieldError if an item cannot be written.
+    With `expand`, an item that refers to an anchor of another item is written from its value. Raise FieldError if an
+    item cannot be written.
     """
     mark, newline = indent + "-", envelope.newline
     own = {id(item) for item in envelope.items}
@@ -118,7 +119,7 @@ def entries_of(envelope: Envelope, indent: str, items: Sequence[KubeObject], *, 
 
 
 def _dash_at(text: str, mark: str) -> bool:
-    """Return True if the entry's dash is at the place of `mark`. Comment lines may precede it."""
+    """Return True if the dash of the entry `text` has the indentation of `mark`. Comment lines may precede the dash."""
     at = 0
     while text.startswith("#", at) or text.startswith(mark[:-1] + "#", at) or text[at : at + 1] in ("\n", "\r"):
         at = text.find("\n", at) + 1
@@ -141,7 +142,7 @@ def _write_item(item: KubeObject, indent: str, newline: str) -> str:
 
 
 def _with_empty_list(head: str, newline: str) -> str:
-    """Return `head` with an empty list at its key. Only comments may follow the key."""
+    """Return `head` with `[]` after its last key, `items`. Only comments may follow the key."""
     lined = unify_breaks(head)
     at = lined.rfind("\n", 0, _key_end(lined)) + 1
     key_end = head.index(":", at) + 1
@@ -162,9 +163,9 @@ def _key_end(head: str) -> int:
 
 
 def _head_and_tail(envelope: Envelope, results: list[Value] | None) -> tuple[str, str]:
-    """Return head and tail of a block list with `results`. None keeps the original ones.
+    """Return head and tail of a block list with `results`. If `results` is None, return the original ones.
 
-    Results are spliced in if possible. Otherwise head and tail are rewritten.
+    Results are spliced into the text if possible. Otherwise head and tail are written from the fields.
     """
     if results is None:
         return envelope.head, envelope.tail
@@ -177,19 +178,25 @@ def _head_and_tail(envelope: Envelope, results: list[Value] | None) -> tuple[str
 
 
 def _appended_results(envelope: Envelope, results: list[Value]) -> tuple[str, str] | None:
-    """Return head and tail with `results` appended, or None if that needs a splice or no key can follow the tail."""
+    """Return head and tail with `results` after the tail.
+
+    Return None if results must be replaced or removed, or if no key can follow the tail.
+    """
     tail, newline = envelope.tail, envelope.newline
     if not results or "results" in envelope.rest or not envelope.simple or not _takes_more(tail):
         return None
     tail = _end_line(tail, newline)
-    # Replace them by an empty list first, because there can be many results.
+    # Try an empty list of results first, because there can be many results.
     if not _are_equal(fields_of(envelope.head, tail + "results: []\n"), {**envelope.rest, "results": []}):
         return None
     return envelope.head, tail + f"results:\n{write(results)}".replace("\n", newline)
 
 
 def _spliced_results(envelope: Envelope, results: list[Value], wanted: dict[str, Value]) -> tuple[str, str]:
-    """Return head and tail with `results` replaced. Raise ValueError if they cannot be there."""
+    """Return head and tail with `results` instead of the original ones.
+
+    Raise ValueError if the text cannot hold them.
+    """
     head, tail, newline = envelope.head, envelope.tail, envelope.newline
     frame = f"{head}{'' if head.endswith(BREAKS) else newline}{envelope.indent}- 0{newline}{tail}"
     frame = _set_results(frame, results)
@@ -236,7 +243,10 @@ def _joined_flow(
 
 
 def _flow_results(envelope: Envelope, results: list[Value]) -> tuple[str, str]:
-    """Return head and tail of a flow list with `results`, spliced in if possible, else rewritten."""
+    """Return head and tail of a flow list with `results`.
+
+    Splice them into the text if possible, otherwise write it from the fields.
+    """
     wanted: dict[str, Value] = {**_fields(envelope.rest, results), "items": []}
     try:
         frame = _set_results(envelope.head + envelope.tail, results)
@@ -276,7 +286,10 @@ def _expected_fields(envelope: Envelope, items: Sequence[KubeObject], results: l
 
 
 def _fields(rest: Mapping[str, Value], results: list[Value] | None) -> dict[str, Value]:
-    """Return the list's fields except `items`, with `results` unless empty. None keeps the original ones."""
+    """Return the list's fields except `items`, with `results` unless they are empty.
+
+    If `results` is None, the original ones stay.
+    """
     if results is None:
         return dict(rest)
     kept = {name: value for name, value in rest.items() if name != "results"}
@@ -300,7 +313,7 @@ _ADVICE = "run it through kustomize, kpt or `kpt fn source`"
 
 
 class ResourceListError(TextError):
-    """Raised for an invalid ResourceList, with the requirement and the place in the text."""
+    """Raised for an invalid ResourceList. It has a message and the place in the text."""
 
     def __str__(self) -> str:
         return f"<stdin>:{super().__str__()}"
@@ -308,7 +321,7 @@ class ResourceListError(TextError):
 
 @final
 class ResourceList:
-    """A frozen list of objects, the function's configuration and results. Make one with `parse`."""
+    """An immutable list of objects, with the function's configuration and results. Make one with `parse`."""
 
     __slots__ = ("_envelope", "_read_results", "api_version", "function_config", "items", "results")
 
@@ -332,10 +345,10 @@ class ResourceList:
 
     @classmethod
     def parse(cls, text: str | bytes) -> ResourceList:
-        """Parse the ResourceList in `text`, YAML or JSON. Bytes are UTF-8.
+        """Return the ResourceList in `text`, which is YAML or JSON. Bytes must be UTF-8.
 
-        Raise ResourceListError if it is not UTF-8, YAML or a ResourceList of a known version. Also raise it if the text
-        is empty or the items are not a list of mappings.
+        Raise ResourceListError if `text` is empty, not UTF-8, not YAML, or not a ResourceList of a known version. Also
+        raise it if the items are not a list of mappings, or the functionConfig is not a mapping.
         """
         decoded = text if isinstance(text, str) else decode(text)
         _refuse_others(decoded)
@@ -357,18 +370,19 @@ class ResourceList:
         return cls(envelope.items, results, version, envelope)
 
     def with_items(self, items: Iterable[KubeObject]) -> ResourceList:
-        """Return the list with these items. Original ones keep their text, and new ones are written in the list's
-        style.
+        """Return the list with these items.
+
+        Original items keep their text. New items are written in the list's style.
         """
         return ResourceList(tuple(items), self.results, self.api_version, self)
 
     def with_results(self, results: Iterable[Result | FieldError]) -> ResourceList:
-        """Return the list with these results instead of its own. A FieldError becomes its error result."""
+        """Return the list with these results instead of its own. A FieldError is converted to a result."""
         new = tuple(result.to_result() if isinstance(result, FieldError) else result for result in results)
         return ResourceList(self.items, new, self.api_version, self)
 
     def select(self, selector: Selector) -> tuple[KubeObject, ...]:
-        """The items that `selector` matches, in order."""
+        """Return the items that `selector` matches, in order."""
         return tuple(item for item in self.items if selector.matches(item))
 
     def map(self, change: Callable[[KubeObject], KubeObject], selector: Selector | None = None) -> ResourceList:
@@ -378,11 +392,10 @@ class ResourceList:
         )
 
     def upsert(self, item: KubeObject) -> ResourceList:
-        """Return the list with `item` in place of the first equal object, else at the end.
+        """Return the list with `item` instead of the first object of the same identity, or at the end if there is none.
 
-        Objects are equal by group, kind, namespace and name. A replacement keeps the comments, the order of fields and
-        the file of the old object as far as its text permits. Raise FieldError if a part of the identity is not a
-        string.
+        The identity is group, kind, namespace and name. The new item keeps the comments, the order of fields and the
+        file of the old one as far as the old text permits. Raise FieldError if a part of an identity is not a string.
         """
         key = identity(item)
         for index, old in enumerate(self.items):
@@ -392,10 +405,10 @@ class ResourceList:
         return self.with_items((*self.items, item))
 
     def entries(self) -> list[str] | None:
-        """Return the text of each item in the list's text, or None if it is not made entry by entry.
+        """Return the text of each item as it is written in the list.
 
-        It is available for a block list with items of the same meaning alone. Raise FieldError if an item cannot be
-        written.
+        Return None for a flow list, or if an item has another meaning alone than in the list. Raise FieldError if an
+        item cannot be written.
         """
         envelope = self._envelope
         if not envelope.simple or envelope.indent is None:
@@ -411,8 +424,8 @@ class ResourceList:
 
 
 def pieces_of(answer: ResourceList) -> list[str]:
-    """Return the list's text as in `ResourceList.to_text`, in pieces. Pieces of unchanged items need no more memory."""
-    # A function, because a public method would be a promise to users of krmfn.
+    """Return the text that `ResourceList.to_text` returns, in pieces. Unchanged items are not copied."""
+    # This is a function, because a public method would be a promise to users of krmfn.
     envelope, before = answer._envelope, answer._read_results  # pyright: ignore[reportPrivateUsage]
     results: list[Value] | None = None
     if answer.results is not before and answer.results != before:
@@ -430,8 +443,8 @@ def _all_same(items: tuple[KubeObject, ...], others: tuple[KubeObject, ...]) -> 
 
 
 def decode(data: bytes) -> str:
-    """Return the text of a ResourceList. Raise ResourceListError if it is not UTF-8 or plainly another format."""
-    # Look for it before decoding, because a copy of another large text is expensive.
+    """Return `data` as text. Raise ResourceListError if it is not UTF-8, or is clearly not a ResourceList."""
+    # Look for the kind before decoding, because it is expensive to copy another large text.
     if b"ResourceList" not in data and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         _refuse_others(data[:_HEAD].decode("utf-8", "replace"))
     try:
@@ -483,15 +496,20 @@ def _results(value: Value) -> tuple[Result, ...]:
 
 
 def identity(item: KubeObject) -> tuple[str, str, str, str]:
-    """Return group, kind, namespace and name, the identity in an API server. The version is not part of it."""
+    """Return the identity of an object in an API server: group, kind, namespace and name.
+
+    The version is not part of it.
+    """
     group, slash, _ = item.api_version.rpartition("/")
     return group if slash else "", item.kind, item.namespace, item.name
 
 
 def replace(old: KubeObject, new: KubeObject) -> KubeObject:
-    """Return `new` with the comments, the order of fields, the spelling and the client's origin of `old`.
+    """Return `new` written as an edit of `old`, with the comments, the order of fields, the spelling and the file of
+    `old`.
 
-    Return `old` itself if the values are equal, or `new` in its own text if the text of `old` cannot be edited so.
+    Return `old` itself if the values are equal. Return `new` with its own text if the text of `old` cannot be edited
+    so.
     """
     wanted = _with_client_annotations(new, old)
     try:
@@ -502,7 +520,7 @@ def replace(old: KubeObject, new: KubeObject) -> KubeObject:
 
 
 def _with_client_annotations(new: KubeObject, old: KubeObject) -> KubeObject:
-    """Return `new` with the path and index of `old`, unless it has such annotations itself."""
+    """Return `new` with the client's annotations of `old`, or unchanged if it has such annotations itself."""
     if any(is_client_key(key) for key in new.annotations):
         return new
     for key, value in old.annotations.items():
@@ -512,7 +530,7 @@ def _with_client_annotations(new: KubeObject, old: KubeObject) -> KubeObject:
 
 
 def with_content(item: KubeObject, value: Mapping[str, Value]) -> KubeObject:
-    """Return `item` with the content `value`. Only differences are set or removed.
+    """Return `item` with `value`. Only fields that differ are set or removed.
 
     Raise FieldError if an anchor or alias prevents a change.
     """

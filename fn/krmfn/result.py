@@ -60,12 +60,15 @@ class ResourceRef(Record):
 
     @classmethod
     def of(cls, object_id: ObjectId) -> ResourceRef:
-        """The reference to the object with this id."""
+        """Return the reference to the object with this id."""
         return cls(object_id.api_version, object_id.kind, object_id.namespace, object_id.name)
 
     @property
     def has_type(self) -> bool:
-        """Return True if the version or kind of the object is known. The schema then has a place for its field."""
+        """Return True if the version or kind of the object is known.
+
+        Only then can an entry of `results` have the object and its field.
+        """
         return bool(self.api_version or self.kind)
 
     def __str__(self) -> str:
@@ -74,7 +77,7 @@ class ResourceRef(Record):
 
 
 class ResultField(Record):
-    """The field of a result. A `current` or `proposed` of None is omitted in the result."""
+    """The field of a result. If `current` or `proposed` is None, the entry of `results` omits it."""
 
     path: str
     current: Value = None
@@ -82,7 +85,10 @@ class ResultField(Record):
 
 
 class ResultFile(Record):
-    """The file of the object with slashes, relative to the package. `index` counts its documents from 0."""
+    """The path of the object's file with slashes, relative to the package.
+
+    `index` counts the documents of the file from 0.
+    """
 
     path: str
     index: int | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -91,8 +97,9 @@ class ResultFile(Record):
 class Result(Record):
     """A message of a function about its input.
 
-    `tags` are free-form. `line` and `column` are 1-based in the file. `rule` is a stable id. `order` is the place among
-    the texts of the `stage` that refuses the object.
+    `tags` are free-form. krmfn uses these: `line` and `column` are 1-based in the file. `rule` is a stable id. `stage`
+    is the component that refuses the object, and `order` is the place of the message among all messages of that
+    component.
     """
 
     message: str
@@ -103,9 +110,9 @@ class Result(Record):
     tags: Mapping[str, str] = {}
 
     def to_value(self) -> dict[str, Value]:
-        """Return the entry of `results` with keys in the schema's order.
+        """Return the result as an entry of `results`, with its keys in the order of the schema.
 
-        The schema requires a resource for a field, and API version, kind and name for a resource. Missing parts become
+        In the schema, a field needs a resource, and a resource needs API version, kind and name. Missing parts become
         "".
         """
         value: dict[str, Value] = {"message": self.message, "severity": self.severity.value}
@@ -136,7 +143,7 @@ class Result(Record):
 
     @classmethod
     def from_value(cls, value: Value) -> Result:
-        """Return the result in an entry of `results`. Parts that violate the schema are dropped."""
+        """Return the result that an entry of `results` describes. Parts that violate the schema are dropped."""
         entry = _mapping(value)
         ref, place, at = _mapping(entry.get("resourceRef")), _mapping(entry.get("field")), _mapping(entry.get("file"))
         severity = entry.get("severity")
@@ -156,7 +163,10 @@ class Result(Record):
 def result_of(
     item: KubeObject, severity: Severity, path: FieldPath | str, message: str, *, rule: str, proposed: Value
 ) -> Result:
-    """Return the result with `message` about the field at `path` of `item`, with its id, file, line and column."""
+    """Return a result with `message` about the field at `path` of `item`.
+
+    It has the object's id and file, and the field's value, line and column.
+    """
     result = item.error(path, message).to_result()
     current = item.get(path)
     shown = None if isinstance(current, (dict, list)) else current
@@ -169,10 +179,10 @@ def result_of(
 
 
 def sort_results(results: Iterable[Result]) -> tuple[Result, ...]:
-    """Sort `results` by file, document, line and column, then by severity, rule and message.
+    """Return `results` sorted by file, document, line and column, then by severity, rule and message.
 
-    A webhook's results about one object by one rule stay together in the webhook's `order`, at the first of their
-    lines.
+    A webhook's results by one rule about one object stay together. They have the webhook's `order`, and the place of
+    their first line.
     """
     natural = sorted(results, key=_sort_key)
     groups: dict[tuple[object, ...], list[int]] = {}
@@ -196,18 +206,18 @@ def exit_code(results: Iterable[Result]) -> int:
 
 
 class Shown(Record):
-    """A result to show. `alike` is the number of hidden results of its form after it."""
+    """A result to show. `alike` is the number of hidden results of the same form after it."""
 
     result: Result
     alike: int = 0
 
 
 def group_results(results: Sequence[Result], shown: int = SHOWN, alone: Collection[str] = ()) -> list[Shown]:
-    """Return the first `shown` results of each form, in order. The last of them counts the hidden ones.
+    """Return the first `shown` results of each form, in order. The last of them has the number of hidden ones.
 
-    Results have one form if severity, rule and message without quoted values and numbers are equal. A single result is
-    never hidden, because a line would have to say so. For a rule in `alone`, results with equal messages have one
-    cause. They are one form, and only the first is shown.
+    Results have one form if severity and rule are equal, and also the message without quoted values and numbers. A
+    single result is never hidden, because a line would have to count it. For a rule in `alone`, equal messages have one
+    cause. If more than `shown` + 1 results have it, only the first one is shown.
     """
     causes = [(result.severity.value, result.tags.get("rule", ""), result.message, "cause") for result in results]
     same = Counter([cause for cause in causes if cause[1] in alone])
@@ -228,9 +238,10 @@ def group_results(results: Sequence[Result], shown: int = SHOWN, alone: Collecti
 
 
 def grouped_lines(results: Iterable[Result], hint: str, shown: int = SHOWN) -> list[str]:
-    """Return the lines for stderr without infos about an object. `hint` tells how to see all.
+    """Return the lines for stderr, grouped by form, without infos about an object. `hint` is the advice to see all
+    results.
 
-    An info about the whole input stays, because kustomize shows no other output of an idle run.
+    An info about the whole input stays, because kustomize shows no other output if a run changes nothing.
     """
     kept = [result for result in results if result.severity is not Severity.INFO or result.resource_ref is None]
     lines: list[str] = []
@@ -242,13 +253,13 @@ def grouped_lines(results: Iterable[Result], hint: str, shown: int = SHOWN) -> l
 
 
 def rest_line(shown: Shown, hint: str) -> str:
-    """Return `warning: … and 997 more [rule]; HINT` for the hidden results of a form."""
+    """Return the line that counts the hidden results of a form, such as `warning: … and 997 more [rule]; HINT`."""
     rule = shown.result.tags.get("rule")
     return f"{shown.result.severity.value}: … and {shown.alike} more{f' [{rule}]' if rule else ''}; {hint}"
 
 
 def form_of(result: Result) -> tuple[str, str, str]:
-    """Return the common parts of one form: severity, rule, and message without quoted values and numbers."""
+    """Return the form of a result: its severity, its rule, and its message without quoted values and numbers."""
     return result.severity.value, result.tags.get("rule", ""), re.sub(_VARIABLE, "…", result.message)
 
 

@@ -1,12 +1,12 @@
-"""The `__main__` of a function: a ResourceList from stdin to stdout, results on stderr, the exit code.
+"""The program of a function: it reads a ResourceList from stdin, writes one to stdout, and prints results on stderr.
 
 Clients differ in their use of the streams. kustomize shows neither results nor stdout of a failed function. kpt shows
-only results from stdout. A pipe into `kpt fn sink` writes all of stdout. Hence:
+only results from stdout. A pipe into `kpt fn sink` writes all of stdout to files. Therefore the function writes:
 
 - success: the list on stdout, warnings and infos on stderr, exit code 0;
 - an error: the input's own items and the results on stdout, the errors on stderr, exit code 1;
 - stdin that is not a ResourceList: nothing on stdout, the reason on stderr, exit code 1;
-- a bug of the function (an unexpected exception): as an error, with exit code 70.
+- a bug of the function (an unexpected exception): the same as for an error, but exit code 70.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def run(
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
 ) -> int:
-    """Run `function` on the list alone. It reads `function_config` itself if needed."""
+    """Run `function` with the list as its only argument. The function reads `function_config` itself if needed."""
 
 
 @overload
@@ -66,7 +66,7 @@ def run(
     stdout: IO[bytes] | None = None,
     stderr: IO[str] | None = None,
 ) -> int:
-    """Run `function` on the list and on the functionConfig, read as the pydantic model `config`."""
+    """Run `function` with the list and the functionConfig, which is read as the pydantic model `config`."""
 
 
 def run(
@@ -83,9 +83,9 @@ def run(
 
     With `config`, the functionConfig is read as that pydantic model and passed as the second argument. A FieldError or
     ConfigError of the function becomes an error result. Any other exception becomes an `internal error` result. A
-    `validator` answers without items even if there is an error: kustomize treats items from a validator as a change.
-    `lines_of` returns the lines for stderr. None prints one per result, and `krmfn.result` has shorter ones. Errors
-    must be among them. `results` always holds every result.
+    `validator` writes no items, even with an error, because kustomize treats a validator's items as a change.
+    `lines_of` returns the lines for stderr, which must include the errors. By default each result has one line.
+    `krmfn.result.grouped_lines` returns fewer lines. `results` on stdout always holds every result.
     """
     source = sys.stdin.buffer if stdin is None else stdin
     sink = sys.stdout.buffer if stdout is None else stdout
@@ -100,7 +100,7 @@ def run(
 
 
 def read_input(stream: IO[bytes]) -> bytes:
-    """Return the content of `stream`, at most MAX_INPUT and one byte. A small input uses little memory."""
+    """Return the content of `stream`, but at most MAX_INPUT bytes and one. A small input uses little memory."""
     pieces: list[bytes] = []
     left = MAX_INPUT + 1
     while left and (piece := stream.read(min(left, _PIECE))):
@@ -117,7 +117,10 @@ def _answer(
     *,
     validator: bool,
 ) -> tuple[Iterable[bytes], list[str], int]:
-    """Return the bytes for stdout, the lines for stderr and the exit code. Raise MemoryError."""
+    """Return the bytes for stdout, the lines for stderr and the exit code.
+
+    Raise MemoryError if there is not enough memory.
+    """
     try:
         read = _parse(decode(_input(source)))
     except ResourceListError as error:
@@ -142,8 +145,8 @@ def _encode(pieces: Iterable[str]) -> Iterator[bytes]:
 
 
 def _parse(text: str) -> ResourceList:
-    # The list lives as long as the process, and the collector would visit it repeatedly. That is half of the time for
-    # 10,000 items.
+    # The garbage collector would visit the list repeatedly, although it lives as long as the process. This takes half
+    # of the time for 10,000 items.
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -168,7 +171,10 @@ def _input(stdin: IO[bytes]) -> bytes:
 def _call(
     function: Callable[..., ResourceList], config: type[Any] | None, read: ResourceList
 ) -> tuple[ResourceList, tuple[Result, ...]]:
-    """Return the function's answer and the results of its exceptions."""
+    """Return the list that the function returns, and no results.
+
+    If it raises an exception, return `read` and the exception's results.
+    """
     try:
         if config is None:
             return function(read), ()
@@ -230,7 +236,10 @@ def _outcome(
 def _divide(
     read: tuple[Result, ...], answered: tuple[Result, ...], *, keeps_old: bool
 ) -> tuple[list[Result], tuple[Result, ...]]:
-    """Return the input's results that were passed on, and the function's own, which may repeat some."""
+    """Return the results of the input that stay, and the function's own results.
+
+    If the function repeats a result of the input, it counts as the function's own.
+    """
     handed_on = {id(result) for result in answered}
     came = {id(result) for result in read} if keeps_old else set[int]()
     new = sort_results([_escape_result(result) for result in answered if id(result) not in came])
@@ -238,7 +247,7 @@ def _divide(
 
 
 def _escape_result(result: Result) -> Result:
-    """Return `result` with a message that clients such as kpt can print in a log of CI."""
+    """Return `result` with a message that clients such as kpt can print in the log of a CI job."""
     from krmfn.terminal import escape_commands
 
     message = escape_commands(result.message)
@@ -288,7 +297,10 @@ def _write_lines(stderr: IO[str], lines: Sequence[str]) -> None:
 
 
 def _write(stdout: IO[bytes], stderr: IO[str], pieces: Iterable[bytes]) -> bool:
-    """Return True if all `pieces` were written. Otherwise stderr has the reason, unless the reader closed the pipe."""
+    """Write `pieces` to stdout, and return True if all were written.
+
+    Otherwise print the reason on stderr, unless the reader closed the pipe.
+    """
     try:
         for piece in pieces:
             stdout.write(piece)

@@ -32,7 +32,10 @@ _REQUIREMENT = re.compile(
 
 
 class _Requirement(Record):
-    """One part of a label selector. It is true if the value of `key` is among `values`, or if `values` is None."""
+    """One requirement of a label selector: the label `key` has one of `values`, or any value if `values` is None.
+
+    If `wanted` is False, the label must not have such a value.
+    """
 
     key: str
     values: frozenset[str] | None
@@ -50,9 +53,9 @@ class Selector:
 
     `group`, `version`, `kind`, `name` and `namespace` are regular expressions for the whole text, so a plain name
     matches itself (`kind="Deployment|StatefulSet"`). The namespace of an object without one is "". The group of `v1` is
-    "" too: use an expression such as `group="(apps)?"`, because "" matches every group. `labels` and `annotations` are
-    a label selector (`app=web,tier in (a, b),!legacy`) or a mapping of required entries. Raise ValueError if a part is
-    neither. A pydantic model may have a field of this type.
+    also "". To select it, use an expression such as `group="(apps)?"`, because "" matches every group. `labels` and
+    `annotations` are a label selector (`app=web,tier in (a, b),!legacy`) or a mapping of required entries. Raise
+    ValueError if a part is invalid. A pydantic model may have a field of this type.
     """
 
     group: str = ""
@@ -63,7 +66,7 @@ class Selector:
     labels: str | Mapping[str, str] = ""
     annotations: str | Mapping[str, str] = ""
 
-    # A misspelt part would select everything.
+    # Without this, a misspelt part would be ignored and select every object.
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
@@ -73,9 +76,7 @@ class Selector:
             _requirements(part)
 
     def matches(self, item: KubeObject) -> bool:
-        """Return True if `item` is selected. A part that should be a string and is not matches only an absent
-        selector part.
-        """
+        """Return True if the selector matches `item`. A field of `item` that is not a string counts as ""."""
         group, slash, version = _text(item, ("apiVersion",)).rpartition("/")
         parts = (
             (self.group, group if slash else ""),

@@ -12,14 +12,16 @@ import re
 __all__ = ["HASH", "escape_commands", "escape_line"]
 
 HASH = r"#(?=#\w{0,40}\[)"
-"""Pattern of the character that begins a command anywhere in a line. A format with its own escapes replaces it."""
+"""Pattern of a `#` that begins a command anywhere in a line. JSON and HTML replace it by an escape of their own."""
 
 # A runner ends lines at a carriage return too, and skips white space before a command.
 _COMMAND = rf"(?:^|(?<=\r))([^\S\r\n]*):(?=:[\w-]+(?:[ ][^\r\n]*)?::)|{HASH}"
 
 
 def escape_line(line: str) -> str:
-    """Return `line` with escapes in place of control characters, odd spaces and changes of direction."""
+    """Return `line` with escapes instead of control characters, unusual spaces and marks that change the direction of
+    text.
+    """
     if line.isprintable():
         return line
     return "".join([char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in line])

@@ -36,8 +36,9 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--update` to pytest: write the function's current output as the expected one. Import this in a
-    conftest.py.
+    """Add `--update` to pytest, which writes the function's current output as the expected one.
+
+    Import this function in a conftest.py.
     """
     parser.addoption("--update", action="store_true", default=False, help="rewrite the expected files of case folders")
 
@@ -51,7 +52,7 @@ def collect_cases(root: Path | str) -> tuple[Path, ...]:
 
 
 def case_input(folder: Path | str) -> bytes:
-    """Return the bytes on stdin in the case: `input.yaml`, or a list of the folder's manifests as kpt builds it."""
+    """Return the stdin of the case: `input.yaml`, or a list of the folder's manifests as kpt makes it."""
     folder = Path(folder)
     if (folder / _INPUT).is_file():
         return (folder / _INPUT).read_bytes()
@@ -91,7 +92,7 @@ def run_case(
 
 
 def _entries(name: str, text: str) -> list[str]:
-    """Return the manifests of a file as entries of a list, annotated with their origin."""
+    """Return the manifests in the text of a file as entries of a list, annotated with their file and index."""
     entries: list[str] = []
     for number, document in enumerate(split_documents(text)):
         if read(document.text) is None:
@@ -106,10 +107,9 @@ def _entries(name: str, text: str) -> list[str]:
 
 
 def _split_comments(text: str) -> tuple[str, str]:
-    """Return the comment lines directly above the first field, as kpt writes them after the dash, and the document
-    below.
+    """Split `text` at its first field. Return the comment lines directly above the field, and the rest of the document.
 
-    kpt drops a comment with a blank line below it.
+    kpt writes these comments after the dash of the item. It drops a comment with a blank line below it.
     """
     lines = text.split("\n")
     first = next(n for n, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#"))

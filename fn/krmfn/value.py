@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence  # noqa: TC003 (whoever evaluates the alias needs them)
+from collections.abc import Mapping, Sequence  # noqa: TC003 (code that evaluates the alias needs them)
 
 from krmfn.hints import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
-"""YAML as text: read a value, find a field, splice a value in, write block style.
+"""Reading, searching, editing and writing YAML as text.
 
-Edits change only the necessary bytes. A text has the meaning that kyaml (kustomize, kpt) gives it. PyYAML is imported
-only if a text needs it, and each module at first use.
+Edits change only the necessary bytes. A text has the meaning that kyaml (kustomize, kpt) gives it. Each module is
+imported at first use, and PyYAML only if a text needs it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Setting and removing a value in a text while preserving every other byte."""
+"""Edits of a text that set or remove a value and preserve every other byte."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from krmfn.value import Scalar, Value
     from krmfn.yamltext.reader import YamlNode
 
-# One anchor or tag, and the text after it.
+# One anchor or tag, and the white space and comments after it.
 _PROPERTY = r"[&!][^ \t\r\n]*(?:[ \t\r\n]|#[^\n]*)+"
 _EXPLICIT = ("? ", "?\t", "?\n", "?\r")
 _TAG_LAST = r"[ \t\n:,\[{]![^ \t\r\n,\[\]{}]*\Z"
@@ -39,7 +39,7 @@ _DEEP_COMMENT = re.compile(r"(?:[ \t\r]*\n)* +#")
 
 
 def insert_entry(text: str, nodes: Sequence[YamlNode], name: str, value: Value) -> str:
-    """Return `text` with a new key at the end of the last node, a mapping."""
+    """Return `text` with the key `name` and `value` at the end of the last of `nodes`, a mapping."""
     node = nodes[-1]
     if node.is_flow:
         if _opens_up(text, node):
@@ -55,7 +55,7 @@ def insert_entry(text: str, nodes: Sequence[YamlNode], name: str, value: Value) 
 
 
 def insert_item(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
-    """Return `text` with a new item at the end of the last node, a list."""
+    """Return `text` with the item `value` at the end of the last of `nodes`, a list."""
     node = nodes[-1]
     if node.is_flow:
         if _opens_up(text, node):
@@ -65,7 +65,7 @@ def insert_item(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
 
 
 def replace(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
-    """Return `text` with `value` instead of the last node."""
+    """Return `text` with `value` instead of the last of `nodes`."""
     node = nodes[-1]
     if node.in_flow:
         new = flow_text(value, quoted_keys=_quotes_keys(text, nodes))
@@ -77,7 +77,7 @@ def replace(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
 
 
 def remove_entry(text: str, nodes: Sequence[YamlNode]) -> str:
-    """Return the text without the last node and its key. Another entry remains beside it."""
+    """Return `text` without the last of `nodes` and its key. Its mapping must have another entry."""
     parent, node = nodes[-2:]
     if parent.is_flow:
         return _remove_in_flow(text, parent, node, _entry_start(text, parent, node))
@@ -85,7 +85,7 @@ def remove_entry(text: str, nodes: Sequence[YamlNode]) -> str:
 
 
 def remove_item(text: str, nodes: Sequence[YamlNode]) -> str:
-    """Return the text without the last node, which is an item of a list with other items."""
+    """Return `text` without the last of `nodes`, an item of a list. The list must have another item."""
     parent, node = nodes[-2:]
     if parent.is_flow:
         return _remove_in_flow(text, parent, node, node.start)
@@ -93,7 +93,7 @@ def remove_item(text: str, nodes: Sequence[YamlNode]) -> str:
 
 
 def _opens_up(text: str, node: YamlNode) -> bool:
-    """Return True if an empty `{}` or `[]` may become a block: it has no content and is in no flow collection."""
+    """Return True if an empty `{}` or `[]` may become a block: it has no comment and is in no flow collection."""
     return not node.count and not node.in_flow and not text[_own_start(text, node) + 1 : node.end - 1].strip(_BLANK)
 
 
@@ -111,7 +111,7 @@ def _insert_in_flow(text: str, node: YamlNode, entry: str) -> str:
 
 
 def _insert_lines(text: str, after: int, entry: Value, column: int) -> str:
-    """Insert the lines of `entry` after the line of the last character before `after`."""
+    """Return `text` with the lines of `entry` at `column`, below the line with the offset `after`."""
     at = _end_of_line(text, after)
     lines = block_lines(entry, " " * column, literals=_takes_literals(text, at))
     end = _line_end(text)
@@ -120,7 +120,7 @@ def _insert_lines(text: str, after: int, entry: Value, column: int) -> str:
 
 
 def _replace_entry(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
-    """Replace the value of a key in a block mapping."""
+    """Return `text` with `value` instead of the value of a key in a block mapping."""
     node = nodes[-1]
     colon = skip_gap(text, node.key_end) + 1
     if text[colon - 1 : colon] != ":":
@@ -135,15 +135,15 @@ def _replace_entry(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
     added = "".join([_line_end(text) + each for each in lines])
     if not below:
         return text[:colon] + _space(text, colon, start, inline) + inline + text[end:at] + added + tail
-    # The text between the key and its value is comments, which stay.
+    # Only comments can be between the key and its value. They stay.
     between = text[colon:line].removesuffix("\n").removesuffix("\r")
     return text[:colon] + (" " + inline if inline else "") + between + added + tail
 
 
 def _takes_literals(text: str, at: int) -> bool:
-    """Return True if inserted lines before the end of line `at` may end with a block scalar.
+    """Return True if lines inserted at `at`, the end of a line, may end with a block scalar.
 
-    The end needs a line break, and must not be in a comment.
+    A line break must follow. An indented comment must not follow, because it would become part of the scalar.
     """
     return at < len(text) and not _DEEP_COMMENT.match(text, at)
 
@@ -155,7 +155,7 @@ def _space(text: str, colon: int, start: int, inline: str) -> str:
 def _entry_text(
     text: str, nodes: Sequence[YamlNode], value: Value, at: int, *, allow_literal: bool
 ) -> tuple[str, list[str]]:
-    """Return the text on the key's line and the lines below it."""
+    """Return the text of `value` on the line of its key, and the lines below that line."""
     parent, node = nodes[-2:]
     column = _column(text, _own_start(text, parent))
     literals = allow_literal and _takes_literals(text, at)
@@ -175,7 +175,7 @@ def _entry_text(
 
 
 def _replace_in_place(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
-    """Replace the value of an item of a block list, or of the whole document."""
+    """Return `text` with `value` instead of an item of a block list, or of the whole document."""
     node = nodes[-1]
     start, end = node.start, max(node.start, node.end)
     at = _end_of_line(text, end)
@@ -221,7 +221,7 @@ def _remove_in_flow(text: str, parent: YamlNode, node: YamlNode, start: int) -> 
 
 
 def _quotes_keys(text: str, nodes: Sequence[YamlNode]) -> bool:
-    """True if the keys around the last node are in double quotes, as in JSON."""
+    """Return True if the keys around the last of `nodes` are in double quotes, as in JSON."""
     if nodes[-1].last_key is not None:
         return nodes[-1].last_key == '"'
     keys = [node.key_start for node in nodes if node.key_start >= 0]
@@ -229,7 +229,7 @@ def _quotes_keys(text: str, nodes: Sequence[YamlNode]) -> bool:
 
 
 def _indent_step(text: str, nodes: Sequence[YamlNode]) -> int:
-    """Return the number of columns that indent a nested mapping, or 2 if the document does not show it."""
+    """Return the number of columns that indent a nested mapping in the document, or 2 if no nested mapping shows it."""
     columns = [_column(text, _own_start(text, node)) for node in nodes[:-1] if node.kind == "mapping"]
     if len(columns) < 2 or nodes[-3].kind != "mapping":
         return 2
@@ -275,13 +275,13 @@ def _line_end(text: str) -> str:
 
 
 def set_value(text: str, path: FieldPath, value: Value) -> str:
-    """Return `text` with `value` at `path`: replaced if it exists, else inserted with its parents.
+    """Return `text` with `value` at `path`. An existing value is replaced. A new one is inserted with its parents.
 
-    Comments, indentation, flow style and line ends are preserved. A text with this value is returned unchanged. An
-    index one past the end of a list appends. An alias on the way is expanded in place.
+    Comments, indentation, flow style and line ends are preserved. A text that already has this value is returned
+    unchanged. An index one past the end of a list appends. An alias on the path is expanded in place.
 
     Raise YamlError if the text is unreadable up to the value, a parent has another type, or an index is out of range.
-    Also raise it if an anchor on the way is used elsewhere: the edit would appear there too.
+    Also raise it if an alias repeats an anchor on the path, because the edit would appear there too.
     """
     nodes = find(text, path)
     if not nodes:
@@ -298,9 +298,9 @@ def set_value(text: str, path: FieldPath, value: Value) -> str:
 def remove_value(text: str, path: FieldPath, *, prune: bool = False, keep_comments: bool = False) -> str:
     """Return `text` without the value at `path` and its key, or unchanged if there is none.
 
-    Its lines are removed and other comments stay. With `keep_comments` its own comments stay there as lines. A parent
-    without entries becomes `{}` or `[]`. With `prune` it is removed too, and so are its emptied parents except the
-    root. Raise YamlError as in `set_value`, and if a comment cannot be kept.
+    The lines of the entry are removed. With `keep_comments`, its comments stay there as separate lines. A parent that
+    becomes empty is written as `{}` or `[]`. With `prune`, this parent is removed too, and so is each parent above that
+    becomes empty, except the root. Raise YamlError as `set_value` does, and if a comment cannot be kept.
     """
     removed = _without_value(text, path, prune=prune)
     if not keep_comments or removed == text or "#" not in text:
@@ -332,11 +332,12 @@ def _without_value(text: str, path: FieldPath, *, prune: bool) -> str:
 
 
 def changed_entry(text: str, edited: str, path: FieldPath, above: int) -> tuple[str, int]:
-    """Return the smallest entry on `path`, more than `above` steps long, that contains all differences to `edited`.
+    """Find the smallest entry on `path` that contains all differences between `text` and `edited`.
 
-    Return its lines in `edited` and the number of steps to it, or "" and 0. The entry is in a block mapping and another
-    one follows: a key at their column starts anew after any text. If the lines alone have the right meaning and `text`
-    is readable, `edited` means the combination of both. Raise YamlError if `text` is unreadable.
+    Return its lines in `edited` and the number of steps to it, or "" and 0 without such an entry. The number is greater
+    than `above`. The entry is in a block mapping, and another entry follows: a key in that column begins a new entry
+    after any text. Therefore `edited` has the expected value if the lines read alone have it. Raise YamlError if `text`
+    is unreadable.
     """
     nodes = find(text, path, rest=True)
     if "%TAG" in text or _shared_anchors(text):
@@ -351,13 +352,13 @@ def changed_entry(text: str, edited: str, path: FieldPath, above: int) -> tuple[
         end = len(edited) - (len(text) - stop)
         if end > node.key_end and edited.startswith(text[: node.key_end]) and edited.endswith(text[stop:]):
             lines = edited[start:end]
-            # Read alone, the lines have a smaller depth.
+            # The lines read alone are nested less deeply than in the text.
             return (lines, depth) if most_nodes(lines) + depth < MAX_DEPTH else ("", 0)
     return "", 0
 
 
 def _insert(text: str, lined: str, nodes: Sequence[YamlNode], path: FieldPath, value: Value) -> str:
-    """Return `lined` with `value` at a path. Only `nodes` of the path exist."""
+    """Return `lined` with `value` at `path`. `nodes` are the existing nodes on the path."""
     node = nodes[-1]
     depth = len(nodes) - 1
     step = path[depth]
@@ -378,7 +379,11 @@ def _insert(text: str, lined: str, nodes: Sequence[YamlNode], path: FieldPath, v
 
 
 def _without_in_alias(text: str, lined: str, nodes: Sequence[YamlNode], path: FieldPath) -> str:
-    """Return `lined` without a value at `path` that only an alias or a merge provides."""
+    """Return `lined` without the value at `path` that an alias provides. The alias is replaced by the rest of its
+    value.
+
+    Return `lined` unchanged if there is no such value. Raise YamlError if a merge provides the value.
+    """
     node = nodes[-1]
     depth = len(nodes) - 1
     if node.kind != "alias" and not node.merges:
@@ -394,7 +399,7 @@ def _without_in_alias(text: str, lined: str, nodes: Sequence[YamlNode], path: Fi
 
 
 def _scalar_value(node: YamlNode) -> Scalar:
-    # Few edits replace a scalar.
+    # The module is imported here, because few edits replace a scalar.
     from krmfn.yamltext.scalars import scalar_value
 
     return scalar_value(node.value, node.tag, is_plain=not node.style)
@@ -425,7 +430,10 @@ def _is_same(first: Value, other: Value) -> bool:
 
 
 def _refuse_shared(text: str, nodes: Sequence[YamlNode], path: FieldPath) -> None:
-    """Raise YamlError if the edit would appear in another place or remove an anchor that another place needs."""
+    """Raise YamlError if an alias repeats a node on the path or in the old value.
+
+    The edit would change that place too.
+    """
     starts = {node.start for node in nodes}
     target = nodes[-1] if len(nodes) > len(path) else None
     for start, anchor in _shared_anchors(text):
@@ -463,7 +471,7 @@ def _value_at(value: Value, path: FieldPath) -> Value:
 
 
 def _set_in(value: Value, path: FieldPath, new: Value) -> Value:
-    """Return `value`, or an empty value for None, with `new` at `path`. Parents are copied."""
+    """Return `value` with `new` at `path`. Parents are copied. None becomes a mapping or a list."""
     if not path:
         return new
     step = path[0]
@@ -488,7 +496,9 @@ def remove_from(value: Any, path: FieldPath) -> Any:
 
 
 def _override_merged(text: str, at: FieldPath, rest: FieldPath, value: Value) -> Value:
-    """Return the value of an explicit key that hides a merged one: the merged value, with `value` at `rest`."""
+    """Return the value of a new key at `at` that overrides a key from a merge: the merged value, with `value` at
+    `rest`.
+    """
     try:
         merged = _value_at(read(text), at)
     except KeyError:

@@ -1,4 +1,4 @@
-"""Places of values, keys, comments and documents in a text, and keys renamed in place."""
+"""The places of values, keys, comments and documents in a text, and edits of keys and scalars in place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 class Span(Record):
-    """The place of a value or key: character offsets [start, end), and the 1-based line and column of the start."""
+    """The place of a value or key. `start` and `end` are offsets of characters, and the character at `end` is not
+    included.
+
+    `line` and `column` are the 1-based position of the start.
+    """
 
     start: int
     end: int
@@ -25,10 +29,11 @@ class Span(Record):
 
 
 def locate(text: str, path: FieldPath, *, key: bool = False) -> Span | None:
-    """Return the place of the value at `path`, or of its key with `key`. Return None if there is none.
+    """Return the place of the value at `path`, or None if there is none. With `key`, return the place of its key.
 
-    A value's span includes its anchor and tag. A block value's span excludes the break and comment after it. A key that
-    only a merge (`<<`) provides has no span. Raise YamlError if the text is unreadable up to the value.
+    The place of a value includes its anchor and tag. The place of a block value excludes the break and comment after
+    it. A value that only a merge (`<<`) provides has no place. Raise YamlError if the text is unreadable up to the
+    value.
     """
     nodes = find(text, path)
     if not nodes or len(nodes) <= len(path):
@@ -49,10 +54,10 @@ def locate_nearest(text: str, path: FieldPath) -> Span:
 
 
 def nearest_position(text: str, path: FieldPath, *, key: bool = False) -> tuple[int, int]:
-    """Return the 1-based line and column of the deepest existing part of `path`. With `key`, a complete path gives its
-    key.
+    """Return the 1-based line and column of the deepest existing part of `path`.
 
-    Raise YamlError if the text is unreadable up to there.
+    With `key`, return the position of the key if all of `path` exists. Raise YamlError if the text is unreadable up to
+    there.
     """
     nodes = find(text, path)
     if not nodes:
@@ -72,9 +77,10 @@ def start_offsets(text: str, paths: Iterable[FieldPath]) -> list[int | None]:
 
 
 def entry_lines(text: str, path: FieldPath, number: int) -> list[tuple[int, int]]:
-    """Return the start and end offsets of the lines of each of the `number` entries of the block list at `path`.
+    """Return the start and end offset of the lines of each entry in the block list at `path`. `number` is the number of
+    entries.
 
-    An entry's lines extend to the next one. Raise YamlError if entries share lines.
+    An entry's lines extend to the next entry. Raise YamlError if entries share lines.
     """
     nodes = [find(text, (*path, index))[-1] for index in range(number)]
     begins = [text.rfind("\n", 0, node.start) + 1 for node in nodes]
@@ -105,9 +111,9 @@ def _line_and_column(line_starts: tuple[int, ...], offset: int) -> tuple[int, in
 
 
 def quote_scalar(text: str, path: FieldPath) -> str:
-    """Return `text` with the plain scalar at `path` quoted as a string, or unchanged if it is quoted.
+    """Return `text` with the plain scalar at `path` quoted as a string, or unchanged if the scalar is already quoted.
 
-    Raise YamlError if there is no scalar on one line, or one with an anchor or a tag.
+    Raise YamlError if there is no scalar on one line, or if the scalar has an anchor or a tag.
     """
     span = locate(text, path)
     scalar = "" if span is None else text[span.start : span.end]
@@ -121,7 +127,7 @@ def quote_scalar(text: str, path: FieldPath) -> str:
 def rename_key(text: str, path: FieldPath, name: str) -> str:
     """Return `text` with the last key of `path` renamed to `name`.
 
-    Raise YamlError if the key is missing or `name` exists.
+    Raise YamlError if the key is missing, or if its mapping already has the key `name`.
     """
     span = locate(text, path, key=True)
     if span is None:
@@ -134,9 +140,10 @@ def rename_key(text: str, path: FieldPath, name: str) -> str:
 
 
 def nest_entry(text: str, path: FieldPath, outer: str) -> str:
-    """Return `text` with the entry at `path` as the only one of a new mapping `outer` there.
+    """Return `text` after moving the entry at `path` into a new mapping at its place. The key of the mapping is
+    `outer`.
 
-    Raise YamlError if the entry is missing or spans lines, or if `outer` is a key beside it.
+    Raise YamlError if the entry is missing or spans lines, or if its mapping already has the key `outer`.
     """
     key, value = locate(text, path, key=True), locate(text, path)
     if key is None or value is None:
@@ -169,7 +176,10 @@ def comments(text: str) -> list[str]:
 
 
 def placed_comments(text: str) -> list[tuple[int, str]]:
-    """Return the comments of `comments`, each after the offset of its `#`. Raise YamlError if that call does."""
+    """Return the offset of the `#` and the text of each comment that `comments` returns.
+
+    Raise YamlError as `comments` does.
+    """
     placed: list[tuple[int, str]] = []
     at, part = 0, re.compile(_PART)
     for start, end in [*_scalars(text), (len(text), len(text))]:
@@ -179,10 +189,10 @@ def placed_comments(text: str) -> list[tuple[int, str]]:
 
 
 def with_lost_comments(before: str, after: str, line: int) -> str:
-    """Return `after`, which lacks an entry of `before`, with that entry's comments as separate lines.
+    """Return `after` with the comments that it lost, as separate lines. `after` is `before` without one entry.
 
-    They are put at the place of the entry. Its line begins at offset `line` of `before`. Raise YamlError if that is
-    impossible.
+    The comments are at the place of the entry, which began on the line at offset `line` of `before`. Raise YamlError if
+    a comment cannot be kept.
     """
     lost = _missing_comments(comments(before), comments(after))
     if not lost:
@@ -227,7 +237,10 @@ def _missing_comments(before: list[str], after: list[str]) -> list[str]:
 
 
 def _scalars(text: str) -> list[tuple[int, int]]:
-    """Return the places of the scalars. A block scalar's place is the lines below its header."""
+    """Return the start and end of each scalar without its anchor and tag.
+
+    A block scalar starts on the line below its header.
+    """
     spans: list[tuple[int, int]] = []
     for first, end, style in tree_of(text).scalars():
         properties = re.compile(_PROPERTIES).match(text, first, end)
@@ -245,11 +258,11 @@ _NOTHING = r"\ufeff?(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t\r]*(?:#[^\n]*)?"
 
 
 class YamlDocument(Record):
-    """One document of a stream: its exact text, its first line, and the text between it and the previous one.
+    """One document of a stream: its exact text, its first line, and the text between it and the previous document.
 
-    `line` is 1-based. `separator` holds the marker lines (`---`, `...`) and a separate comment before one. The stream
-    is `separator + text` of all documents joined. A marker line with content (`--- {a: b}`) and directives (`%YAML`)
-    are part of `text`. The last document may hold only comments.
+    `line` is 1-based. `separator` holds the marker lines (`---`, `...`) and comments between documents. The stream is
+    `separator + text` of all documents joined. A marker line with content (`--- {a: b}`) and directives (`%YAML`) are
+    part of `text`. The last document may hold only comments.
     """
 
     text: str
@@ -263,7 +276,7 @@ def split_documents(text: str) -> tuple[YamlDocument, ...]:
 
 
 def iterate_documents(text: str) -> Iterator[YamlDocument]:
-    """Yield the documents of the stream `text` in order. A caller that drops some never holds all of them."""
+    """Yield the documents of the stream `text` in order. A caller need not keep all of them."""
     if "\n---" not in text and "\n..." not in text and not text.startswith(("---", "...")):
         # Most files hold one document, and no marker.
         if text:
@@ -290,14 +303,14 @@ def _is_directive(text: str, start: int, marker: str) -> bool:
 
 
 class _Lines:
-    """A text, with its lines counted up to the last requested place."""
+    """A counter of the lines of a text, which continues at the last requested place."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._line, self._at = 1, 0
 
     def number(self, start: int) -> int:
-        """Return the line of the character at `start`. Calls must not go backwards."""
+        """Return the line of the character at `start`. `start` must not be smaller than in the last call."""
         self._line += self.text.count("\n", self._at, start)
         self._at = start
         return self._line

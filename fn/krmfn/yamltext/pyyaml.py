@@ -1,4 +1,4 @@
-"""Reading by libyaml through PyYAML: its events, the nodes, and the value as kyaml reads it."""
+"""A reader of YAML that uses libyaml through PyYAML. It returns events, nodes, and the value as kyaml reads it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Mark(Protocol):
 
 
 class Event(Protocol):
-    """The used parts of a PyYAML event. Each class of events has some of them."""
+    """The attributes of PyYAML's events that are used here. Each class of events has some of them."""
 
     start_mark: Mark
     end_mark: Mark
@@ -59,9 +59,10 @@ StreamEndEvent = _kind("StreamEndEvent")
 
 
 def event_source(text: str) -> Callable[[], Event]:
-    """A function that gives the next event of `text`. Raises YamlError, from here or from that function.
+    """Return a function that returns the next event of `text`. This function and the returned one raise YamlError.
 
-    A byte order mark at the start is libyaml's, and its indices do not count it: strip it first (`start_of_document`).
+    libyaml skips a byte order mark at the start, and its indices do not count the mark. Strip it first, as
+    `start_of_document` does.
     """
     parser_class = cast("Callable[[str], object]", _yaml.CParser)  # pyright: ignore[reportUnknownMemberType]
     try:
@@ -79,7 +80,10 @@ def event_source(text: str) -> Callable[[], Event]:
 
 
 def start_of_document(text: str) -> tuple[Callable[[], Event], Event, int]:
-    """Return the event source, the first node's event (StreamEndEvent if there is none) and the offset of index 0."""
+    """Return the function for the next event, the event of the first node, and the offset of index 0.
+
+    The event is a StreamEndEvent if there is no node.
+    """
     skipped = 1 if text.startswith(_BOM) else 0
     step = event_source(text[1:] if skipped else text)
     step()
@@ -90,7 +94,7 @@ def start_of_document(text: str) -> tuple[Callable[[], Event], Event, int]:
 
 
 def count_nodes(text: str) -> None:
-    """Raise YamlError if `text` has more nodes than `reader.MAX_NODES` or is unreadable before that."""
+    """Raise YamlError if `text` has more nodes than `reader.MAX_NODES`, or is unreadable before that many."""
     starts = (ScalarEvent, MappingStartEvent, SequenceStartEvent, AliasEvent)
     step, event, skipped = start_of_document(text)
     nodes = 0
@@ -114,10 +118,10 @@ def _translate(text: str, error: MarkedYAMLError | ReaderError) -> YamlError:
     return YamlError(message) if mark is None else error_at(text, mark.index, message)
 
 
-# The value of a document from the events of libyaml, with kyaml's meaning of scalars, aliases and merges. There are
-# these differences from go yaml.v3 (3.0.5). libyaml accepts a `%YAML 1.2` directive and the escape `\/`, and yaml.v3
-# refuses them. Dates stay text, as in kyaml's nodes, while decoding into `any` returns a time. A null key and a second
-# document are errors here. Integers beyond 64 bits are floats in both.
+# The code below makes the value of a document from the events of libyaml, with kyaml's meaning of scalars, aliases and
+# merges. It differs from go yaml.v3 (3.0.5) in these points. libyaml accepts a `%YAML 1.2` directive and the escape
+# `\/`, and yaml.v3 refuses them. Dates stay text, as in kyaml's nodes, although yaml.v3 decodes them into a time. A
+# null key and a second document are errors here. Both read integers beyond 64 bits as floats.
 
 MAX_NODES = 1_000_000
 """The largest number of nodes in a document with aliases, after each alias is expanded."""
@@ -126,7 +130,10 @@ _TAG = "tag:yaml.org,2002:"
 
 
 def read_libyaml(text: str, source: tuple[Callable[[], Event], Event, int] | None = None) -> Value:
-    """Return the value as `read` does, from libyaml's events through PyYAML. `source` is from `start_of_document`."""
+    """Return the value of `text` as `read` does, from libyaml's events through PyYAML.
+
+    `source` is the result of `start_of_document`.
+    """
     step, event, skipped = source or start_of_document(text)
     if type(event) is StreamEndEvent:
         return None
@@ -154,32 +161,34 @@ class _Frame:
 
 
 _TAG_AND_COMMA = re.compile(r"(?:&[^\s,\[\]{}]*\s+)?!(?!<)[^\s,\[\]{}]*,")
-# Half of a surrogate pair, which no text can contain.
+# The key of a merge in a mapping that is being read. It begins with half of a surrogate pair, which no text can
+# contain.
 _MERGE_KEY = "\ud800<<"
 _MERGE = "<<"
 
 
 def _is_merge(key: Event | _EventNode) -> bool:
-    """Return True for the scalar of a merge key."""
+    """Return True if the scalar `key` is a merge key."""
     is_plain = not key.style and key.tag in (None, "!")
     return key.value == _MERGE and (is_plain or key.tag == _TAG + "merge")
 
 
 class _ValueBuilder:
-    """Build one document's value without recursion, so that depth costs no stack."""
+    """A builder of one document's value. It does not recurse, so a deep document needs no stack."""
 
     def __init__(self, text: str, step: Callable[[], Event], skipped: int) -> None:
         self._text = text
         self._step = step
         self._skipped = skipped
-        # The value of the last node with each anchor and its number of nodes, or the node while it is being read. As in
-        # kyaml, a node has its anchor from its start, so a node inside it may replace the anchor.
+        # For each anchor: the value of its last node and the number of nodes in it, or the frame of a node that is
+        # still being read. As in kyaml, a node has its anchor from its start, so a node inside it may replace the
+        # anchor.
         self._anchors: dict[str, tuple[Value, int] | _Frame] = {}
         self._read = 0
         self._nodes = 0
 
     def build(self, event: Event) -> Value:
-        """The value of the node that starts with `event`."""
+        """Return the value of the node that starts with `event`. Raise YamlError if the text is invalid."""
         stack: list[_Frame] = []
         while True:
             kind = type(event)
@@ -214,7 +223,7 @@ class _ValueBuilder:
 
     def _scalar_of(self, stack: list[_Frame], event: Event) -> Scalar:
         if not event.style and "?" in event.value and stack and stack[-1].is_flow:
-            # libyaml reads it as a character, and kyaml as the mark of a key.
+            # libyaml reads `?` as a character, and kyaml as the mark of a key.
             raise self._error(event, 'a text with "?" within brackets must be in quotes')
         if event.tag is not None and not event.value and not event.style:
             start = event.start_mark.index + self._skipped
@@ -241,7 +250,7 @@ class _ValueBuilder:
 
     def _put_key(self, frame: _Frame, key: str, event: Event) -> None:
         items = cast("dict[str, Value]", frame.items)
-        # kyaml does not distinguish a merging key `<<` from a string `<<`.
+        # To kyaml, a merge key `<<` and a string key `<<` are the same.
         if key in items or (key == _MERGE and _MERGE_KEY in items) or (key == _MERGE_KEY and _MERGE in items):
             raise self._error(event, f'duplicate key "{key if key != _MERGE_KEY else _MERGE}"')
         items[key] = None
@@ -295,7 +304,7 @@ class _ValueBuilder:
                 mapping = cast("dict[str, Value]", source)
                 self._count(len(mapping), event)
                 for key, value in mapping.items():
-                    # kyaml reads the merging key as one of the fields `<<`.
+                    # To kyaml, the merge key is itself a field `<<` of this mapping.
                     if key != _MERGE:
                         items.setdefault(key, value)
         if frame.anchor is not None and self._anchors[frame.anchor] is frame:
@@ -320,7 +329,10 @@ class _ValueBuilder:
 
 @dataclass(slots=True)
 class _EventNode:
-    """A node of the text as in `YamlNode`. `next` is the number of the node behind it, or -1 if unknown."""
+    """A node of the text, with the fields of `YamlNode`.
+
+    `next` is the number of the node after this one and its content, or -1 if the text ends within it.
+    """
 
     kind: str
     style: str
@@ -335,7 +347,7 @@ class _EventNode:
 
 @dataclass(slots=True)
 class _Step:
-    """A node on a path, and the data about the entries before the next one."""
+    """A node on a path, and the data about its entries before the next step of the path."""
 
     number: int
     key: _EventNode | None = None
@@ -350,7 +362,11 @@ class _Step:
 
 @dataclass(slots=True)
 class _Index:
-    """The entries of a mapping or a list: numbers of key and value (in a list the value twice), and places by name."""
+    """The entries of a mapping or a list. Each entry has the node numbers of its key and value, in a list twice the
+    value's.
+
+    `names` has the place of each key among the entries.
+    """
 
     entries: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     names: dict[str, int] = field(default_factory=dict[str, int])
@@ -360,10 +376,10 @@ class _Index:
 
 @dataclass(frozen=True, slots=True)
 class _EntryNodes:
-    """The nodes of an entry's lines alone: a list, and the `nodes` from `first` to before `stop`.
+    """The nodes of an entry's lines, as if they were read alone: a list, and the `nodes` from `first` to before `stop`.
 
-    The lines begin at `start` of the whole text and have `length` characters. The dash is at `dash`. Nodes are made on
-    demand, so that the whole text's nodes are kept once.
+    In the whole text, the lines begin at `start` and the dash is at `dash`. The lines have `length` characters. Nodes
+    are made on demand, so that the whole text's nodes are kept once.
     """
 
     nodes: list[_EventNode]
@@ -395,7 +411,10 @@ class _EntryNodes:
         return _EventNode(node.kind, node.style, node.value, node.anchor, node.tag, start, end, mark_end, following)
 
     def _place_within(self, at: int) -> int:
-        """Return the place within the lines alone. libyaml may put an end at the next token behind them."""
+        """Return the offset within the lines for the offset `at` of the whole text.
+
+        It is at most the length of the lines, because libyaml may put an end at the next token after them.
+        """
         return min(at - self.start, self.length)
 
 
@@ -410,18 +429,19 @@ class EventTree:
     _indexes: dict[int, _Index] = field(default_factory=dict[int, _Index])
 
     def value(self) -> Value:
-        """Return the value. See `krmfn.yamltext.reader.Tree`."""
+        """Return the value of the document. See `krmfn.yamltext.reader.Tree`."""
         from krmfn.yamltext.reader import SHORT
 
         if self._is_filled or len(self.text) <= SHORT:
             return read_libyaml(self.text)
-        # Search as in a list, whose items are searched next. A second walk would take a third more time.
+        # Keep the nodes of a long text, because the items of a list are searched next. A second walk would take a third
+        # more time.
         filler = _Filler(self.text, [])
         value = read_libyaml(self.text, filler.start())
         self._nodes, self._is_filled = filler.nodes, True
         return value
 
-    def words(self, wanted: tuple[str, ...]) -> list[str] | None:  # noqa: ARG002 (the core's)
+    def words(self, wanted: tuple[str, ...]) -> list[str] | None:  # noqa: ARG002 (only the native core uses it)
         """Return the `wanted` words that are the text of a scalar: see `krmfn.yamltext.reader.Tree`."""
         # A search through the events takes as long as building a value from them.
         return None
@@ -484,7 +504,7 @@ class EventTree:
         return [(n.start, n.anchor) for n in self._nodes if n.anchor in repeated and n.anchor and n.kind != "alias"]
 
     def _check(self, *, holds: bool) -> None:
-        """Raise the error of the text unless `holds`."""
+        """Raise the error of the text, if it has one, unless `holds`."""
         if self._error is not None and not holds:
             raise self._error
 
@@ -494,7 +514,10 @@ class EventTree:
         return len(self._nodes) if following < 0 else following
 
     def _child(self, step: _Step, wanted: str | int) -> _Step | None:
-        """Return the node at `wanted` below `step`, or None. `step` records the entries before it."""
+        """Return the child of `step` with the key or index `wanted`, or None.
+
+        Record in `step` the entries before the child.
+        """
         nodes, parent = self._nodes, self._nodes[step.number]
         is_mapping = parent.kind == "mapping"
         if parent.kind not in ("mapping", "list") or type(wanted) is not (str if is_mapping else int):
@@ -565,7 +588,7 @@ def _name(key: _EventNode) -> str | None:
 
 
 class _Filler:
-    """Read the events of a text into `nodes`."""
+    """A reader that adds a node to `nodes` for each event of a text."""
 
     def __init__(self, text: str, nodes: list[_EventNode]) -> None:
         self._text = unify_breaks(text)
@@ -575,12 +598,18 @@ class _Filler:
         self._end = 0
 
     def start(self) -> tuple[Callable[[], Event], Event, int]:
-        """Return the events as `start_of_document` does. Each adds its node. They raise YamlError."""
+        """Return the result of `start_of_document`. Its function also adds a node for each event.
+
+        This function and the returned one raise YamlError.
+        """
         self._take(self._first)
         return self._step, self._first, self._skipped
 
     def fill(self) -> None:
-        """Add the nodes of the first document. Raise YamlError after adding the nodes before its place."""
+        """Add the nodes of the first document.
+
+        If the text is unreadable, add the nodes before that place and raise YamlError.
+        """
         step, event, _ = self.start()
         while type(event) is not StreamEndEvent and type(event) is not DocumentEndEvent:
             event = step()
@@ -664,7 +693,9 @@ class _Filler:
         return self._empty_end(mark_end) if not style and start == mark_end else mark_end
 
     def _empty_end(self, mark: int) -> int:
-        """Return the end of an empty scalar, after its indicator. libyaml may put it at the next token."""
+        """Return the end of an empty scalar: the place after its colon or dash. libyaml may report the place of the
+        next token.
+        """
         if self._text[mark - 1 : mark] in (":", "-"):
             return mark
         colon = skip_gap(self._text, self._end)
@@ -672,7 +703,10 @@ class _Filler:
 
 
 def _block_scalar_end(text: str, start: int, end: int) -> int:
-    """Return the end of a block scalar without the break after its last line. Blank lines count only if they matter."""
+    """Return the end of a block scalar without the break after its last line.
+
+    Blank lines at the end are included only if they are part of the value.
+    """
     header, *lines = text[start:end].split("\n")
     if lines and not lines[-1].strip(" "):
         lines.pop()
@@ -680,7 +714,7 @@ def _block_scalar_end(text: str, start: int, end: int) -> int:
     if not keeps:
         first = next((line for line in lines if line.strip(" \r")), "")
         indent = len(first) - len(first.lstrip(" "))
-        # Blank lines count only if they are longer than the indentation.
+        # A blank line is part of the value only if it is longer than the indentation.
         while lines and not lines[-1].strip(" \r") and len(lines[-1].rstrip("\r")) <= indent:
             lines.pop()
     return start + len("\n".join([header, *lines]).removesuffix("\r"))

@@ -23,8 +23,9 @@ function.
 
 
 def _native_core():
-    """Return the native core, or None if it is absent or belongs to another krmfn."""
-    # The type of the module, which only a function without a stated type returns, has the types of its functions.
+    """Return the native core, or None if it is absent or has another version than `VERSION`."""
+    # This function states no return type. A type checker then infers the type of the module, with the types of its
+    # functions.
     try:
         import krmfn_native
     except ImportError:
@@ -66,13 +67,13 @@ class YamlError(TextError):
 
 
 def line_and_column(text: str, offset: int) -> tuple[int, int]:
-    """The 1-based line and column of the character at `offset`."""
-    # The marks of libyaml also count NEL, LS and PS as line ends. No editor does.
+    """Return the 1-based line and column of the character at `offset`."""
+    # libyaml also counts NEL, LS and PS as line ends. No editor does.
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 def error_at(text: str, offset: int, message: str) -> YamlError:
-    """A `YamlError` that points at the character at `offset`."""
+    """Return a YamlError with `message` that points at the character at `offset`."""
     return YamlError(message, *line_and_column(text, offset))
 
 
@@ -90,7 +91,7 @@ BREAKS = ("\n", "\r", "\x85", "\u2028", "\u2029")
 """The characters that end a line. CR LF is one end."""
 
 
-# A character class with this mark takes three times as long to compile.
+# The byte order mark is a separate alternative. A character class with it takes three times as long to compile.
 _GAP = re.compile(r"(?:[ \t\r\n]|\ufeff|#[^\n]*)*")
 
 
@@ -113,7 +114,10 @@ def unify_breaks(text: str) -> str:
 
 
 def restore_breaks(text: str, lined: str, edited: str) -> str:
-    """Return `text` with the edit from `lined`, its `unify_breaks`, to `edited`. Other odd breaks are kept."""
+    """Return `text` with the change from `lined` to `edited`. `lined` is the result of `unify_breaks` for `text`.
+
+    Unusual line breaks outside the change are kept.
+    """
     if lined is text:
         return edited
     if edited == lined:
@@ -153,19 +157,19 @@ _QUOTED = r'"(?:[^"\\]|\\.)*+"?'
 
 
 def check_nodes(text: str) -> None:
-    """Raise YamlError if `text` has more than MAX_NODES nodes, or is unreadable before that is known.
+    """Raise YamlError if `text` has more than MAX_NODES nodes, or is unreadable before that many.
 
-    Aliases are not expanded here. `read` limits them.
+    Aliases are not expanded here. `read` limits the nodes of expanded aliases.
     """
     if len(text) <= _LEAST * MAX_NODES or most_nodes(text) <= MAX_NODES:
         return
     if text.lstrip("\ufeff \t\r\n").startswith("{"):
-        # JSON need not be YAML, and can be counted without a reader.
+        # JSON is not always YAML. Its nodes can be counted without a reader.
         if _count_json_nodes(text) > MAX_NODES:
             raise YamlError(too_many_nodes())
         return
     if CORE is None:
-        # The core counts while it reads. Nodes in Python would need gigabytes.
+        # The native core counts while it reads. Without it, nodes in Python would need gigabytes, so count them first.
         from krmfn.yamltext.pyyaml import count_nodes
 
         count_nodes(text)
@@ -183,7 +187,7 @@ def _count_json_nodes(text: str) -> int:
 
 
 def too_many_nodes() -> str:
-    """The error about a text with more than MAX_NODES nodes."""
+    """Return the message about a text with more than MAX_NODES nodes."""
     return f"must have at most {MAX_NODES} mappings, lists and scalars; split it"
 
 
@@ -199,9 +203,10 @@ class Tree(Protocol):
         ...
 
     def words(self, wanted: tuple[str, ...]) -> list[str] | None:
-        """Return the `wanted` words that are the text of a scalar, for a document that `value` reads without an error.
+        """Return the words of `wanted` that are the text of a scalar in the document.
 
-        Return None if only the value shows that, or if the document is neither a mapping nor a list.
+        Return None if only `value` can find them, if `value` would raise an error, or if the document is neither a
+        mapping nor a list.
         """
         ...
 
@@ -213,19 +218,21 @@ class Tree(Protocol):
         ...
 
     def entries(self, node: int) -> list[tuple[int, int, int]]:
-        """Return the number, start and end of each entry of the list with the `YamlNode.number` `node`."""
+        """Return the number, start and end of each entry of a list. `node` is the `YamlNode.number` of the list."""
         ...
 
     def part(self, text: str, entry: int, start: int, dash: int) -> Tree:
         """Return the nodes of `text`, the lines of an entry of a block list, as if read alone.
 
-        `entry` is its number, `start` the start of its lines in the whole text, and `dash` the place of its dash there.
+        `entry` is the number of the entry's node. In the whole text, its lines begin at `start` and its dash is at
+        `dash`.
         """
         ...
 
     def scalars(self) -> list[tuple[int, int, str]]:
-        """Return start, end and style of each scalar with its anchor and tag. Raise YamlError if the text is
-        invalid.
+        """Return start, end and style of each scalar with its anchor and tag.
+
+        Raise YamlError if the text is invalid.
         """
         ...
 
@@ -235,7 +242,10 @@ class Tree(Protocol):
 
 
 class YamlNode(Record):
-    """A node on a path, and the data about the entries before the next one on that path."""
+    """A node on a path, and the data about its entries before the next step of the path.
+
+    If the whole path exists, its last node has no such data.
+    """
 
     number: int
     """Index among all nodes, in the order of the text."""
@@ -252,35 +262,39 @@ class YamlNode(Record):
     end: int
     """Offset after the last character, without the following break. It is -1 if the text ends within the node."""
     mark_end: int
-    """For a scalar, the end that the parser reports. For a mapping or list, the start of its end."""
+    """For a scalar, the end that the parser reports. For a mapping or list, the start of its closing token."""
     in_flow: int
     """1 within a flow collection, otherwise 0."""
     key_start: int
     key_end: int
     """End offset of the key that holds the node, or -1."""
     first: int
-    """Start offset of its first key or item, or -1."""
+    """Start offset of the node's first key or item, or -1."""
     previous_end: int
-    """End offset of the entry before the next one on the path, or of the last entry if the path ends here."""
+    """End offset of the entry before the next step of the path, or -1. If that step does not exist, it is the end of
+    the last entry.
+    """
     last_key: str | None
-    """The style of that entry's key, or None for a list or a missing entry."""
+    """The style of the key of that entry, or None for a list or if there is no such entry."""
     merges: int
-    """1 if one of these entries has the key `<<`, otherwise 0."""
+    """1 if an entry up to the next step of the path has the key `<<`, otherwise 0."""
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]
-    """The number of these entries."""
+    """The number of entries before the next step of the path. If that step does not exist, it is the number of all
+    entries.
+    """
     next_start: int
-    """Start offset of the next key or item in its parent, or -1."""
+    """Start offset of the next key or item in the node's parent, or -1."""
 
     @property
     def is_flow(self) -> bool:
-        """True for a mapping or list in brackets."""
+        """Return True for a mapping or list in brackets."""
         return self.style == "flow"
 
 
 def tree_of(text: str) -> Tree:
-    """Return the nodes of `text`. Raise YamlError if it is not Unicode.
+    """Return the nodes of `text`, from a cache if possible. Raise YamlError if it is not Unicode.
 
-    A text is read for its value. It may be read again later to find places in it, after all other texts.
+    A text is read for its value. Later, after all other texts, it may be searched for places.
     """
     kept = _short if len(text) <= SHORT else _long
     tree = kept.pop(text, None)
@@ -290,12 +304,15 @@ def tree_of(text: str) -> Tree:
 
 
 def keep_tree(text: str, tree: Tree) -> None:
-    """Keep the nodes of a `text` that was read already."""
+    """Put the nodes of `text`, which was read already, into the cache of `tree_of`."""
     _keep(_short if len(text) <= SHORT else _long, text, tree)
 
 
 def _keep(kept: dict[str, Tree], text: str, tree: Tree) -> Tree:
-    """Keep the nodes as the most recent ones and drop the least recently used."""
+    """Return `tree` after putting it into the cache `kept` as the most recent one.
+
+    A full cache drops its oldest one.
+    """
     kept[text] = tree
     if len(kept) > (MOST_KEPT if kept is _short else _MOST_LONG):
         for first in kept:
@@ -305,7 +322,7 @@ def _keep(kept: dict[str, Tree], text: str, tree: Tree) -> Tree:
 
 
 def new_tree(text: str) -> Tree:
-    """Return the nodes as `tree_of` does, for a text without later searches."""
+    """Return the nodes of `text` without a cache. Raise YamlError if it is not Unicode."""
     try:
         if CORE is not None:
             tree = CORE.Tree(text, MAX_NODES, too_many_nodes())
@@ -319,9 +336,9 @@ def new_tree(text: str) -> Tree:
 
 
 def _may_be_cut_short(text: str, tree: Tree) -> bool:
-    """Return True if the core refuses the text, possibly because of a key that libyaml reads.
+    """Return True if the native core refuses the text, possibly because of a key that libyaml reads.
 
-    The colon of a key must be within 1,024 characters. The core's parser counts bytes, up to four per character.
+    The colon of a key must be within 1,024 characters. The core counts bytes instead, up to four per character.
     """
     if text.isascii():
         return False
@@ -333,11 +350,12 @@ def _may_be_cut_short(text: str, tree: Tree) -> bool:
 
 
 SHORT = 1 << 14
-"""The number of characters up to which the nodes of a text are kept in a cache with other texts. Nodes need about five
-times as many bytes.
+"""The largest number of characters of a short text. The cache of `tree_of` holds many short texts and few long ones.
+The nodes of a text need about five times as many bytes as it has characters.
 """
-# A list is written when all of it has been checked: the items beyond these are read once more then, a fifth of the time
-# of 10,000 workloads. Their nodes take 12 KiB each, and 100 KiB as objects of Python.
+# A list is written after all of its items were checked. Items beyond this number are then read again, which takes a
+# fifth of the time of 10,000 workloads. The nodes of an item take 12 KiB in the native core, and 100 KiB as Python
+# objects.
 MOST_KEPT = 1024 if CORE is None else 16384
 _MOST_LONG = 4
 _short: dict[str, Tree] = {}
@@ -358,22 +376,22 @@ _BEFORE_MARK = (*BREAKS, "\ufeff")
 def read(text: str, *, is_kept: bool = True) -> Value:
     """Return the value of the one YAML document in `text`, or None if it is empty.
 
-    With `is_kept`, its nodes are kept for a while for searches of places.
+    With `is_kept`, the nodes of the text are kept in a cache for searches of places.
 
     Scalars, aliases and `<<` have kyaml's meaning. Keys that are not strings become the strings of Go's JSON
-    conversion. Raise YamlError if it is not YAML, has a duplicate key or more than one document. Also raise it above
-    500 levels, five million nodes, or a million nodes from aliases.
+    conversion. Raise YamlError if the text is not YAML, has a duplicate key or more than one document. Also raise it
+    above 500 levels, five million nodes, or a million nodes from aliases.
     """
     _refuse_disputed(text)
     return (tree_of if is_kept else new_tree)(text).value()
 
 
 def words_in(text: str, wanted: tuple[str, ...]) -> list[str] | None:
-    """Return the `wanted` words that are keys or other scalars of the one YAML document in `text`, after reading
+    """Return the words of `wanted` that are keys or other scalars of the one YAML document in `text`, after reading
     escapes.
 
-    Return None if only `read` can tell: if the document is unreadable, or neither a mapping nor a list. Also return
-    None for anchors, tags and keys that are not strings, and without the native core.
+    Return None if only `read` can find them: if the document is unreadable, or neither a mapping nor a list. Also
+    return None for anchors, tags and keys that are not strings, and without the native core.
     """
     try:
         _refuse_disputed(text)
@@ -383,7 +401,7 @@ def words_in(text: str, wanted: tuple[str, ...]) -> list[str] | None:
 
 
 def unkept_tree(text: str) -> Tree | None:
-    """Return the nodes of `text` without keeping them for later searches, or None if it is unreadable."""
+    """Return the nodes of `text` without keeping them in a cache, or None if it is unreadable."""
     try:
         _refuse_disputed(text)
         return new_tree(text)
@@ -392,7 +410,7 @@ def unkept_tree(text: str) -> Tree | None:
 
 
 def read_tree(text: str) -> tuple[Value, Tree]:
-    """Return the value of the one YAML document in `text` as in `read`, and its nodes, without keeping them."""
+    """Return the value of the one YAML document in `text` as `read` does, and its nodes. Keep neither in a cache."""
     _refuse_disputed(text)
     tree = new_tree(text)
     return tree.value(), tree
@@ -400,12 +418,12 @@ def read_tree(text: str) -> tuple[Value, Tree]:
 
 def _refuse_disputed(text: str) -> None:
     """Raise YamlError for characters that libyaml and kyaml read differently."""
-    # The search for one character takes a tenth of the time of the other one.
+    # To search for one character takes a tenth of the time of a search for three.
     if "\r" in text and "\r\r\n" in text:
         raise error_at(text, text.index("\r\r\n"), "must not contain two carriage returns before a line feed")
     at = text.find("\ufeff", 1)
     while at > 0:
-        # libyaml ignores such a mark, and kyaml reads it as a part of the following text.
+        # libyaml ignores a byte order mark there, and kyaml reads it as a part of the following text.
         if text[at - 1] in _BEFORE_MARK:
             raise error_at(text, at, "must not contain a byte order mark at the start of a line")
         at = text.find("\ufeff", at + 1)
@@ -423,10 +441,10 @@ def with_last_break(text: str, newline: str = "\n") -> str:
 
 
 def strip_header(text: str) -> str:
-    """Return `text`, which ends without a line break, prepared for one without a change of its value.
+    """Return `text`, which ends without a line break, so that adding one does not change its value.
 
-    A block scalar at its end has a last line without a break. Its header states that afterwards (`|-`). Raise YamlError
-    if the text is unreadable.
+    Without a break, the last line of a block scalar has none. With a break, the header must say so (`|-`). Raise
+    YamlError if the text is unreadable.
     """
     header = _last_header(text) if "|" in text or ">" in text else -1
     match = None if header < 0 else re.compile(_HEADER).match(text, header)
@@ -439,12 +457,12 @@ def ends_in_block_scalar(text: str) -> bool:
 
 
 def _last_header(text: str) -> int:
-    """Return the place of the `|` or `>` of a block scalar at the end of `text`, or -1."""
+    """Return the offset of the `|` or `>` of a block scalar at the end of `text`, or -1."""
     scalars = tree_of(text).scalars()
     start, end, style = scalars[-1] if scalars else (0, 0, "")
     if style not in ("|", ">"):
         return -1
-    # Skip its anchor and tag, which may contain the mark too.
+    # Skip the anchor and tag, which may also contain `|` or `>`.
     line = re.compile(r"(?:[&!][^ \t\r\n]*(?:[ \t\r\n]|#[^\n]*)+)*").match(unify_breaks(text), start)
     header = start if line is None else line.end()
     return header if end == len(text) and text[header : header + 1] == style else -1

@@ -32,15 +32,15 @@ _AFTER_SIGN = frozenset(".0123456789")
 _SIGN_AFTER_PREFIX = r"0(?:b([-+][01]+)|o([-+][0-7]+))"
 _LOOSE_UNDERSCORE = r"(?<![0-9])_|_(?![0-9])"
 _BASES = {"x": 16, "b": 2, "o": 8, "d": 10}
-# More digits than any 64-bit integer has, in any base. The time to read them is quadratic.
+# The most digits of a 64-bit integer in any base. The time to read more digits is quadratic.
 _MOST_DIGITS = 64
 
 
 def resolve(plain: str) -> Scalar:
     """Return the value of the plain (unquoted, untagged) scalar `plain`.
 
-    `012` is 10 and `0o14` 12. `yes`, `on`, dates and `1:30` are strings. `1_000` is 1000. An integer outside 64 bits
-    becomes a float. A float beyond a double's range stays a string.
+    `012` is 10, and `0o14` is 12. `yes`, `on`, dates and `1:30` are strings. `1_000` is 1000. An integer outside 64
+    bits becomes a float. A float beyond a double's range stays a string.
     """
     if plain in _WORDS:
         return _WORDS[plain]
@@ -60,21 +60,24 @@ def resolve(plain: str) -> Scalar:
 
 
 def scalar_value(text: str, tag: str | None, *, is_plain: bool) -> Scalar:
-    """Return the value of a scalar including its tag. Raise ValueError if tag and text do not match."""
+    """Return the value of the scalar `text` by its tag, or by its text without a tag.
+
+    Raise ValueError if they do not match.
+    """
     if tag is None or tag == "!":
         return resolve(text) if is_plain else text
     return tagged(tag, text)
 
 
 def tagged(tag: str, text: str) -> Scalar:
-    """Return the value of a scalar with a tag. Raise ValueError if they do not match."""
+    """Return the value of the scalar `text` with the tag `tag`. Raise ValueError if they do not match."""
     kind = tag.removeprefix(_TAG)
     if kind in ("str", "timestamp", tag):
         return text
     if kind == "binary":
         import base64
 
-        # Go's decoder skips line ends and no other white space, and refuses padding that Python's skips.
+        # Go's decoder skips line ends, but no other white space. It refuses wrong padding that Python's decoder skips.
         encoded = text.replace("\n", "").replace("\r", "")
         if _base64_pattern().fullmatch(encoded) is None:
             raise ValueError("must be base64, with padding, to match its tag !!binary")
@@ -93,14 +96,14 @@ def tagged(tag: str, text: str) -> Scalar:
 
 
 def key_name(text: str, tag: str | None, is_plain: bool) -> str | None:
-    """Return the JSON object key for a scalar, or None if it cannot be one."""
+    """Return the JSON object key that a scalar becomes, or None if it cannot be one."""
     try:
         return key_text(scalar_value(text, tag, is_plain=is_plain))
     except ValueError:
         return None
 
 
-# The native core reads usual numbers itself, so most runs compile neither pattern.
+# The native core reads usual numbers itself, so most runs compile none of these patterns.
 @cache
 def _integer_pattern() -> re.Pattern[str]:
     return re.compile(r"([-+]?)(?:0[xX](?P<x>[0-9a-fA-F]+)|0[bB](?P<b>[01]+)|0[oO]?(?P<o>[0-7]+)|(?P<d>0|[1-9][0-9]*))")
@@ -117,7 +120,10 @@ def _float_pattern() -> re.Pattern[str]:
 
 
 def _integer(digits: str) -> int | None:
-    """Return the integer that Go's strconv.ParseInt(base 0), ParseUint and yaml.v3's 0b and 0o read."""
+    """Return the integer in `digits` as yaml.v3 reads it, or None if it is not one.
+
+    yaml.v3 uses Go's strconv.ParseInt and ParseUint with base 0, and its own rules for `0b` and `0o`.
+    """
     match = _integer_pattern().fullmatch(digits)
     if match is None:
         # yaml.v3 passes the text after `0b` and `0o` to ParseInt, which accepts a sign there.
@@ -134,7 +140,7 @@ def _integer(digits: str) -> int | None:
 
 
 def _bounded_number(digits: str, base: int) -> int | None:
-    """Return signed digits as ParseInt reads them, or None beyond 64 bits."""
+    """Return the signed number in `digits` as ParseInt reads it, or None beyond 64 bits."""
     number = _number(digits[1:], base)
     if number is None:
         return None
@@ -177,7 +183,7 @@ def _float_key(number: float) -> str:
 
 
 def _round_to_single(number: float) -> float:
-    """Return the nearest 32-bit float, infinite beyond their range."""
+    """Return the 32-bit float that is nearest to `number`, or infinity beyond the range of such floats."""
     import struct
 
     try:

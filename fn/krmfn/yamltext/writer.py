@@ -1,4 +1,4 @@
-"""Values as YAML in block style, and scalars with the quotes that they need."""
+"""A writer of values as YAML in block style, and of scalars with the quotes that they need."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ _is_plain = re.compile(
     # A quantity begins with digits, but no reader takes it for a number.
     r"|[0-9]+(?:\.[0-9]+)?(?:m|k|[MGTP]|[KMGTPE]i)"
 ).fullmatch
-# YAML 1.1's booleans and nulls, the floats of lax readers; each also in capitals.
+# Booleans and nulls of YAML 1.1, and floats of lax readers. Each word is also listed in capitals.
 _WORDS = frozenset(
     form
     for word in ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity")
     for form in (word, word.capitalize(), word.upper())
 ) | {"NaN"}
-# Controls except LF, line breaks that only some readers know, and code points that are not characters.
+# Control characters except LF, line breaks that only some readers know, and code points that are not characters.
 _ODD = r"\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff"
 _CONSTANTS = {None: "null", True: "true", False: "false"}
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-# A package uses few strings many times. Other strings would only displace them in the cache.
+# A package repeats few strings many times, and long strings seldom. Other strings would only displace them in the
+# cache.
 _MOST_QUOTED = 2048
 _LONGEST_QUOTED = 256
 AFTER_MARK: dict[str, str] = {}
@@ -51,7 +52,10 @@ def scalar_text(value: Scalar) -> str:
 
 
 def after_mark(text: str) -> str:
-    """Return a string for the place after a colon or a dash in a block, or "" if it has several lines."""
+    """Return `text` with a space before it, as it follows a colon or a dash in a block.
+
+    Return "" if it has several lines.
+    """
     if _is_plain(text) and text not in _WORDS:
         spelled = " " + text
     elif "\n" in text:
@@ -64,7 +68,7 @@ def after_mark(text: str) -> str:
 
 
 def flow_key(text: str) -> str:
-    """Return a mapping key for a flow mapping with otherwise unquoted keys."""
+    """Return `text` as a key of a flow mapping. The key is quoted only if necessary."""
     return text if _flow_plain().fullmatch(text) and text not in _WORDS else double_quote(text)
 
 
@@ -92,8 +96,8 @@ def _to_escape() -> re.Pattern[str]:
 
 @cache
 def _not_literal() -> re.Pattern[str]:
-    # A leading space or break would set the indentation, some readers trim a line of spaces, and final breaks depend on
-    # chomping.
+    # A leading space or break would set the indentation. Some readers trim a line of spaces. Breaks at the end depend
+    # on the header.
     return re.compile(rf"\A[ \n]|\n +(?:\n|\Z)|\n\n\Z|[{_ODD}]")
 
 
@@ -109,7 +113,7 @@ def _float(value: float) -> str:
     if text in ("nan", "inf", "-inf"):
         return {"nan": ".nan", "inf": ".inf", "-inf": "-.inf"}[text]
     mantissa, e, exponent = text.partition("e")
-    # YAML 1.1 knows a float by its dot.
+    # YAML 1.1 recognizes a float by its dot.
     return f"{mantissa}.0e{exponent}" if e and "." not in mantissa else text
 
 
@@ -123,9 +127,9 @@ _LONGEST_KEPT = 256
 def write(value: Value) -> str:
     """Return `value` in block style with a final newline.
 
-    Lists are at their key's indentation, as in kubectl. There are no anchors and no folding. Strings that some reader
-    mistakes for another type are in double quotes. Strings of several lines are literal blocks if that is safe. Raise
-    YamlError if it is nested deeper than 500 levels or text is not Unicode.
+    Lists have the indentation of their key, as in kubectl. There are no anchors and no folding. Strings that some
+    reader mistakes for another type are in double quotes. Strings of several lines are literal blocks if that is safe.
+    Raise YamlError if `value` is nested deeper than 500 levels, or if text is not Unicode.
     """
     text = None if CORE is None else CORE.write(value)
     if text is not None:
@@ -156,9 +160,10 @@ def write_entry(value: Mapping[str, Value], indent: str = "") -> str:
 
 
 def block_lines(value: Value, indent: str = "", *, literals: bool = True) -> list[str]:
-    """Return the lines of a non-empty mapping or list in block style, each at `indent` or deeper.
+    """Return the lines of a non-empty mapping or list in block style. Each line begins with `indent`.
 
-    Without `literals` each string is on one line, because a following comment could become part of the last one.
+    Without `literals`, each string is on one line, because a comment below could become part of a block scalar at the
+    end.
     """
     out: list[str] = []
     if isinstance(value, dict):
@@ -175,7 +180,10 @@ def _join(out: list[str]) -> str:
 
 
 class _LineStart(dict[str, str]):
-    """The start of a line: for each key, the break, indentation, dashes, and the key with its colon."""
+    """The start of a line in a mapping or list.
+
+    It maps a key to the break, the indentation, the dashes, the key and its colon.
+    """
 
     def __init__(self, lead: str, column: int) -> None:
         super().__init__()
@@ -193,22 +201,22 @@ class _LineStart(dict[str, str]):
 
     @cached_property
     def next_line(self) -> _LineStart:
-        """The next line of the same mapping or list."""
+        """Return the start of the next line of the same mapping or list."""
         return _line_start(self.column)
 
     @cached_property
     def nested_line(self) -> _LineStart:
-        """The first line of a mapping that a key holds."""
+        """Return the start of the first line of a mapping that a key holds."""
         return _line_start(self.column + 2)
 
     @cached_property
     def dash(self) -> str:
-        """The text before an item's value on this line."""
+        """Return the text before an item's value on this line."""
         return self.lead + "-"
 
     @cached_property
     def after_dash(self) -> _LineStart:
-        """Return this line after a dash."""
+        """Return the start of this line with a dash after it."""
         return _LineStart(self.lead + "- ", self.column + 2)
 
 
@@ -274,7 +282,7 @@ def _item(item: Value, place: _LineStart, out: list[str], depth: int, literals: 
 
 
 def _append_value(item: Value, place: _LineStart, out: list[str], depth: int, literals: bool) -> None:
-    """Append the value of a key or dash, of any type. `place` is the start of the line after it."""
+    """Append the value of a key or dash, of any type. `place` is the start of the next line."""
     if isinstance(item, str):
         lines = literal_lines(item) if literals else None
         if lines is None:
