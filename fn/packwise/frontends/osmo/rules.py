@@ -332,12 +332,12 @@ POOL = (
         Stage.CONFIG,
     ),
     OsmoCheck(
-        Rule("osmo-pool-keys", "Two topology keys of a pool are the same.", "spec/osmo.md#1.3"), _keys, Stage.CONFIG
+        Rule("osmo-pool-keys", "A pool has the same topology key twice.", "spec/osmo.md#1.3"), _keys, Stage.CONFIG
     ),
     OsmoCheck(
         Rule(
             "osmo-pool-order",
-            "The topology keys of a pool do not go from the broadest level to the finest.",
+            "The topology keys of a pool are not listed from the broadest level to the narrowest.",
             "spec/osmo.md#d10",
             Severity.WARNING,
         ),
@@ -668,7 +668,7 @@ SUBMISSION = (
     OsmoCheck(
         Rule(
             "osmo-quantity",
-            "Memory or storage of a resource is not a number with a unit of OSMO.",
+            "The memory or storage of a resource is not a number with a unit of OSMO.",
             "spec/osmo.md#2",
         ),
         _quantities,
@@ -681,7 +681,7 @@ SUBMISSION = (
         _topology_keys,
     ),
     OsmoCheck(
-        Rule("osmo-resource", "A task names a resource that the workflow does not have.", "spec/osmo.md#2.5"),
+        Rule("osmo-resource", "A task names a resource that the workflow does not define.", "spec/osmo.md#2.5"),
         _resources,
     ),
     OsmoCheck(Rule("osmo-name-length", "A name has more than 64 characters.", "spec/osmo.md#2.2"), _name_lengths),
@@ -706,12 +706,18 @@ SUBMISSION = (
     OsmoCheck(Rule("osmo-key-repeated", "A resource names a topology key twice.", "spec/osmo.md#d9"), _repeated_keys),
     OsmoCheck(
         Rule(
-            "osmo-requirement-conflict", "Tasks of one topology group disagree on its requirement.", "spec/osmo.md#d7"
+            "osmo-requirement-conflict",
+            "Tasks of one topology group have different requirement types.",
+            "spec/osmo.md#d7",
         ),
         _conflicts,
     ),
     OsmoCheck(
-        Rule("osmo-group-clash", "The names of topology groups clash in the tree that OSMO builds.", "spec/osmo.md#d5"),
+        Rule(
+            "osmo-group-clash",
+            "OSMO gives two different topology groups the same name.",
+            "spec/osmo.md#d5",
+        ),
         _clashes,
     ),
 )
@@ -726,7 +732,7 @@ NEED_NO_POOL = tuple(
 
 
 DOCUMENT = Rule(
-    "osmo-document", "A labelled ConfigMap does not hold exactly one document of OSMO.", "spec/osmo.md#input"
+    "osmo-document", "A labelled ConfigMap does not contain exactly one document of OSMO.", "spec/osmo.md#input"
 )
 SCHEMA = Rule("osmo-schema", "OSMO does not accept a field of a pool or workflow.", "spec/osmo.md#1")
 POOL_KNOWN = Rule("osmo-pool-known", "The pool of a workflow is not in the input.", "spec/osmo.md#2")
@@ -741,7 +747,7 @@ TEMPLATE = Rule(
 DUPLICATE_KEY = Rule("osmo-duplicate-key", "A mapping has the same key twice.", "spec/osmo.md#6.2", Severity.WARNING)
 TOKEN = Rule(
     "osmo-token",
-    "A Pod contains a token that OSMO fills in only while the workflow runs.",
+    "A rendered Pod contains a token that OSMO fills in only while the workflow runs.",
     "spec/osmo.md#6.1",
     Severity.INFO,
 )

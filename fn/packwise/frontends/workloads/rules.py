@@ -66,12 +66,14 @@ if TYPE_CHECKING:
     from packwise.frontends.workloads.workload import RefusedError, Template, Workload
     from packwise.objects.index import Index
 
-_REFUSED = Rule("workload-refused", "KAI's pod-grouper cannot make a PodGroup of the workload.", "spec/podgrouper.md#4")
+_REFUSED = Rule(
+    "workload-refused", "KAI's pod-grouper cannot create a PodGroup for a workload.", "spec/podgrouper.md#4"
+)
 _DEADLOCK = Rule(
-    "workload-deadlock", "A gang waits for pods that are created only after it runs.", "spec/podgrouper.md#6.7"
+    "workload-deadlock", "A gang needs pods that are created only after the gang runs.", "spec/podgrouper.md#6.7"
 )
 _REST = Rule(
-    "workload-rest", "The last pods of a job are fewer than its gang needs.", "spec/podgrouper.md#5.2", Severity.WARNING
+    "workload-rest", "The last pods of a job are fewer than the gang needs.", "spec/podgrouper.md#5.2", Severity.WARNING
 )
 _SHORT = Rule("workload-short", "A gang needs more pods than its workload has.", "spec/podgrouper.md#4")
 _ALONE = Rule(
@@ -82,7 +84,7 @@ _ALONE = Rule(
 )
 _DIFFERENT = Rule(
     "workload-pods-differ",
-    "The pods of a gang name different queues or priorities.",
+    "The pods of a gang have different queues, priorities or schedulers.",
     "spec/podgrouper.md#3.10",
     Severity.WARNING,
 )
@@ -90,11 +92,12 @@ _IGNORED = Rule(
     "workload-ignored", "KAI ignores or changes a request of a workload.", "spec/podgrouper.md#10", Severity.WARNING
 )
 UNSCHEDULED = Rule(
-    "workload-unscheduled", "Pods with KAI's keys do not name KAI as their scheduler.", "spec/podgrouper.md#1.1",
+    "workload-unscheduled", "Pods with labels or annotations of KAI do not name KAI as their scheduler.",
+    "spec/podgrouper.md#1.1",
     Severity.WARNING,
 )  # fmt: skip
 _UNGROUPED = Rule(
-    "workload-ungrouped", "Pods that KAI's pod-grouper skips name no PodGroup.", "spec/podgrouper.md#1.2",
+    "workload-ungrouped", "Pods skip KAI's pod-grouper, but name no PodGroup.", "spec/podgrouper.md#1.2",
     Severity.WARNING,
 )  # fmt: skip
 BATCH_SCHEDULER = Rule(
@@ -102,7 +105,7 @@ BATCH_SCHEDULER = Rule(
     "spec/podgrouper.md#1.1", Severity.WARNING,
 )  # fmt: skip
 RUNTIME_POLICY = Rule(
-    "runtime-policy", "A runtime of Trainer names an unknown gang scheduler.", "spec/podgrouper.md#4",
+    "runtime-policy", "A training runtime of Kubeflow Trainer names an unknown gang scheduler.", "spec/podgrouper.md#4",
     Severity.WARNING,
 )  # fmt: skip
 RULES = (
