@@ -32,7 +32,7 @@ PLAIN = Terminal()
 class Text(Record):
     """A text in pieces for one file. `file` is None for stdout.
 
-    Data are bytes for programs and are written unchanged: the user's own objects and commands to a CI runner.
+    If `is_data` is true, the text is for programs and is written unchanged: users' objects, or commands to a CI runner.
     """
 
     pieces: Iterable[str]
@@ -43,8 +43,8 @@ class Text(Record):
 class Answer(Record):
     """The answer of a command.
 
-    `before` and `after` are the lines for stderr around the texts. With `needs_texts`, a text that cannot be written
-    ends the answer with exit code 1. The lines in `after` are not printed then.
+    `before` and `after` are the lines for stderr before and after the texts. If `needs_texts` is true and a text cannot
+    be written, the exit code is 1, and the lines in `after` are not printed.
     """
 
     texts: tuple[Text, ...] = ()

@@ -23,8 +23,10 @@ _NOT_ASCII = re.compile(r"[^\n -~]")
 
 
 def json_text(value: Any) -> str:
-    """Return `value` as JSON with the same meaning. Unprintable characters and commands to CI runners are escaped."""
-    # Text for people needs no import.
+    """Return `value` as JSON text. Unprintable characters and commands to CI runners are escaped. The meaning stays the
+    same.
+    """
+    # The import is here because output for people does not need it.
     import json
 
     text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
@@ -33,7 +35,7 @@ def json_text(value: Any) -> str:
 
 
 def markup_text(text: str) -> str:
-    """Return the XML or HTML `text` with the same meaning. Commands to CI runners are escaped."""
+    """Return the XML or HTML `text` with commands to CI runners escaped. The meaning stays the same."""
     return re.sub(HASH, "&#35;", text)
 
 
@@ -45,7 +47,7 @@ def width(text: str) -> int:
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a table of printable cells, as wide as a terminal shows them."""
+    """Return the lines of a table. Columns are aligned by the width that cells have on a terminal."""
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join([cell + " " * (size - width(cell)) for cell, size in zip(row, widths, strict=True)]).rstrip()
@@ -54,7 +56,7 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def shorten(text: str, most: int) -> str:
-    """Return `text`, cut after `most` characters."""
+    """Return `text`, or its first `most` characters and `…` if it is longer."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
@@ -67,7 +69,7 @@ def _columns(character: str) -> int:
 
 
 def encode_text(text: str) -> bytes:
-    """Return `text` as UTF-8. Half a surrogate pair has no bytes and becomes the escape of YAML and JSON."""
+    """Return `text` as UTF-8. Half a surrogate pair has no UTF-8, so it becomes an escape as in YAML and JSON."""
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -75,7 +77,7 @@ def show(text: str, *, is_data: bool = False) -> bool:
     """Write `text` to stdout. Return False if that failed. stderr reports the failure unless the reader closed the
     pipe.
 
-    Data are bytes for programs and are written unchanged: the user's own objects and commands to a CI runner.
+    If `is_data` is true, the text is for programs and is written unchanged: users' objects, or commands to a CI runner.
     """
     error = _write(sys.stdout, text if is_data else escape_commands(text))
     if error is not None and not isinstance(error, BrokenPipeError):
@@ -96,7 +98,8 @@ def say(lines: Iterable[str]) -> None:
 def open_closed() -> None:
     """Open the standard streams that the process was started without.
 
-    Otherwise the next opened file would take their number. Stdin is empty then, and writes to stdout fail.
+    Otherwise the next opened file would get the number of a missing stream. An opened stdin is empty, and writes to an
+    opened stdout fail.
     """
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
@@ -108,13 +111,13 @@ def open_closed() -> None:
 
 
 def cannot_write(error: OSError) -> str:
-    """Return the error message for a file that the disk refuses."""
+    """Return the message about an error of the disk while a file is written."""
     return f"error: {error.filename}: cannot write the file: {error.strerror}"
 
 
 @contextmanager
 def name_file(path: Path) -> Generator[None]:
-    """Name `path` in errors of the disk, instead of a temporary file or no file."""
+    """Raise errors of the disk with the name `path`, instead of the name of a temporary file or no name."""
     try:
         yield
     except OSError as error:
@@ -122,7 +125,7 @@ def name_file(path: Path) -> Generator[None]:
 
 
 def is_coloured(stream: IO[str]) -> bool:
-    """Return True if `stream` is a terminal and its user allows colours. Source: no-color.org."""
+    """Return True if `stream` is a terminal and the variable NO_COLOR is empty or not set. Source: no-color.org."""
     return stream.isatty() and not os.environ.get("NO_COLOR")
 
 
@@ -133,7 +136,7 @@ def _write(stream: IO[str], text: str) -> OSError | None:
         stream.buffer.write(encode_text(text))  # type: ignore[attr-defined]
         stream.buffer.flush()  # type: ignore[attr-defined]
     except OSError as error:
-        # The interpreter flushes stdout again when it exits, and would report an error.
+        # The interpreter flushes stdout again when it exits, and would report the error again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return error
     return None
@@ -189,7 +192,7 @@ class Meter:
 
 
 def meter_text(done: int, total: int, seconds: float) -> str:
-    """`[####    ] 812 of 2000 packages, 14.2 a second, 1:24 left`."""
+    """Return the line `[####    ] 812 of 2000 packages, 14.2 a second, 1:24 left`."""
     rate = done / seconds if seconds > 0 else 0.0
     left = round((total - done) / rate) if rate else 0
     bar = "#" * (done * _WIDTH // total)

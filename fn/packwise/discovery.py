@@ -1,6 +1,6 @@
 """The role of a file in a repository: checked, or skipped for a reason.
 
-Pure functions of paths and texts. `packwise.cli` walks the disk or a commit and calls them.
+These are pure functions of paths and texts. `packwise.inputs` walks the disk or a commit and calls them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Reason(Enum):
-    """The reasons, each with its noun for one file and for several. Summaries count in this order."""
+    """Reasons to skip a file, each with the noun for one such file and for several. Summaries keep this order."""
 
     HELM_TEMPLATE = ("Helm template", "Helm templates")
     HELM_CHART = ("Helm chart", "Helm charts")
@@ -40,12 +40,12 @@ class Reason(Enum):
 
     @property
     def noun(self) -> str:
-        """Return the noun for a file skipped for this reason."""
+        """Return the noun for one file."""
         return self.value[0]
 
     @property
     def plural(self) -> str:
-        """The noun for several files."""
+        """Return the noun for several files."""
         return self.value[1]
 
     @property
@@ -55,9 +55,9 @@ class Reason(Enum):
 
 
 class SkipReason(Record):
-    """A skipped file. `by` is the file with the reason, or "" if the reason is its own content.
+    """The reason to skip a file. `by` is the file that states the reason, or "" if the skipped file itself shows it.
 
-    `workloads` is the likely number of workloads in the part that was read.
+    `workloads` is the likely number of workloads in the part of the file that was read.
     """
 
     reason: Reason
@@ -66,7 +66,7 @@ class SkipReason(Record):
 
     @property
     def description(self) -> str:
-        """`patch (overlays/east/kustomization.yaml)`."""
+        """Return the reason and the file that states it: `patch (overlays/east/kustomization.yaml)`."""
         return f"{self.reason.noun} ({self.by})" if self.by else self.reason.noun
 
 
@@ -86,11 +86,11 @@ _ADVICE = {
 
 
 def count_unchecked(numbers: Iterable[tuple[str, int]], verb: str = "checked") -> list[str]:
-    """Return advice for each reason: `3 Helm templates hold workloads that were not checked: helm template … | packwise
+    """Return a line for each reason: `3 Helm templates hold workloads that were not checked: helm template … | packwise
     check -`.
 
-    `numbers` holds the noun of a reason and its number of files. Any other noun stands for errors with a number of
-    workloads.
+    `numbers` holds the noun of each reason and its number of files. A noun that is no reason means errors. Its number
+    counts workloads that were not checked because of them.
     """
     by_noun = {reason.noun: reason for reason in Reason}
     lines: list[str] = []
@@ -124,7 +124,11 @@ _PATCHES = ("patches", "patchesJson6902")
 
 
 class Landmarks(Record):
-    """The landmarks below one top, by the path of the file or folder that they are about."""
+    """The statements of all landmarks below one folder.
+
+    `files` maps files to the reason to skip them. `charts` and `components` map a folder to the file that describes it.
+    `kustomizations` are the paths of all kustomizations.
+    """
 
     files: Mapping[str, SkipReason] = {}
     charts: Mapping[str, str] = {}
@@ -133,9 +137,9 @@ class Landmarks(Record):
 
     @classmethod
     def of(cls, texts: Mapping[str, str], top: str = "") -> Landmarks:
-        """Return the landmarks in `texts` by path. A list of rendered files counts only below the folder `top`.
+        """Return the statements of the landmarks in `texts`, which maps their paths to their texts.
 
-        Texts that are not YAML are ignored.
+        A list of rendered files is read only in a folder below `top`. Texts that are not YAML are ignored.
         """
         files: dict[str, SkipReason] = {}
         charts: dict[str, str] = {}
@@ -159,7 +163,7 @@ class Landmarks(Record):
         return cls(files, charts, components, kustomizations)
 
     def reason_to_skip(self, path: str) -> SkipReason | None:
-        """Return the landmarks' reason to skip the file at `path`, or None."""
+        """Return the reason to skip the file at `path` that a landmark states, or None."""
         if not self.files and not self.charts and not self.components:
             return None
         named = self.files.get(path)
@@ -184,7 +188,7 @@ class Landmarks(Record):
 
 
 def is_values(path: str) -> bool:
-    """Return True if the file's name is one for Helm values."""
+    """Return True if the name of the file is usual for Helm values."""
     return re.fullmatch(_VALUES, posixpath.basename(path), re.IGNORECASE) is not None
 
 
@@ -197,7 +201,7 @@ def _rendered_paths(folder: str, text: str) -> Iterator[str]:
 
 
 def _named_files(value: Mapping[str, Value]) -> Iterator[tuple[str, Reason]]:
-    """Yield the files that a kustomization names and that are not separate objects."""
+    """Yield the files that a kustomization names and that are not objects themselves."""
     for key in _PATCHES:
         yield from ((path, Reason.PATCH) for path in _paths(value.get(key), "path"))
     # An entry may be an inline patch.
@@ -229,9 +233,9 @@ def _join(folder: str, path: str) -> str:
 
 
 def mapping_in(text: str) -> Mapping[str, Value]:
-    """Return the mapping that a text holds, or an empty one.
+    """Return the mapping in the YAML text, or an empty one.
 
-    The last of two equal keys counts, as in kustomize.
+    If a key is written twice, the last value counts, as in kustomize.
     """
     try:
         value = read_kustomization(text)
@@ -241,9 +245,10 @@ def mapping_in(text: str) -> Mapping[str, Value]:
 
 
 def read_kustomization(text: str) -> Value:
-    """Return the value of a kustomization. Raise YamlError if it is not YAML.
+    """Return the value of a kustomization. Raise YamlError if the text is not YAML.
 
-    The last of two equal keys counts. Source: kustomize v5.8.2 reads the file with sigs.k8s.io/yaml, not strictly.
+    If a key is written twice, the last value counts. Source: kustomize v5.8.2 reads the file with sigs.k8s.io/yaml, not
+    strictly.
     """
     try:
         return read(text)
@@ -257,8 +262,8 @@ def read_kustomization(text: str) -> Value:
 
 
 def _with_last_keys(text: str) -> str | None:
-    """Return the YAML text without the earlier ones of equal keys, or None if it is unreadable for another reason."""
-    # Few repositories have such a kustomization.
+    """Return the YAML text with only the last of equal keys, or None if it is unreadable for another reason."""
+    # The import is here because few repositories have such a kustomization.
     import yaml
 
     try:
@@ -295,7 +300,7 @@ _OBJECT = r"""^[ \t]*(?:- )?["']?apiVersion["']?[ \t]*:|"apiVersion"[ \t]*:"""
 
 
 def content_reason(path: str, values: Iterable[Value], *, has_objects: bool) -> Reason | None:
-    """Return the reason to skip the file at `path` with the documents `values`, or None if it is checked.
+    """Return the reason to skip the file at `path` with the documents `values`, or None if the file is checked.
 
     `has_objects` is true if a document is an object that packwise reads. Files without content are not skipped.
     """
@@ -308,8 +313,9 @@ def content_reason(path: str, values: Iterable[Value], *, has_objects: bool) -> 
 
 
 def unparsed_reason(path: str, text: str, error: str = "") -> Reason | None:
-    """Return the reason to skip the file at `path` that is not YAML because of `error`, or None if no known tool
-    reads it.
+    """Return the reason to skip the file at `path`, which is not YAML, or None if no known tool reads such a text.
+
+    `error` is the message of the YAML reader.
     """
     if re.search(_DIRECTIVE, text) or re.search(_BLOCK, text, re.MULTILINE):
         return Reason.TEMPLATE
@@ -327,7 +333,7 @@ def unparsed_reason(path: str, text: str, error: str = "") -> Reason | None:
 
 
 ENCRYPTION = "sops"
-"""The key of each document that sops encrypted."""
+"""The key that sops adds to each document that it encrypts."""
 
 
 _KEYED = r"""(?:apiVersion|kind)["']?[ \t]*:"""
@@ -339,7 +345,10 @@ def is_of_another_tool(text: str) -> bool:
 
 
 def _is_encrypted(value: Value) -> bool:
-    """True if sops encrypted the document. Source: sops README, "the sops metadata are stored in the branch sops"."""
+    """Return True if sops encrypted the document.
+
+    Source: sops README, "the sops metadata are stored in the branch sops".
+    """
     sops = value.get(ENCRYPTION) if isinstance(value, dict) else None
     return isinstance(sops, dict) and ("mac" in sops or "lastmodified" in sops)
 
@@ -348,18 +357,20 @@ GITIGNORE = ".gitignore"
 
 
 class Ignored(Record):
-    """The `.gitignore` files that count in one folder, the highest first: folder and globs of each."""
+    """The `.gitignore` files that apply in one folder, from the top folder downwards. Each has its folder and its
+    globs.
+    """
 
     files: tuple[tuple[str, Globs], ...] = ()
 
     def with_gitignore(self, folder: str, text: str) -> Ignored:
         """Return these rules plus the `.gitignore` of `folder` with the text `text`. "" is the top folder."""
-        # Only these bytes end a line of git's.
+        # Git ends a line only at this byte.
         lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
         return Ignored((*self.files, (folder, Globs.read(lines))))
 
     def ignoring_file(self, path: str, *, is_folder: bool = False) -> str | None:
-        """Return the `.gitignore` that ignores `path`, or None. No folder above `path` may be ignored."""
+        """Return the `.gitignore` that ignores `path`, or None. Call it only if no folder above `path` is ignored."""
         for folder, globs in reversed(self.files):
             decision = globs.decision(path.removeprefix(f"{folder}/") if folder else path, is_folder=is_folder)
             if decision is not None:
@@ -368,9 +379,9 @@ class Ignored(Record):
 
 
 def ignores_above(texts: Mapping[str, str], start: str) -> Ignored:
-    """Return the ignore rules above the folder `start`. `texts` maps folders to their `.gitignore`.
+    """Return the ignore rules of the folders above `start`. `texts` maps folders to their `.gitignore`.
 
-    No rule applies if `start` itself is ignored: a user who names a folder wants it read.
+    If `start` itself is ignored, return no rules, because a user who names a folder wants it to be read.
     """
     ignored = Ignored()
     steps = start.split("/") if start else []
@@ -384,7 +395,7 @@ def ignores_above(texts: Mapping[str, str], start: str) -> Ignored:
 
 
 def ignored_files(files: Iterable[str], texts: Mapping[str, str], start: str) -> dict[str, str]:
-    """Map each ignored file of `files` to its `.gitignore`. All files are below the folder `start`."""
+    """Map each ignored file of `files` to the `.gitignore` that ignores it. All files are below the folder `start`."""
     folders: dict[str, tuple[Ignored, str | None]] = {}
 
     def folder_of(folder: str) -> tuple[Ignored, str | None]:

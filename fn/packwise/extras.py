@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Extra(Record):
-    """`packwise[NAME]`: the distribution that it adds, and the module that is imported from it."""
+    """An optional dependency `packwise[NAME]`: the distribution that it installs, and the module to import."""
 
     name: str
     library: str
@@ -21,7 +21,7 @@ class Extra(Record):
 
     @property
     def is_installed(self) -> bool:
-        """Return True if the library can be imported, by importing it."""
+        """Import the library, and return True if that succeeds."""
         return _imports(self.module)
 
     @property
@@ -88,7 +88,7 @@ PATCH = Extra("patch", "jsonpatch", "jsonpatch")
 """JSON Patches for differences."""
 
 SOLVER = Extra("solver", "ortools", "ortools.sat.python.cp_model")
-"""CP-SAT, an exact solver. It decides if gangs can fit at all, whatever the scheduler finds."""
+"""CP-SAT, an exact solver. It finds out if gangs can fit at all, even if the scheduler finds no place for them."""
 
 
 @cache

@@ -1,8 +1,9 @@
-"""Fields as data: the fields of a mapping, their types and their meaning. Problems of a value follow from these tables.
+"""Tables of fields: the fields of a mapping, their types and their meaning. Values are checked against these tables.
 
-They describe Grove's PodCliqueSets and OperatorConfigurations, Dynamo's graphs and packwise's own settings. This module
-reports in packwise's words. `validate.decode` reports the same tables in the words of Go and of an API server. A
-cluster's own CRDs are OpenAPI instead (`validate.structure`). OSMO's documents are pydantic models with OSMO's texts.
+The tables describe Grove's PodCliqueSets and OperatorConfigurations, Dynamo's graphs and packwise's own settings. This
+module reports problems in packwise's words. `validate.decode` checks the same tables, and reports in the words of Go
+and of an API server. A cluster's own CRDs are OpenAPI schemas instead (`validate.structure`). OSMO's documents are
+pydantic models with OSMO's texts.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ _NO_KEYS: Mapping[str, str | None] = MappingProxyType({})
 
 
 class Number(Record):
-    """An integer of `bits` bits, or of any for 0, between `least` and `most`. `go` is its Go type.
+    """An integer between `least` and `most`. `bits` is its size in bits, or 0 for any size. `go` is its Go type.
 
-    With `reads_decimals`, 2.0 is 2, as in Kubernetes.
+    With `reads_decimals`, 2.0 is read as 2, as in Kubernetes.
     """
 
     bits: int = 32
@@ -39,10 +40,12 @@ class Number(Record):
 
 
 class Text(Record):
-    """A string. `enum` lists its values, or `pattern` matches it. `empty_is_absent` is true if Go omits an empty one.
+    """A string. `enum` lists the allowed values, or `pattern` matches them. `empty_is_absent` is true if Go omits an
+    empty string.
 
-    `min_length` and `max_length` count characters, and 0 means no limit. `wrong` returns the error of a text or "".
-    With `wrong`, the pattern serves documents only. `reads_numbers` accepts a number such as 0.18 as its text.
+    `min_length` and `max_length` count characters, and 0 means no limit. `wrong` returns the error about a text, or "".
+    If `wrong` is set, `pattern` appears only in documents. If `reads_numbers` is true, a number such as 0.18 is read as
+    a string.
     """
 
     enum: tuple[str, ...] = ()
@@ -71,7 +74,9 @@ class Decimal(Record):
 
 
 class Duration(Record):
-    """A Go duration such as `4h0m0s`. If Go has no pointer to it, null is an invalid text."""
+    """A Go duration such as `4h0m0s`. `is_pointer` is true if Go has a pointer to it. Without a pointer, null is an
+    invalid duration.
+    """
 
     go: str = "string"
     json: str = "string"
@@ -86,7 +91,7 @@ class Quantity(Record):
 
 
 class IntOrString(Record):
-    """A port's number or name, a number or a percentage."""
+    """An integer or a string: the number or name of a port, or a number or a percentage."""
 
     go: str = "int32"
     json: str = "string"
@@ -109,7 +114,7 @@ class TextMap(Record):
 
 
 class ByName(Record):
-    """A mapping of the user's names to an `item` each. null counts as absent."""
+    """A mapping from names that users choose to values of the kind `item`. A null value counts as absent."""
 
     item: Kind
     go: str = "map[string]any"
@@ -117,7 +122,9 @@ class ByName(Record):
 
 
 class Open(Record):
-    """Anything: another API's field that packwise does not read. With `json`, anything of that type."""
+    """Any value, in a field of another API that packwise does not read. If `json` is set, the value must have that
+    type.
+    """
 
     json: str = ""
 
@@ -125,7 +132,7 @@ class Open(Record):
 class Array(Record):
     """A list of `item`. `keys` are the fields that identify its entries, each with its default.
 
-    It has at least `least` entries.
+    The list has at least `least` entries.
     """
 
     item: Kind
@@ -138,8 +145,8 @@ class Array(Record):
 class Object(Record):
     """A mapping with known fields and `rules`. `struct` is the name of its Go type.
 
-    The API server decodes an object that is `apart` before all others and names its fields without a parent. `summary`
-    describes it in documents and `noun` in messages. `takes_others` permits unknown fields.
+    If `apart` is true, the API server decodes the object before all others, and names its fields without a parent.
+    `summary` describes the object in documents, and `noun` in messages. `takes_others` permits unknown fields.
     """
 
     struct: str
@@ -159,7 +166,7 @@ class Object(Record):
 
 
 class Reference(Record):
-    """One of Kubernetes' own objects by its Go type. Its fields are in `validate.go_types`."""
+    """An object of Kubernetes' own types, named by its Go type. Its fields are in `validate.go_types`."""
 
     go: str
     json: str = "object"
@@ -191,7 +198,7 @@ Kind = (
 
 
 class Field(Record):
-    """A field of an object. Absent `required` fields are not filled in by a round trip through Go.
+    """A field of an object. If it is `required`, it must be set: a round trip through Go does not fill it in.
 
     With `zero_when_absent`, an absent value is checked as its zero value. With `nullable`, null counts as absent.
     `default` and `summary` are for documents.
@@ -206,10 +213,10 @@ class Field(Record):
 
 
 class ObjectRule(Record):
-    """A CEL rule of the CRD about a mapping. `at` is the field below the mapping that it names.
+    """A CEL rule of the CRD about a mapping. `at` is the path below the mapping that the error names.
 
-    `breaches` returns the paths that break it. Values of a wrong type break no rule, because another problem reports
-    them. A rule that is `new_only` applies only to new objects.
+    `breaches` returns the paths that break the rule. Values of a wrong type break no rule, because another problem
+    reports them. A rule that is `new_only` applies only to new objects.
     """
 
     breaches: Callable[[Mapping[str, Value]], Sequence[FieldPath]]
@@ -234,9 +241,10 @@ _NOUNS: Mapping[str, tuple[type, str]] = {
 def field_problems(
     value: Value, kind: Kind, path: FieldPath = (), unknown: Callable[[FieldPath, Object], Problem] | None = None
 ) -> Iterator[Problem]:
-    """Yield problems of `value` in packwise's own words: of known fields in the table's order, then unknown fields.
+    """Yield problems of `value` in packwise's words: first of known fields in the order of the table, then of unknown
+    fields.
 
-    `unknown` returns the problem of an unknown field for readers with other texts.
+    `unknown` returns the problem of an unknown field. A reader with its own text for unknown fields passes it.
     """
     if isinstance(kind, TextOr):
         kind = kind.mapping if isinstance(value, dict) else Text()
@@ -303,7 +311,7 @@ def _map_problems(values: Mapping[str, Value], kind: TextMap, path: FieldPath) -
 
 
 def _wrong_scalar(value: Value, kind: Kind) -> str:
-    """Return the problem of a value of the right type, starting with `must`, or ""."""
+    """Return the message about a value that has the right type but is not allowed, or ""."""
     if isinstance(kind, Text) and isinstance(value, str):
         return _wrong_text(value, kind)
     if isinstance(kind, Number) and isinstance(value, int):

@@ -1,4 +1,4 @@
-"""Rules, problems that break them, the resulting findings for users, and their places in objects.
+"""Rules, problems that break a rule, findings for users, and places in objects.
 
 An origin is the place from which a render makes a value.
 """
@@ -38,11 +38,11 @@ class Stage(StrEnum):
 
 
 class Rule(Record):
-    """A rule as users know it: `name` is stable and public, `summary` one line.
+    """A rule of packwise. `name` is stable and public, and `summary` is one line.
 
-    `source` is a link from `docs/` to the section that it follows from: `spec/grove.md#r08`.
+    `source` is a link from `docs/` to the section of the specification that the rule follows: `spec/grove.md#r08`.
 
-    `once`: it is about all workloads of a package, and reported at one of them.
+    `once` is true if the rule is about all workloads of a package. Its finding is then reported at only one workload.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Rule(Record):
 
 
 MAX_TEXT = 2000
-"""The largest number of characters that a result shows of a text. A long name does not make a long message."""
+"""A result shows at most this many characters of a text. A long name then does not make a long message."""
 
 
 class Effect(Enum):
@@ -70,33 +70,36 @@ class Effect(Enum):
 
 
 class Cause(Enum):
-    """The reason why a value is refused, if another check depends on it."""
+    """The reason why a value is refused.
+
+    Other checks read it: for example, a CEL rule does not run on a value of a wrong type.
+    """
 
     VALUE = auto()
-    """The value is not one of the allowed values."""
+    """The value is not allowed."""
     TYPE = auto()
-    """The value has another type."""
+    """The value has a wrong type."""
     REQUIRED = auto()
     """The value is absent."""
     UNANSWERED = auto()
-    """A rule of the CRD fails, because it expects a value of another shape."""
+    """A CEL rule of the CRD fails while it is evaluated, because it expects a value of another shape."""
 
 
 class Problem(Record):
-    """One problem with the field at `path`. `message` is packwise's own text, starting with `must`."""
+    """A problem of the field at `path`, before its object is known."""
 
     path: FieldPath
-    """The path in the value as it was written."""
+    """The path within the value as the user wrote it."""
 
     message: str
-    """The problem, and how to fix it."""
+    """packwise's own text: the problem, and how to fix it."""
 
     operator_message: str | None = None
     """The exact text of the operator, API server or webhook that refuses the object, or None."""
 
     stage: Stage | None = None
-    """The component that refuses the object. Without a stage, no component is known to use the text, and users do not
-    see it.
+    """The component that refuses the object. If it is None, users do not see `operator_message`, because no known
+    component prints it.
     """
 
     effect: Effect = Effect.REFUSED
@@ -109,14 +112,14 @@ class Problem(Record):
     """The action of a component on the object, or "" if the message is sufficient."""
 
     proposed: Value = None
-    """The value that the field should have, if it is certain."""
+    """The correct value of the field, or None if it is not certain."""
 
     at_key: bool = False
-    """True if the problem is the name of the field, not its value."""
+    """True if the name of the field is wrong, and not its value."""
 
     @property
     def short_form(self) -> Problem:
-        """Return the problem with shortened texts, slightly longer than shown.
+        """Return the problem with each text cut to one character more than a result shows.
 
         Thousands of problems then do not fill the memory.
         """
@@ -138,9 +141,9 @@ class Finding(Record):
     """A finding. `message` is packwise's own text about the field at `path` of `subject`.
 
     `operator_message` is the exact text of the operator or API server that would refuse the object at `stage`. `order`
-    is its place among that stage's texts. `when_written` is the severity if objects are written, or None for the same
-    as in a check. `at_key` points to the field's name instead of its value. `location` is set if the place is not in
-    `subject`'s own text.
+    is the position of this text among the texts of the stage. `when_written` is the severity if packwise writes
+    objects. If it is None, `severity` applies. `at_key` points to the field's name instead of its value. `location` is
+    set if the problem is not in the text of `subject` itself.
     """
 
     rule: str
@@ -173,9 +176,9 @@ class Finding(Record):
         location: Location | None = None,
         when_written: Severity | None = None,
     ) -> Finding:
-        """A finding by `rule`, of the rule's severity unless `severity` is set.
+        """Return a finding of `rule`, with the rule's severity unless `severity` is set.
 
-        A problem in place of `path` has the message, the operator's text and its stage, too.
+        If `path` is a problem, the finding copies its path, message, stage and operator's text.
         """
         if isinstance(path, Problem):
             problem = path
@@ -198,8 +201,9 @@ class Finding(Record):
         )
 
     def to_result(self) -> Result:
-        """Return the KRM result: resource, field and file. Its tags are rule, operator's text, stage, order, line,
-        column.
+        """Return the finding as a KRM result with resource, field and file.
+
+        Its tags hold the rule, the operator's text with its order, the stage, line and column, and kustomize's origin.
         """
         tags = {"rule": self.rule}
         if self.operator_message is not None:
@@ -221,10 +225,10 @@ class Finding(Record):
             ref = ResourceRef(*parts) if any(parts) else None
         if self.path:
             current = subject.get(self.path) if subject is not None else None
-            # The value of the finding is not the document within the text.
+            # Here `current` is a whole embedded document, and not the value that the finding is about.
             is_part = self.location is not None and isinstance(current, str) and "\n" in current
             shown = None if is_part or isinstance(current, (dict, list)) else current
-            # Show an entry of a List below the list in the file.
+            # An entry of a List has a path that begins at the List.
             entry = subject.origin.entry if subject is not None and subject.has_source else ()
             field = ResultField(format_path((*entry, *self.path)), shown, self.proposed)
         return shorten(Result(self.message, self.severity, ref, field, file, tags))
@@ -233,9 +237,9 @@ class Finding(Record):
 def findings_of(
     problems: Iterable[tuple[Rule, Problem]], subject: KubeObject, unknown: Severity | None = None
 ) -> tuple[Finding, ...]:
-    """Return the problems of `subject`, each with its rule, in the order of refusal.
+    """Return a finding for each problem of `subject`, in the order of `problems`.
 
-    `unknown` is the severity of unknown fields, or None for their rule's.
+    `unknown` is the severity of unknown fields. If it is None, their rule's severity applies.
     """
     return tuple(
         Finding.of(
@@ -250,7 +254,7 @@ def findings_of(
 
 
 def from_field_error(error: FieldError, subject: KubeObject, rule: str) -> Finding:
-    """Return `error`, which is about `subject`, as a finding."""
+    """Return a finding for `error`, which is a problem of `subject`."""
     return Finding(rule, Severity.ERROR, error.message, subject, error.path, location=error.location)
 
 
@@ -260,7 +264,7 @@ def has_errors(findings: tuple[Finding, ...] | list[Finding]) -> bool:
 
 
 def shorten(result: Result) -> Result:
-    """Return `result` with a limited length, even if names are a megabyte long."""
+    """Return `result` with every text cut to `MAX_TEXT` characters."""
     ref, field, file = result.resource_ref, result.field, result.file
     texts = [result.message, *result.tags.values(), file.path if file is not None else ""]
     if ref is not None:
@@ -289,9 +293,10 @@ _ORIGIN = "config.kubernetes.io/origin"
 
 
 def _kustomize_origin(subject: KubeObject) -> str | None:
-    """Return the source file of a kustomize-built object, relative to the kustomization, if kustomize recorded it.
+    """Return the file from which kustomize built an object, or None if kustomize did not record it.
 
-    Source: kustomize, buildMetadata originAnnotations.
+    The path is relative to the kustomization. A remote file has its repository before the path. Source: kustomize,
+    buildMetadata originAnnotations.
     """
     try:
         metadata = subject.value.get("metadata")
@@ -332,13 +337,14 @@ def _id_parts(subject: KubeObject) -> tuple[str, str, str, str]:
 
 
 _UNSUPPORTED = ": Unsupported value: "
-"""Kubernetes' text for a value that is not in a list."""
+"""A part of Kubernetes' message about a value that is not in a closed list."""
 
 
 def soften_lists(findings: Iterable[Finding], rules: Container[str] = ()) -> tuple[Finding, ...]:
-    """Return the findings with the ones about closed lists as warnings. `rules` are further rules about such lists.
+    """Return the findings, with errors about closed lists turned into warnings.
 
-    A release that is newer than every known one may have longer lists, so a refusal is uncertain.
+    `rules` names more rules about closed lists. A release that is newer than every known one may have longer lists, so
+    a refusal is uncertain.
     """
     return tuple(_soften(each) if _is_of_list(each, rules) else each for each in findings)
 
@@ -355,8 +361,9 @@ def _soften(finding: Finding) -> Finding:
 
 
 def place_text(item: KubeObject) -> str:
-    """Return the place of the object for a message. A line of stdin also names the object because its text is not at
-    hand.
+    """Return the file and the line of the object for a message.
+
+    For an object of stdin, add its kind and name, because users cannot look up a line there.
     """
     return _with_object(item.location(), item)
 
@@ -366,9 +373,9 @@ def _with_object(at: Location, item: KubeObject) -> str:
 
 
 class Derived(Record):
-    """A text made from the document in the file, such as a filled-in template.
+    """A text that packwise made from a document in a file, such as a filled-in template.
 
-    `lines` maps each line of `text` to its 1-based line of the document. If it is empty, the lines are the same.
+    `lines` maps each line of `text` to its 1-based line in the document. If it is empty, both have the same lines.
     """
 
     text: str
@@ -376,10 +383,11 @@ class Derived(Record):
 
 
 class Place(Record):
-    """A mapping in `item` at `path`. With `embedded`, the text at `path` is a YAML document that contains it.
+    """A mapping in `item` at `path`.
 
-    `inner` is the path of the mapping within that document. With `texts`, each entry of the mapping at `path` is such a
-    text, as in a ConfigMap's data. If the document was read from a text made from it, `derived` is that text.
+    If `embedded` is true, `path` leads to a text, and the text is a YAML document with the mapping. `inner` is the path
+    of the mapping in that document. If `texts` is true, each entry of the mapping at `path` is such a text, as in the
+    data of a ConfigMap. `derived` is set if packwise read the document from a text that it made from the document.
     """
 
     item: KubeObject
@@ -390,7 +398,7 @@ class Place(Record):
     derived: Derived | None = None
 
     def child(self, *steps: str | int) -> Place:
-        """The place of a part of the mapping."""
+        """Return the place of the value at the path `steps` below the mapping."""
         if self.embedded:
             return self.replace(inner=(*self.inner, *steps))
         if self.texts:
@@ -401,12 +409,12 @@ class Place(Record):
 
     @property
     def description(self) -> str:
-        """Return the place for a message: file, line, column and field. In stdin it names the object too."""
+        """Return file, line, column and field for a message. For stdin, add the kind and name of the object."""
         return f"{_with_object(self.location(), self.item)} {self.field}".rstrip()
 
     @property
     def field(self) -> str:
-        """Return the path in the object and the path within an embedded document."""
+        """Return the path in the object, followed by the path in an embedded document in parentheses."""
         return format_path(self.path) + (f" ({format_path(self.inner)})" if self.inner else "")
 
     def finding(
@@ -420,9 +428,10 @@ class Place(Record):
         order: int = 0,
         at_key: bool = False,
     ) -> Finding:
-        """A finding of `rule` about this place, or about the path of a problem below it.
+        """Return a finding of `rule` about this place.
 
-        A problem in place of `message` has the operator's text and its stage, too.
+        If `message` is a problem, the finding is at the problem's path below this place, with its operator's text and
+        stage.
         """
         if isinstance(message, Problem):
             problem = message
@@ -441,8 +450,9 @@ class Place(Record):
         )
 
     def location(self, *, key: bool = False) -> Location:
-        """Return the location of the place or, with `key`, of its key. It is inside an embedded document if
-        possible.
+        """Return the location of the place in the file. With `key`, return the location of its key.
+
+        The location of a value in an embedded document is inside that document if possible.
         """
         if not self.embedded and self.derived is None:
             return self.item.location(self.path)
@@ -463,10 +473,10 @@ class Place(Record):
         return self.location_of(line, column)
 
     def location_of(self, line: int, column: int = 1) -> Location:
-        """Return the location in the file of a line of the document, or of the whole text if its lines cannot be
-        located.
+        """Return the location in the file of a line of the document.
 
-        Line and column are 1-based.
+        If the lines of an embedded document cannot be located, return the location of the whole text. Line and column
+        are 1-based.
         """
         from krmfn.kubeobject import Location
 
@@ -512,7 +522,7 @@ class Origin(Record):
     fields: Mapping[str, FieldPath | Place] = {}
 
     def of(self, field: str) -> Origin:
-        """Return the origin of one field of the node, or the node's own."""
+        """Return the origin of one field of the node. If the field has none, return this origin."""
         steps = self.fields.get(field)
         if steps is None:
             return self

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def main(*, validate: bool = False, verbose: bool = False) -> int:
-    """Run on stdin and stdout and return the exit code, 0 or 1. With `validate`, answer only results.
+    """Run the function on stdin and stdout, and return the exit code, 0 or 1. With `validate`, write the results
+    without items.
 
-    Stderr shows the first findings of each form without infos, or all if `verbose`.
+    Stderr shows the first findings of each form without infos, or all findings if `verbose` is set.
     """
     return run(render_list, validator=validate, lines_of=None if verbose else _lines)
 
@@ -30,7 +31,7 @@ def _lines(results: Sequence[Result]) -> list[str]:
 
 
 def render_list(read: ResourceList) -> ResourceList:
-    """The list with everything that follows from its items."""
+    """Return the list with the rendered items and the results of the render."""
     has_lists = any(_is_list(item) for item in read.items)
     items, rendered = _rendered_lists(read) if has_lists else _render(read.items, read.function_config)
     return read.with_items(items).with_results((*_remove_own(read.results), *rendered.results))
@@ -42,7 +43,7 @@ def _is_list(item: KubeObject) -> bool:
 
 
 def _rendered_lists(read: ResourceList) -> tuple[tuple[KubeObject, ...], Rendered]:
-    """Return the output items and their render. Some items are lists themselves."""
+    """Return the output items and the render of a ResourceList that has Lists among its items."""
     from packwise.objects.lists import put_back, taken_apart
 
     _, rendered = _render(taken_apart(read.items), read.function_config)
@@ -55,7 +56,7 @@ def _render(
     package = Package(items, function_config)
     rendered = render(package, writes=True)
     if rendered.selection is not None and rendered.selection.is_contested:
-        # Few lists hold several clusters.
+        # Few inputs need this import: most have the configuration of only one cluster.
         from packwise.pipeline.clusters import render_clusters
 
         rendered = render_clusters(package) or rendered
@@ -63,7 +64,9 @@ def _render(
 
 
 def _remove_own(results: tuple[Result, ...]) -> tuple[Result, ...]:
-    """Return the results of earlier functions without packwise's own, because these describe an earlier state."""
+    """Return the results of other functions. Results of an earlier run of packwise are dropped, because they are
+    outdated.
+    """
     if not results:
         return ()
     from packwise.pipeline.rules import rule_table

@@ -45,7 +45,7 @@ _PREFIX = "packwise.dev/"
 
 
 def is_local_config(item: KubeObject) -> bool:
-    """Return True if no client applies the object. Annotations of another type are left to API servers."""
+    """Return True if no client applies the object. API servers refuse annotations that are not strings."""
     return item.get(("metadata", "annotations", LOCAL_CONFIG)) == "true"
 
 
@@ -54,7 +54,8 @@ def mark(
 ) -> dict[str, Value]:
     """Return the manifest of `generated` with the annotations of packwise and `gitops`, sorted by key.
 
-    `name` is its name without an epoch, unique in the render. Its file is below `folder`.
+    `name` is the name of the object without an epoch, which is unique in the render. The object's file is below
+    `folder`.
     """
     value: dict[str, Any] = dict(generated.value)
     metadata: dict[str, Value] = dict(value["metadata"])
@@ -94,23 +95,23 @@ def _folder(api_version: str, kind: str) -> tuple[str, bool, str]:
 def carry(before: KubeObject, value: Mapping[str, Value]) -> KubeObject:
     """Return `before` with the content of `value`, or `before` itself if the content is equal.
 
-    Annotations in which clients record files are kept.
+    Annotations in which clients record files keep their values.
     """
     target = _with_bookkeeping(value, before.value)
     if is_same_json(before.value, target):
         return before
     if before.text == KubeObject.new(before.value).text:
-        # It was not changed since it was written, so nothing must be spliced.
+        # The text is unchanged since packwise wrote it, so a new text loses nothing of the user's.
         return KubeObject.new(target)
     try:
         return with_content(before, target)
     except FieldError:
-        # For example, an anchor prevents it.
+        # A part of the text cannot be replaced, for example because of an anchor.
         return KubeObject.new(target)
 
 
 def _with_bookkeeping(value: Mapping[str, Value], before: Mapping[str, Value]) -> dict[str, Value]:
-    """Return `value` with the client annotations of `before`."""
+    """Return `value` with the annotations in which clients record files from `before`."""
     metadata = dict(cast("Mapping[str, Value]", value["metadata"]))
     own = cast("Mapping[str, Value]", metadata["annotations"])
     old = cast("Mapping[str, Mapping[str, Value]]", before["metadata"])["annotations"]
@@ -143,7 +144,9 @@ _PREVIEWED = frozenset(kind.key for kind in KINDS if kind.previewed)
 
 
 class Rendering(Record):
-    """The objects in their final order and their generated sources, both empty if there are findings."""
+    """The objects to write, in their final order, and the generated values behind them. Both are empty if there are
+    findings.
+    """
 
     objects: tuple[KubeObject, ...]
     findings: tuple[Finding, ...]
@@ -163,12 +166,14 @@ def render(
     """Return the objects of the emitted kinds, by kind and then in the given order.
 
     An object of an earlier render keeps its comments and client annotations, and only changed fields are spliced. A
-    gang keeps its identity in every epoch. Earlier objects outside the result are obsolete. `in_use` names the
-    ClusterTopologies that place workloads. Files of new objects are below `folder`. Without `is_listed`, the result
-    holds only findings. With `previews`, it includes objects that the scheduler creates itself.
+    gang is the same object in every epoch. Earlier objects that are not in the result are obsolete. `in_use` names the
+    ClusterTopologies that place workloads. Files of new objects are below `folder`. If `is_listed` is false, new
+    objects are checked but are not in the result. With `previews`, the result includes objects that the scheduler
+    creates itself.
     """
     wanted = [each for each in generated if _is_emitted(each, settings) or (previews and each.preview)]
-    # The sort is stable. Within a kind, the planner's order is namespace, workload and the operator's own.
+    # The sort is stable. Objects of one kind keep the planner's order: by namespace, by workload, then as the operator
+    # lists them.
     wanted.sort(key=lambda each: _ORDER[str(each.value["kind"])])
     findings: list[Finding] = []
     first: dict[Identity, Generated] = {}
@@ -205,13 +210,13 @@ def _is_emitted(generated: Generated, settings: TopologyRender) -> bool:
 
 
 def _previews(generated: Sequence[Generated]) -> set[KubeObject]:
-    """Return the objects from which an operator makes others itself."""
+    """Return the users' objects with an operator that makes the generated objects itself."""
     subjects = {each.subject for each in generated if each.subject is not None}
     return {subject for subject in subjects if identity(subject.value)[:2] in _PREVIEWED}
 
 
 def _earlier_gang(index: Index, stable: Identity) -> KubeObject | None:
-    """Return the gang of an earlier render with another epoch, or None."""
+    """Return the same gang of an earlier render, with another epoch in its name, or None."""
     item = index.gangs.get(stable)
     return item if item is not None and is_generated(item.value) else None
 
@@ -240,8 +245,9 @@ def _source(generated: Generated) -> str:
 def gitops_annotations(generated: Generated, tools: Collection[str], in_use: Collection[str]) -> dict[str, str]:
     """Return the annotations of one object for `tools`, a set of `argocd` and `flux`.
 
-    `in_use` names the ClusterTopologies that place workloads. They are never pruned. Only objects to recreate are
-    forced: both tools delete the live object first if its manifest is invalid for any reason.
+    `in_use` names the ClusterTopologies that place workloads. They are never pruned. Only objects that must be
+    recreated are forced. With force, both tools delete the live object first, even if its manifest is invalid for
+    another reason.
     """
     kind = kind_of_object(generated.value)
     name = cast("Mapping[str, Value]", generated.value["metadata"])["name"]
@@ -272,9 +278,10 @@ LAST_ERRORS = f"{_PREFIX}last-errors"
 
 
 def annotate(item: KubeObject, status: Status, settings: TopologyRender) -> tuple[KubeObject, list[Finding]]:
-    """Return `item` with its conditions. With `annotate: false`, return it unchanged with findings for them.
+    """Return `item` with its conditions as annotations, and no findings.
 
-    Outdated conditions of an earlier render are removed.
+    With `annotate: false`, return `item` unchanged, and a finding for each condition. Outdated conditions of an earlier
+    render are removed.
     """
     if not settings.annotate:
         return item, [_notice(item, condition) for condition in status.conditions]
@@ -283,9 +290,10 @@ def annotate(item: KubeObject, status: Status, settings: TopologyRender) -> tupl
 
 
 def with_notes(item: KubeObject, notes: Mapping[str, str | None]) -> KubeObject:
-    """Return `item` with `notes` for a later render. The setting `annotate` does not affect them.
+    """Return `item` with `notes` as annotations, which a later render reads. The setting `annotate` does not affect
+    them.
 
-    Their keys omit the prefix `packwise.dev/`. None removes a note of an earlier render.
+    Keys of `notes` omit the prefix `packwise.dev/`. The value None removes a note of an earlier render.
     """
     return _set_annotations(item, {f"{_PREFIX}{key}": text for key, text in notes.items()})
 
@@ -306,14 +314,14 @@ def annotate_generated(
     if not settings.annotate:
         owner = f"of {format_identity(identity(generated.value))}: "
         return generated, [_notice(generated.subject, condition, owner) for condition in status.conditions]
-    # A written object has no generation, because a later render must produce the same.
+    # A written object has no generation, because a later render must produce the same text.
     texts = _texts(status, before, None)
     notes = {key.removeprefix(_PREFIX): text for key, text in texts.items() if text is not None}
     return generated.replace(notes={**generated.notes, **notes}), []
 
 
 def _texts(status: Status, before: KubeObject | None, generation: Value) -> Mapping[str, str | None]:
-    """Return the text of each annotation, or None for an empty one."""
+    """Return the text of each annotation, or None for an annotation without content."""
     errors = [
         json_object({"code": json_string(error.code), "description": json_string(error.description)})
         for error in status.last_errors
@@ -334,7 +342,7 @@ def _conditions(conditions: Sequence[Condition], before: KubeObject | None, gene
     written = before.get(("status", "conditions"))
     if earlier is None and written is None:
         return text
-    # Use the object's status if it has one, otherwise the annotation.
+    # Times in the object's status replace times in the annotation.
     times = {**dict(_times_in(_parse(earlier))), **dict(_times_in(written))}
     fields = [_fields(condition, observed) for condition in conditions]
     for condition, each in zip(conditions, fields, strict=True):
@@ -346,7 +354,9 @@ def _conditions(conditions: Sequence[Condition], before: KubeObject | None, gene
 
 @lru_cache(maxsize=256)
 def _text_of(conditions: tuple[Condition, ...], generation: int | None) -> str:
-    """Return the conditions without times. ¶ It is cached because most workloads of a run have the same conditions."""
+    """Return the JSON text of conditions without times. It is cached, because most workloads of a run have equal
+    conditions.
+    """
     return json_list([json_object(_fields(condition, generation)) for condition in conditions])
 
 
@@ -363,7 +373,7 @@ def _fields(condition: Condition, generation: int | None) -> dict[str, str]:
 
 
 def _times_in(conditions: Value) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield the time of the last change of each condition, by type and status."""
+    """Yield the time of the last change of each condition, by its type and status."""
     for entry in conditions if isinstance(conditions, list) else ():
         if isinstance(entry, dict):
             parts = (entry.get("type"), entry.get("status"), entry.get("lastTransitionTime"))

@@ -1,10 +1,10 @@
-"""Globs of a `.gitignore` with git's meaning, matched in time bounded by the lengths of glob and path.
+"""Globs of a `.gitignore`, matched as git matches them. The time is bounded by the lengths of glob and path.
 
 Source: git, dir.c (`parse_path_pattern`, `trim_trailing_spaces`, `match_basename`, `match_pathname`) and wildmatch.c
 (`dowild`). Git compares bytes: `?` is one of the two bytes of `ö`.
 
-The expression of a glob never backtracks into a wildcard. The text between two wildcards has a fixed length in bytes or
-folders. The first match therefore leaves the most text for the rest.
+The regular expression of a glob never backtracks into a wildcard. The text between two wildcards has a fixed length in
+bytes or folders. The first match therefore leaves the most text for the rest.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _SLASH = ord("/")
 _STAR = b"*"
 _FOLDERS = b"**/"
 _REST = b"**"
-"""The wildcard for any number of parts of a path. Any other part of a glob is the expression of one byte."""
+"""The wildcard for the rest of a path. A part of a glob is one of these three wildcards, or the expression of one byte.
+"""
 
 _ANY_FOLDERS = b"(?:[^/]*+/)*?"
 
@@ -44,16 +45,19 @@ _CLASSES = {
 
 
 class _Pattern(Record):
-    """One glob: its test, True if it re-includes a path, True if it matches only folders, True if it matches names."""
+    """A glob. `matches` tests a path, or its last name if `names_only` is true.
+
+    If `re_includes` is true, a matching path is not ignored. If `folders_only` is true, the glob matches only folders.
+    """
 
     matches: Callable[[bytes], object]
-    takes_back: bool
-    is_of_folders: bool
-    is_of_names: bool
+    re_includes: bool
+    folders_only: bool
+    names_only: bool
 
 
 class Globs(Record):
-    """The globs that can match something: the last one that does decides. All paths are slash-separated."""
+    """The globs of a file. The last glob that matches a path decides. Paths have slashes as separators."""
 
     patterns: tuple[_Pattern, ...] = ()
 
@@ -63,14 +67,16 @@ class Globs(Record):
         return cls(tuple(pattern for line in lines if (pattern := _pattern(line)) is not None))
 
     def decision(self, path: str, *, is_folder: bool = False) -> bool | None:
-        """Return True if the last glob that matches this path ignores it, or None if none matches. Folders above do
-        not count.
+        """Return True if the last glob that matches this path ignores it, False if that glob re-includes it, and None
+        if none matches.
+
+        Matches of the folders above the path do not count.
         """
         whole = path.encode("utf-8", "surrogateescape")
         name = whole[whole.rfind(b"/") + 1 :]
         for pattern in reversed(self.patterns):
-            if (is_folder or not pattern.is_of_folders) and pattern.matches(name if pattern.is_of_names else whole):
-                return not pattern.takes_back
+            if (is_folder or not pattern.folders_only) and pattern.matches(name if pattern.names_only else whole):
+                return not pattern.re_includes
         return None
 
     def take(self, path: str, *, is_folder: bool = False) -> bool:
@@ -91,21 +97,21 @@ class _NothingError(Exception):
 
 
 def _pattern(line: str) -> _Pattern | None:
-    """Return the glob of a line, or None for a comment or an invalid one."""
+    """Return the glob of a line, or None for a comment or an invalid glob."""
     if line.startswith("#"):
         return None
     # Texts in git end at a NUL.
     text = _without_spaces(line.encode("utf-8", "surrogateescape").partition(b"\0")[0])
-    takes_back = text.startswith(b"!")
+    re_includes = text.startswith(b"!")
     text = text.removeprefix(b"!")
-    is_of_folders = text.endswith(b"/")
+    folders_only = text.endswith(b"/")
     text = text.removesuffix(b"/")
-    is_of_names = b"/" not in text
+    names_only = b"/" not in text
     try:
-        matches = _test(text.removeprefix(b"/"), is_of_names=is_of_names)
+        matches = _test(text.removeprefix(b"/"), names_only=names_only)
     except _NothingError:
         return None
-    return _Pattern(matches, takes_back, is_of_folders, is_of_names)
+    return _Pattern(matches, re_includes, folders_only, names_only)
 
 
 def _without_spaces(line: bytes) -> bytes:
@@ -115,23 +121,24 @@ def _without_spaces(line: bytes) -> bytes:
     return line[: len(bare) + backslashes % 2]
 
 
-def _test(text: bytes, *, is_of_names: bool) -> Callable[[bytes], object]:
+def _test(text: bytes, *, names_only: bool) -> Callable[[bytes], object]:
     if not text:
         raise _NothingError
     special = _SPECIAL.search(text)
     if special is None:
         return text.__eq__
-    if is_of_names and text.startswith(b"*") and not _SPECIAL.search(text, 1):
+    if names_only and text.startswith(b"*") and not _SPECIAL.search(text, 1):
         end = text[1:]
         return lambda name: name.endswith(end)
-    # Git compares the text before the first wildcard separately, so `a/b**/c` contains a `**`.
-    start = 0 if is_of_names else special.start()
-    expression = re.escape(text[:start]) + _expression(_parts(text[start:], is_of_names=is_of_names))
+    # Git compares the text before the first wildcard separately. The `**` of `a/b**/c` is then a whole part of the
+    # path.
+    start = 0 if names_only else special.start()
+    expression = re.escape(text[:start]) + _expression(_parts(text[start:], names_only=names_only))
     return re.compile(expression, re.DOTALL).fullmatch
 
 
-def _parts(text: bytes, *, is_of_names: bool) -> list[bytes]:
-    """Wildcards, and expressions of one byte each."""
+def _parts(text: bytes, *, names_only: bool) -> list[bytes]:
+    """Return the parts of a glob: wildcards, and regular expressions of one byte each."""
     parts: list[bytes] = []
     at = 0
     while at < len(text):
@@ -143,7 +150,7 @@ def _parts(text: bytes, *, is_of_names: bool) -> list[bytes]:
         while text[at : at + 1] == b"*":
             at += 1
         is_whole = start == 0 or text[start - 1] == _SLASH
-        if at - start == 1 or is_of_names or not is_whole:
+        if at - start == 1 or names_only or not is_whole:
             parts.append(_STAR)
         elif at == len(text):
             parts.append(_REST)
@@ -151,7 +158,7 @@ def _parts(text: bytes, *, is_of_names: bool) -> list[bytes]:
             parts.append(_FOLDERS)
             at += 1
         elif text.startswith(b"\\/", at):
-            # It matches at least one slash.
+            # `**\/` matches at least one slash.
             parts += [_STAR, b"/", _FOLDERS]
             at += 2
         else:
@@ -160,7 +167,7 @@ def _parts(text: bytes, *, is_of_names: bool) -> list[bytes]:
 
 
 def _byte(text: bytes, at: int) -> tuple[bytes, int]:
-    """Return the expression of the byte at `at` and the offset of the next one."""
+    """Return the regular expression of the byte at `at`, and the offset of the next byte."""
     if text[at] == ord("?"):
         return b"[^/]", at + 1
     if text[at] == ord("["):
@@ -172,7 +179,7 @@ def _byte(text: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _bracket(text: bytes, at: int) -> tuple[bytes, int]:
-    """Return the expression of a bracket that opens before `at`, and its end."""
+    """Return the regular expression of the bracket with its content at `at`, and the offset after the bracket."""
     is_negated = text[at : at + 1] in (b"!", b"^")
     at += is_negated
     chosen: set[int] = set()
@@ -204,7 +211,7 @@ def _bracket(text: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _expression(parts: list[bytes]) -> bytes:
-    """The expression of all parts."""
+    """Return the regular expression of all parts."""
     *groups, last = _split(parts, _FOLDERS)
     has_rest = last[-1:] == [_REST]
     if has_rest:
@@ -217,7 +224,7 @@ def _expression(parts: list[bytes]) -> bytes:
 
 
 def _names(parts: list[bytes]) -> bytes:
-    """The expression of folders and a name, with wildcards within these only."""
+    """Return the regular expression of folders and a name. Wildcards in them match no slash."""
     return b"/".join([_name(each) for each in _split(parts, b"/")])
 
 
@@ -230,7 +237,7 @@ def _name(parts: list[bytes]) -> bytes:
 
 
 def _split(parts: list[bytes], separator: bytes) -> list[list[bytes]]:
-    """The lists between the separators."""
+    """Return the lists of parts between the separators."""
     lists: list[list[bytes]] = [[]]
     for part in parts:
         if part == separator:

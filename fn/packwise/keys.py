@@ -1,10 +1,10 @@
 """Labels and annotations that no component reads: misspelt keys, wrong places and values without effect.
 
 Components ignore such keys silently. Each row of a table states the reader, the place, the valid values and the
-releases of a key. The rows here cover Grove, KAI and Dynamo. Other front ends and schedulers define their own rows
-under the same rules. A front end of other workloads adds its places to `PARTS` and to the rows read there. Source:
-spec/grove.md, spec/grove-releases.md, spec/podgrouper.md#2, spec/dynamo.md#2.4 and #3.9; Grove's labels.go, KAI's
-constants.go, Dynamo's consts.go.
+releases of a key. The rows here cover Grove, KAI and Dynamo. To cover another kind of workload, add its parts to
+`PARTS` and to the keys that are read there. Other front ends and schedulers define rows of their own, which follow the
+same rules. Source: spec/grove.md, spec/grove-releases.md, spec/podgrouper.md#2, spec/dynamo.md#2.4 and #3.9; Grove's
+labels.go, KAI's constants.go, Dynamo's consts.go.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ _LONGEST = 100
 """The largest number of characters of a key that is compared with known keys."""
 
 _OWN = ("grove.io", "scheduling.grove.io", "kai.scheduler", "runai", "run.ai", "scheduling.run.ai")
-"""Domains that only these projects use. A name of another project's key in such a domain is a mistake."""
+"""Domains that only Grove and KAI use. A known name under the wrong one of these domains is a typo."""
 _SHORT_DOMAIN = 6
 _SHORT_NAME = 8
-"""The length of a name up to which only one letter may differ. A shorter name is not completed to a key."""
+"""In a name of at most this many letters, only one letter may differ. A shorter name is not completed to a key."""
 
 
 class Part(Record):
@@ -70,42 +70,42 @@ class Part(Record):
 
     kind: tuple[str, str]
     path: tuple[str, ...]
-    """The steps to it. The step `*` matches every entry of a list or a mapping."""
+    """The path of the part. The step `*` matches every entry of a list or a mapping."""
 
     title: str
     """The part's name in messages and pages."""
 
     takes_any: bool = False
-    """True if other components copy keys here, so that no key is in the wrong place."""
+    """True if other components copy keys here. Then no key is in a wrong place."""
 
     has_webhook: bool = False
-    """True if a webhook checks the values of keys that are `is_refused`."""
+    """True if a webhook checks this part. It then refuses invalid values of keys that are `is_refused`."""
 
     told_elsewhere: tuple[str, ...] = ()
-    """Prefixes of annotations that another rule reports in this place."""
+    """Prefixes of annotations in this part that another rule reports."""
 
 
 class Releases(Record):
-    """The releases of Grove that read a key. `words` completes "read by …"."""
+    """The releases of Grove that read a key. `words` names them in the message "only … reads this key"."""
 
     words: str
     read: Callable[[Revision], bool]
     otherwise: str = ""
-    """The effect in all other releases."""
+    """The behaviour of all other releases."""
 
 
 class Key(Record):
-    """One key. `labels` and `annotations` list the parts in which components read it."""
+    """A key of a label or an annotation. `labels` and `annotations` list the parts in which components read it."""
 
     name: str
     reader: str
     labels: tuple[Part, ...] = ()
     annotations: tuple[Part, ...] = ()
     values: tuple[str, ...] = ()
-    """The values that have an effect, or none for any value."""
+    """The values that have an effect. If there are none here, any value has an effect."""
 
     any_case: bool = False
-    """True if the case of a value's letters does not matter."""
+    """True if components ignore upper and lower case in the value."""
 
     otherwise: str = ""
     """The effect of any other value."""
@@ -114,42 +114,44 @@ class Key(Record):
     """True if a webhook refuses any other value. Not every part has a webhook."""
 
     releases: Releases | None = None
-    """The releases that read it, or None for all."""
+    """The releases of Grove that read the key, or None for all."""
 
     annotation_releases: Releases | None = None
-    """The releases that read it as an annotation, if other releases read it only as a label."""
+    """The releases that read the key as an annotation. All others read only the label. None means all releases."""
 
     is_written: bool = False
-    """True if an operator or KAI writes it. Its place is then not checked."""
+    """True if an operator or KAI writes the key. Its place is then not checked."""
 
     elsewhere: str = ""
-    """The places, in words, in which it is read in workloads that have no parts here."""
+    """The places, in words, where components read the key in workloads that have no part in the table."""
 
     instead: Mapping[Part, str] = {}
-    """The key that is read instead, for each part that does not read this one."""
+    """For each part in which no component reads the key: advice that names the key to set there."""
 
     successor: str = ""
-    """The key that has replaced it in every release in use."""
+    """The key that replaces this one in every release in use."""
 
     inventions: tuple[str, ...] = ()
     """Keys that look like the reader's own but never existed. Users write them instead of this key."""
 
     since: int = 0
-    """The first minor release of KAI that reads it in workloads that KAI groups itself, or 0 for all known releases."""
+    """The first minor release of KAI that reads the key in workloads that KAI groups itself. 0 means all known
+    releases.
+    """
 
     since_of: Mapping[Part, int] = {}
-    """The same for parts in which it is read later."""
+    """The first minor release of KAI for each part in which it is later than `since`."""
 
     only_beside: Mapping[Part, tuple[str, ...]] = {}
-    """The other keys of which a part needs one before it reads this key."""
+    """For some parts, other keys. KAI reads this key in such a part only if one of the others is set too."""
 
 
 class KeyTable:
-    """Known keys of some kinds of objects, the `parts` with keys, and the check of their spelling.
+    """Known keys of some kinds of objects, the `parts` that hold keys, and the check of their spelling.
 
-    The domain `closed` has only these keys. A `word` in the first label identifies the domain of all keys. A key
-    without a domain is never among them then. Authors may omit `stem`, the common beginning of names. `rule` names the
-    rule of all problems if the keys have their own rule.
+    The domain `closed` has only these keys. If `word` is set, a domain with `word` in its first label means the domain
+    of the keys. A key without a domain is then not checked. `stem` is the beginning of names, which authors may omit.
+    `rule` is the rule of all problems, or None for the usual rules.
     """
 
     __slots__ = (
@@ -183,18 +185,18 @@ class KeyTable:
         for key in keys:
             self._names.setdefault(key.rpartition("/")[0], []).append(key.rpartition("/")[2])
         self._domains = tuple(dict.fromkeys([domain for domain in (*self._names, *_OWN) if domain]))
-        # The keys that users write, by the part after their domain.
+        # The keys that users write, by their names without the domain.
         users = [key.name for key in keys.values() if not (key.is_written or key.successor)]
         self._of_users = {name.rpartition("/")[2]: name for name in users}
         self._inventions = {name: key.name for key in keys.values() for name in key.inventions}
         self._nearest = lru_cache(maxsize=1024)(self._nearest_of)
 
     def nearest_key(self, key: str) -> str:
-        """Return the known key that is a typo away, or "" for other keys."""
+        """Return the known key that `key` misspells, or ""."""
         return "" if len(key) > _LONGEST else self._nearest(key)
 
     def is_of_closed(self, key: str) -> bool:
-        """Return True if the key belongs to the domain with a complete list of keys."""
+        """Return True if the key is in the domain that has only known keys. A placeholder is not."""
         return bool(self._closed) and key.startswith(f"{self._closed}/") and not is_placeholder(key)
 
     def did_you_mean(self, key: str) -> str:
@@ -225,7 +227,7 @@ class KeyTable:
         return whole or (self._begun_key(name) if domain in _OWN or self._word else "")
 
     def _near_domain(self, domain: str) -> str:
-        """Return the intended domain, or "" for another one."""
+        """Return the known domain that `domain` misspells, or ""."""
         if self._word and self._word in domain.partition(".")[0]:
             return next(iter(self._names))
         if self._closed and self._closed.partition(".")[0] in domain.replace("-", ".").split("."):
@@ -237,11 +239,11 @@ class KeyTable:
         return near[0] if near else ""
 
     def rule_of(self, usual: Rule) -> Rule:
-        """Return the rule of the table, or the usual rule of the problem."""
+        """Return the rule of the table, or `usual` if it has none."""
         return self._rule or usual
 
     def _begun_key(self, name: str) -> str:
-        """Return the key that begins with the name or that the name extends, or ""."""
+        """Return the known key with a name that `name` shortens or extends, or ""."""
         cut = [each for each in self._of_users if each.startswith(name) and len(name) >= _SHORT_NAME]
         longer = [each for each in self._of_users if name.startswith(f"{each}-")]
         best = min(cut, key=len, default=max(longer, key=len, default=""))
@@ -249,7 +251,7 @@ class KeyTable:
 
 
 class KeyPlace(Record):
-    """The labels or annotations at `path`, and the mapping that has them."""
+    """The labels or annotations at `path`. They are the field `form` of the mapping `holder`."""
 
     part: Part
     path: FieldPath
@@ -269,7 +271,7 @@ class KeyPlace(Record):
 
 
 def key_places(value: Value, part: Part) -> Iterator[KeyPlace]:
-    """Yield the labels and annotations of a part of an object, if any."""
+    """Yield each place of labels or annotations in the part of the object `value`."""
     for path, holder in holders(value, part.path):
         for form in FORMS:
             keys = holder.get(form)
@@ -278,7 +280,7 @@ def key_places(value: Value, part: Part) -> Iterator[KeyPlace]:
 
 
 def holders(value: Value, steps: tuple[str, ...]) -> list[tuple[FieldPath, dict[str, Value]]]:
-    """Return the mappings at the end of `steps` with their paths. Other rules report values of another shape."""
+    """Return the mappings at the path `steps`, each with its own path. Other rules report other values there."""
     # The usual steps before the first "*" lead to one mapping.
     first = steps.index("*") if "*" in steps else len(steps)
     for step in steps[:first]:
@@ -303,7 +305,9 @@ def _entries(value: Value) -> Iterable[tuple[str | int, Value]]:
 def findings_at(
     item: KubeObject, place: KeyPlace, table: KeyTable, releases: Callable[[Key, KeyPlace], str]
 ) -> Iterator[Finding]:
-    """Yield findings about the keys at a place of an object. `releases` names the other releases that read a key."""
+    """Yield findings about the keys at a place of an object. `releases` returns a message if only other releases read a
+    key.
+    """
     for rule, problem in key_problems(place, table, releases):
         yield Finding.of(rule, item, problem)
 
@@ -311,7 +315,7 @@ def findings_at(
 def key_problems(
     place: KeyPlace, table: KeyTable, releases: Callable[[Key, KeyPlace], str]
 ) -> Iterator[tuple[Rule, Problem]]:
-    """Problems of the keys at a place, each with its rule."""
+    """Yield the problems of the keys at a place, each with its rule."""
     for name, value in place.keys.items():
         key = table.keys.get(name)
         if key is None:
@@ -334,7 +338,9 @@ def key_problems(
 
 
 def stray_key_problems(value: Value, part: Part, table: KeyTable) -> Iterator[tuple[Rule, Problem]]:
-    """Problems of known keys just outside a part, each with its rule. YAML accepts such a wrong indentation."""
+    """Yield problems of known keys that are indented one level too little, each with its rule. YAML accepts this
+    indentation.
+    """
     outer = part.path[:-1]
     if part.path[-1] != "metadata" or any((each.kind, each.path) == (part.kind, outer) for each in table.parts):
         return
@@ -358,7 +364,7 @@ def is_written(key: Key, place: KeyPlace) -> bool:
 
 
 def _misplacement(key: Key, place: KeyPlace) -> str:
-    """Return why a key is not read at its place, or ""."""
+    """Return the message about a key that is not read at its place, or ""."""
     if key.is_written or place.part.takes_any:
         return ""
     if key.successor:
@@ -368,14 +374,14 @@ def _misplacement(key: Key, place: KeyPlace) -> str:
 
 
 def is_read_at(key: Key, place: KeyPlace) -> bool:
-    """Return True if the key is read at the place in its form there."""
+    """Return True if components read the key at the place, as a label or as an annotation."""
     others = key.only_beside.get(place.part)
     beside = others is None or any(place.has_beside(place.form, other) for other in others)
     return place.part in parts_of(key, place.form) and beside
 
 
 def _other_place(key: Key, place: KeyPlace) -> str:
-    """Return the place where a misplaced key is read, or "" if another rule reports it."""
+    """Return a message with the right place of a misplaced key, or "" if another rule reports the key."""
     if place.form == "annotations" and key.name.startswith(place.part.told_elsewhere):
         return ""
     if place.part in key.instead:
@@ -414,7 +420,7 @@ def parts_of(key: Key, form: str) -> tuple[Part, ...]:
 
 
 def _wrong_value(key: Key, value: str) -> str:
-    """Return the problem of a value, or "" if it is valid or a placeholder."""
+    """Return the message about an invalid value, or "" if the value is valid or a placeholder."""
     taken = value.casefold() if key.any_case else value
     if not key.values or taken in key.values or is_placeholder(value):
         return ""
@@ -430,10 +436,10 @@ _SET = Part(POD_CLIQUE_SET.key, ("metadata",), "a PodCliqueSet")
 _CLIQUE = Part(POD_CLIQUE_SET.key, ("spec", "template", "cliques", "*"), "cliques")
 _GROUP = Part(POD_CLIQUE_SET.key, ("spec", "template", "podCliqueScalingGroups", "*"), "scaling groups")
 _MOVED = ("grove.io/", "scheduling.grove.io/")
-"""Prefixes of annotations of a graph that `dynamo-annotation-lost` reports."""
+"""Prefixes of a graph's annotations that the rule `dynamo-annotation-lost` reports."""
 
 GRAPH = Part(DYNAMO_GRAPH.key, ("metadata",), "a DynamoGraphDeployment", has_webhook=True, told_elsewhere=_MOVED)
-"""A graph itself. Its operator reads its own keys there."""
+"""The metadata of a graph. Dynamo's operator reads its own keys there."""
 _GRAPH_SET = Part(DYNAMO_GRAPH.key, ("spec",), "the spec of a DynamoGraphDeployment")
 _COMPONENT = Part(DYNAMO_GRAPH.key, ("spec", "components", "*", "podTemplate", "metadata"), _COMPONENT_TITLE)
 _SERVICE = Part(DYNAMO_GRAPH.key, ("spec", "services", "*"), _COMPONENT_TITLE)
@@ -464,7 +470,7 @@ _AUTO = Releases(
     lambda revision: revision.mnnvl_annotation is not None,
     "grove.io/mnnvl-group replaces it",
 )
-# They were introduced with the backends of schedulers.
+# MNNVL groups and scheduler backends came in the same release.
 _GROUPS = Releases("Grove since v0.1.0-alpha.8", lambda revision: bool(revision.scheduler_backends))
 
 _GROVE, _KAI, _GROUPER, _DYNAMO = "Grove's operator", "KAI", "KAI's pod-grouper", "Dynamo's operator"
@@ -576,7 +582,7 @@ _TABLE = KeyTable(KEYS, PARTS)
 
 
 def key_findings(index: Index, revision: Revision | None) -> Iterator[Finding]:
-    """Yield keys of users' objects without a reader. With `revision` None, Grove's releases are not compared."""
+    """Yield findings about keys in users' objects that no component reads. If `revision` is None, ignore releases."""
     for part in PARTS:
         for item in index.by_kind.get(part.kind, ()):
             for place in key_places(item.value, part):

@@ -1,4 +1,4 @@
-"""Kubernetes' own checks of names, labels and annotations, and the text of a field's error.
+"""Kubernetes' own checks of names, labels, annotations, quantities and durations, and the texts of its errors.
 
 Source: apimachinery v0.34 and v0.35, util/validation.
 """
@@ -51,8 +51,8 @@ _ENV_TEXT = (
 )
 
 
-# The patterns above are a part of the texts, and these functions accept the same values. To compile the patterns would
-# take a hundredth of a short run.
+# The patterns above appear only in texts. These functions accept the same values without compiling the patterns,
+# because that would take a hundredth of a short run.
 
 
 def _is_label(value: str) -> bool:
@@ -72,13 +72,13 @@ def _is_env(value: str) -> bool:
     return value.isascii() and value.replace("-", "_").replace(".", "_").isidentifier()
 
 
-# The same names come again and again within one run.
+# One run checks the same names many times.
 _remembered = lru_cache(maxsize=4096)
 
 
 @_remembered
 def dns_subdomain(value: str, unit: str = "characters") -> tuple[str, ...]:
-    """Return errors of `value` as a DNS-1123 subdomain of at most 253 bytes. `unit` names the units in the text."""
+    """Return errors of `value` as a DNS-1123 subdomain of at most 253 bytes. `unit` is the text's word for bytes."""
     errors = _too_long(value, 253, unit)
     if not _is_subdomain(value):
         errors.append(_regex_error(_SUBDOMAIN_TEXT, _SUBDOMAIN, "example.com"))
@@ -92,7 +92,11 @@ def is_dns_subdomain(value: str) -> bool:
 
 
 def is_prefixed_name(value: str, *, dns_prefix: bool) -> bool:
-    """Return True if `value` is a name, maybe with a prefix, as patterns of CRDs have them: each of any length."""
+    """Return True if `value` matches a CRD's pattern of qualified names: a name of any length, with or without a
+    prefix.
+
+    With `dns_prefix`, the prefix must be a DNS subdomain.
+    """
     prefix, slash, name = value.rpartition("/")
     is_prefix = _is_subdomain if dns_prefix else _is_qualified
     return (not slash or is_prefix(prefix)) and _is_qualified(name)
@@ -100,7 +104,7 @@ def is_prefixed_name(value: str, *, dns_prefix: bool) -> bool:
 
 @_remembered
 def dns_label(value: str, unit: str = "characters") -> tuple[str, ...]:
-    """Return errors of `value` as a DNS-1123 label of at most 63 bytes. `unit` names the units in the text."""
+    """Return errors of `value` as a DNS-1123 label of at most 63 bytes. `unit` is the word for bytes in the text."""
     errors = _too_long(value, 63, unit)
     if not _is_label(value):
         dotted = _is_subdomain(value)
@@ -177,7 +181,7 @@ def _regex_error(message: str, pattern: str, *examples: str) -> str:
 
 
 class ErrorType(StrEnum):
-    """Kinds of `field.Error`, as they are printed."""
+    """Types of `field.Error`, spelt as Kubernetes prints them."""
 
     INVALID = "Invalid value"
     REQUIRED = "Required value"
@@ -198,19 +202,19 @@ _GO_ESCAPES = {
 
 
 class TypedText(str):
-    """A string of a named Go type (a topology domain): Go prints it as JSON, not with %q."""
+    """A string of a named Go type, such as a topology domain. Kubernetes prints it as JSON, not with %q."""
 
     __slots__ = ()
 
 
 class Unquoted(str):
-    """A text that stands for a value that is too long to print. It is printed without quotes."""
+    """A text that an error prints instead of a value that is too long. It has no quotes."""
 
     __slots__ = ()
 
 
 OMITTED = Unquoted("")
-"""Stands for a value that is not printed. Newer API servers print only the rule of a CRD."""
+"""The value of an error that prints no value. Newer API servers print only the rule of a CRD."""
 
 
 class OperatorError(Record):
@@ -232,7 +236,7 @@ class OperatorError(Record):
 
 
 class MetadataError(Record):
-    """An error at `path` in an object's metadata with packwise's own message."""
+    """An error at `path` in an object's metadata, and packwise's message about it."""
 
     path: FieldPath
     message: str
@@ -240,7 +244,10 @@ class MetadataError(Record):
 
 
 def metadata_errors(metadata: Mapping[str, Value], version: str) -> Iterator[MetadataError]:
-    """Yield errors in the metadata of a namespaced object with a DNS subdomain as name, as in `ValidateObjectMeta`."""
+    """Yield the errors that `ValidateObjectMeta` finds in the metadata of a namespaced object.
+
+    The name must be a DNS subdomain.
+    """
     texts = {key: value for key, value in metadata.items() if isinstance(value, str)}
     prefix, name, namespace = texts.get("generateName", ""), texts.get("name", ""), texts.get("namespace", "")
     path: FieldPath = ("metadata", "generateName")
@@ -262,7 +269,7 @@ def metadata_errors(metadata: Mapping[str, Value], version: str) -> Iterator[Met
 
 
 def label_errors(labels: Mapping[str, str], path: FieldPath, version: str) -> Iterator[MetadataError]:
-    """Yield errors of the labels at `path`. `version` is apimachinery's."""
+    """Yield errors of the labels at `path`. `version` is the version of apimachinery."""
     for key, value in labels.items():
         for wrong in qualified_name(key, version):
             message = f'key "{key}" must be a valid label key'
@@ -273,7 +280,7 @@ def label_errors(labels: Mapping[str, str], path: FieldPath, version: str) -> It
 
 
 def annotation_errors(annotations: Mapping[str, str], path: FieldPath, version: str) -> Iterator[MetadataError]:
-    """Yield errors of the annotations at `path`. `version` is apimachinery's."""
+    """Yield errors of the annotations at `path`. `version` is the version of apimachinery."""
     for key in annotations:
         for wrong in qualified_name(key.lower(), version):
             message = f'key "{key}" must be a valid annotation key'
@@ -291,7 +298,7 @@ def _invalid_error(path: FieldPath, value: str, wrong: str, message: str, *, fie
 
 
 def variable_advice(value: str) -> str:
-    """Return what to append to a message about `value`: how to replace its variable `${...}`, or an empty text."""
+    """Return the end of a message about `value`: advice to replace its variable `${...}`, or "" without a variable."""
     return '; replace the variable first, for example with "flux envsubst"' if "${" in value else ""
 
 
@@ -307,7 +314,7 @@ JSON_NOUNS = {
     "object": "a mapping",
     "string": "a string",
 }
-"""packwise's words for the types of JSON in an API server's texts."""
+"""packwise's words for the JSON types that an API server names."""
 
 
 def json_type(value: Value) -> str:
@@ -326,7 +333,7 @@ def json_type(value: Value) -> str:
 def type_error(field: str, value: Value, wanted: str, got: str = "") -> tuple[str, OperatorError]:
     """Return packwise's message and the API server's error about a value of a wrong type at `field`.
 
-    `got` is the server's name of its type if it is not the JSON type.
+    `got` is the API server's name for the type of `value` if it differs from the JSON type.
     """
     got = got or json_type(value)
     error = OperatorError(field, ErrorType.INVALID, got, f'{field} in body must be of type {wanted}: "{got}"')
@@ -341,7 +348,9 @@ def refusal(
     *,
     at_key: bool = False,
 ) -> Problem:
-    """Return a problem that the component of a stage refuses with `error`, or its text."""
+    """Return a problem for which the component of `stage` refuses the object. `error` is its error, or the text of its
+    error.
+    """
     return Problem(path, message, error if isinstance(error, str) else error.text(), stage, at_key=at_key)
 
 
@@ -356,7 +365,10 @@ def field_error(
     field: str | None = None,
     at_key: bool = False,
 ) -> Problem:
-    """Return a problem that the component of a stage refuses with a `field.Error`. It names `field`, or the path."""
+    """Return a problem for which the component of `stage` refuses the object with a `field.Error`.
+
+    The error names `field`, or `path` if `field` is None.
+    """
     error = OperatorError(format_path(path) if field is None else field, kind, value, detail)
     return refusal(path, message, error, stage, at_key=at_key)
 
@@ -369,7 +381,7 @@ def go_quote(text: str) -> str:
 
 
 def go_json(value: Value) -> str:
-    """Return `value` as Go's `json.Marshal` prints it: without spaces, with `<`, `>` and `&` escaped, in the given
+    """Return `value` as Go's `json.Marshal` prints it: without spaces, with `<`, `>` and `&` escaped. Keys keep their
     order.
     """
     import json
@@ -395,7 +407,7 @@ def go_number(value: float) -> str:
 def unmarshal_error(value: Value, go: str, field: str = "", *, digits: str = "") -> str:
     """Return the error of `json.Unmarshal` about a value that is not of the type `go`, at `field` of its struct.
 
-    `digits` are the digits of a number of the wrong kind.
+    If `value` is a number of the wrong kind, `digits` is its text.
     """
     target = f"struct field {field}" if field else "value"
     return f"json: cannot unmarshal {_go_kind(value, digits)} into Go {target} of type {go}"
@@ -444,8 +456,7 @@ _NANO = -9
 NANOS = 10**-_NANO
 """Billionths of one. A quantity has no smaller part."""
 _MOST_FACTORS = 18
-"""The number of digits that always fit into 64 bits. A number with as many digits is not rounded and may keep its text.
-"""
+"""A number with at most this many digits fits into 64 bits. It is not rounded, and may keep its text."""
 
 _MOST_DIGITS = 1000
 """The largest number of digits that are read, and the largest power of ten. No cluster has such amounts."""
@@ -459,13 +470,11 @@ _SUFFIX_TEXT = "unable to parse quantity's suffix"
 
 
 _Notation: TypeAlias = 'Literal["binary", "decimal", "exponent"]'
-"""The notation of a quantity, preserved in its printed form."""
+"""The notation of a quantity. Kubernetes prints a quantity in the notation in which it was written."""
 
 
 class _Quantity(Record):
-    """The number `unscaled` times ten to the `power`. `text` is printed instead unless "", because Kubernetes keeps
-    it.
-    """
+    """The number `unscaled` times ten to the `power`. If `text` is not empty, Kubernetes prints it unchanged."""
 
     unscaled: int
     power: int
@@ -474,7 +483,7 @@ class _Quantity(Record):
 
     @property
     def nanos(self) -> int:
-        """Return the number in billionths. A power of ten beyond the most digits counts as that many."""
+        """Return the number in billionths. A power of ten above `_MOST_DIGITS` counts as `_MOST_DIGITS`."""
         return self.unscaled * 10 ** max(0, min(self.power, _MOST_DIGITS) - _NANO)
 
 
@@ -511,7 +520,10 @@ def _binary_quantity(match: re.Match[str], sign: int, number: str, fraction: str
 
 
 def _round_number(match: re.Match[str], sign: int, power: int, notation: _Notation, factor: int = 1) -> _Quantity | str:
-    """Return a number that Kubernetes rounds away from zero to billionths. A binary number is also limited."""
+    """Return a number, rounded away from zero to billionths as in Kubernetes, or Kubernetes' error.
+
+    A binary number is at most `MAX_QUANTITY`.
+    """
     digits = match[2] + (match[3] or "")
     if not digits and not match[0].lstrip("+-").startswith("0"):
         return _NUMERIC_TEXT
@@ -528,7 +540,7 @@ def _round_number(match: re.Match[str], sign: int, power: int, notation: _Notati
 
 
 def _exponent(text: str) -> int | None:
-    """Return an exponent, or None beyond 64 bits. Kubernetes keeps the lower 32 bits of it."""
+    """Return the lower 32 bits of an exponent, as Kubernetes keeps them, or None if it exceeds 64 bits."""
     digits = text.lstrip("+-").lstrip("0")
     # Python refuses to read numbers of thousands of digits.
     number = int(text) if len(digits) < 20 else _MAX
@@ -536,7 +548,7 @@ def _exponent(text: str) -> int | None:
 
 
 def quantity_fault(text: str) -> str | None:
-    """Return Kubernetes' own text about `text`, or None if it is a quantity."""
+    """Return Kubernetes' error about `text`, or None if it is a quantity."""
     parsed = _parse_quantity(text)
     return parsed if isinstance(parsed, str) else None
 
@@ -588,10 +600,11 @@ def container_requests(spec: Mapping[str, Value]) -> dict[str, int]:
 
 
 def amounts(quantities: Mapping[str, Value]) -> dict[str, int]:
-    """Return quantities as whole numbers, millicores of `cpu`, rounded up. Invalid ones are skipped.
+    """Return quantities as whole numbers, rounded up: `cpu` in millicores, others in units. Invalid quantities are
+    skipped.
 
-    An amount has 64 bits. Beyond them, Kubernetes' own Value and MilliValue are undefined. Here the largest one is
-    used.
+    An amount has 64 bits. Kubernetes' Value and MilliValue are undefined for larger quantities. This function then
+    returns the largest amount.
     """
     read: dict[str, int] = {}
     for name, written in quantities.items():
@@ -618,7 +631,7 @@ def _nanos(text: str) -> int | None:
 
 
 def _request(container: Mapping[str, Value]) -> dict[str, int]:
-    """Return requests, completed with limits as the API server does."""
+    """Return the requests of a container. A missing request takes the limit, as on the API server."""
     resources = container.get("resources")
     if not isinstance(resources, dict):
         return {}
@@ -764,5 +777,5 @@ def json_object(fields: Mapping[str, str]) -> str:
 
 
 def json_list(entries: Iterable[str]) -> str:
-    """Return a JSON array of entries in JSON."""
+    """Return a JSON array of `entries`, which are JSON already."""
     return "[" + ",".join(entries) + "]"

@@ -24,7 +24,7 @@ def mapping(value: Value) -> Mapping[str, Value]:
 
 
 def value_at(value: Value, *steps: str | int) -> Value:
-    """Return the value at the end of `steps`, the keys of nested mappings, or None."""
+    """Return the value at the path `steps`, which are keys of nested mappings, or None."""
     for step in steps:
         value = value.get(str(step)) if isinstance(value, dict) else None
     return value
@@ -34,36 +34,36 @@ def value_at(value: Value, *steps: str | int) -> Value:
 
 
 def mapping_at(value: Value, *steps: str) -> Mapping[str, Value]:
-    """The mapping at the end of `steps`, else an empty one."""
+    """Return the mapping at the path `steps`, else an empty one."""
     for step in steps:
         value = value.get(step) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else _EMPTY
 
 
 def text_at(value: Value, *steps: str) -> str:
-    """The string at the end of `steps`, else ""."""
+    """Return the string at the path `steps`, else ""."""
     for step in steps:
         value = value.get(step) if isinstance(value, dict) else None
     return value if isinstance(value, str) else ""
 
 
 def entries(value: Value) -> list[Value]:
-    """The entries of a list."""
+    """Return the entries of a list, or none for another value."""
     return value if isinstance(value, list) else []
 
 
 def mappings(value: Value) -> list[Mapping[str, Value]]:
-    """The mappings in a list."""
+    """Return the mappings in a list."""
     return [cast("Mapping[str, Value]", entry) for entry in entries(value) if isinstance(entry, dict)]
 
 
 def mappings_in_place(value: Value) -> list[Mapping[str, Value]]:
-    """Return the entries of a list with an empty mapping for each entry that is not a mapping."""
+    """Return the entries of a list, with an empty mapping in place of each entry that is not a mapping."""
     return [entry if isinstance(entry, dict) else _EMPTY for entry in value] if isinstance(value, list) else []
 
 
 def mappings_by_place(value: Value) -> list[tuple[int, Mapping[str, Value]]]:
-    """The mappings in a list, each with its place there."""
+    """Return the mappings in a list, each with its index."""
     return [(place, entry) for place, entry in enumerate(entries(value)) if isinstance(entry, dict)]
 
 
@@ -73,7 +73,7 @@ def text(value: Value) -> str:
 
 
 def strings(value: Value) -> list[str]:
-    """The strings in a list."""
+    """Return the strings in a list."""
     return [entry for entry in entries(value) if isinstance(entry, str)]
 
 
@@ -90,5 +90,5 @@ def whole_number(value: Value, default: _Default) -> int | _Default:
 
 
 def texts(value: Value) -> Mapping[str, str]:
-    """The strings in a mapping, by their keys."""
+    """Return the strings in a mapping, by their keys."""
     return {key: entry for key, entry in mapping(value).items() if isinstance(entry, str)}

@@ -1,7 +1,7 @@
 """The configuration of a file: the nearest one from the file's own folder upwards.
 
-Pure functions of paths on disk, in a commit or in a ResourceList. Callers describe the content of the files. Source:
-docs/reference/discovery.md#the-nearest-configuration.
+These are pure functions of paths on disk, in a commit or in a ResourceList. Callers describe the content of the files.
+Source: docs/reference/discovery.md#the-nearest-configuration.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Traits(Record):
-    """The relevant parts of a file: a TopologyRender (`settings`), a topology section, a workload."""
+    """The contents of a file that matter here: a TopologyRender (`settings`), a topology section, a workload."""
 
     settings: bool = False
     topology: bool = False
@@ -37,7 +37,7 @@ UNREADABLE = Traits(settings=True, topology=True)
 
 
 def nearest_folder(path: str, is_wanted: Callable[[str], bool], top: str = "") -> str | None:
-    """Return the nearest wanted folder around `path` up to the folder `top`, or None."""
+    """Return the nearest folder above `path`, up to `top`, for which `is_wanted` returns True, or None."""
     while path not in ("", "/", top):
         path = posixpath.dirname(path)
         if is_wanted(path):
@@ -50,9 +50,10 @@ def configurations_by_folder(
 ) -> dict[str, list[str]]:
     """Map each folder to the files of the configuration that applies to it.
 
-    `is_used` returns True if a folder has the nearest configuration of a workload. An operator's configuration in a
-    folder without workloads completes a TopologyRender above without a topology, unless another one does. Several such
-    configurations in one folder are samples. Samples apply to no files unless a caller `takes_samples`.
+    `is_used` returns True if a folder has the nearest configuration of a workload. An operator's configuration in an
+    unused folder completes the nearest TopologyRender above it that has no topology. If several folders could complete
+    the same one, none does. Several operator's configurations in one unused folder are samples. Samples apply to no
+    files unless `takes_samples` is set.
     """
     traits: dict[str, Traits] = {}
     files: dict[str, list[str]] = {}
@@ -80,7 +81,7 @@ def configurations_by_folder(
 def nearest_folders(files: Mapping[str, Traits], *, takes_samples: bool = False) -> dict[str, str | None]:
     """Map each of `files` to the folder of its configuration. None means that no configuration applies.
 
-    A single configuration applies to all files. Each sample is checked alone.
+    A single configuration applies to all files. A sample maps to its own path, because it is checked alone.
     """
     configuring = {path: traits for path, traits in files.items() if traits.configures}
     folders = {posixpath.dirname(path) for path in configuring}

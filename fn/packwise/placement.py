@@ -1,7 +1,8 @@
 """The model between front ends and schedulers: gangs of pods, their topology levels, queues.
 
-Front ends build it and schedulers write their objects from it. It is independent of schedulers and releases. Names are
-the names of the future objects. Every node has an origin. Source: spec/packwise.md#5.
+Front ends build the model, and schedulers write their objects from it. The model is independent of schedulers and
+releases. Each node has the name of the object that a scheduler writes for it. Every node has an origin. Source:
+spec/packwise.md#5.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 
 
 class Bounds(Record):
-    """Levels of a topology: pods must share a domain of `required` and share one of `preferred` if possible.
+    """Topology levels of some pods. The pods must share a domain of `required`, and share one of `preferred` if
+    possible.
 
-    `origin` is the constraint with its fields `required` and `preferred`. It is None without a written constraint.
+    `origin` is the place of the constraint, with its fields `required` and `preferred`. It is None if no constraint is
+    written.
     """
 
     required: Level | None = None
@@ -37,11 +40,14 @@ class Bounds(Record):
 
     @property
     def is_empty(self) -> bool:
-        """True if neither level is there."""
+        """True if no level is required or preferred."""
         return self.required is None and self.preferred is None
 
     def origins(self, path: FieldPath, levels: Mapping[str, FieldPath]) -> Iterator[tuple[FieldPath, Origin]]:
-        """Yield the origins of a manifest's constraint at `path`. `levels` are the paths of its levels below."""
+        """Yield the origins of the constraint at `path` of a manifest.
+
+        `levels` maps the fields `required` and `preferred` to their paths below `path`.
+        """
         if self.origin is not None:
             yield path, self.origin
             for level, steps in levels.items():
@@ -49,18 +55,20 @@ class Bounds(Record):
 
 
 MNNVL_CLAIM = "mnnvl-claim"
-"""The resource claim that an operator adds to a pod for automatic MNNVL. A node has one channel to claim."""
+"""The resource claim that an operator adds to a pod for automatic MNNVL (multi-node NVLink). A node has one channel for
+such claims.
+"""
 
 
 class PodSet(Record):
     """A node of a gang's tree. A leaf holds `members` pods. `members` is None for an inner node with child sets.
 
-    `scheduler` is the scheduler of the pods if it differs from the gang's. `replicas` counts all pods. The gang needs
-    `members` of them and the others may come later. It is None if both are equal. `pod_spec` is the spec of each pod.
-    It is None if pods of the set are nodes of the model. `labels` and `annotations` are the ones that the workload
-    gives each pod. `needed` is the number of required child sets, and None means all. `topology` is the topology of its
-    bounds if it differs from the gang's. `is_named` is false if the scheduler knows no set, because the pods belong
-    directly to the gang.
+    `scheduler` is the scheduler of the pods if it differs from the gang's. `replicas` is the number of all pods, or
+    None if it equals `members`. The gang needs `members` of them, and the others may start later. `pod_spec` is the
+    spec of each pod. It is None if the model has a node for each pod. `labels` and `annotations` are the ones that the
+    workload gives each pod. `needed` is the number of required child sets, and None means all. `topology` is the
+    topology of the set's bounds if it differs from the gang's. `is_named` is false if the scheduler has no such set,
+    because the pods belong directly to the gang.
     """
 
     name: str
@@ -80,9 +88,10 @@ class PodSet(Record):
     def origins(
         self, path: FieldPath, members: str, levels: Mapping[str, FieldPath] = {}
     ) -> Iterator[tuple[FieldPath, Origin]]:
-        """Yield the origins of the set's part of a manifest at `path`. `members` is the name of its count there.
+        """Yield the origins of the set's entry at `path` of a manifest.
 
-        `levels` are the paths of the levels below its `topologyConstraint`.
+        `members` is the field there with the number of pods. `levels` maps `required` and `preferred` to their paths
+        below the entry's `topologyConstraint`.
         """
         yield path, self.origin
         yield (*path, "name"), self.origin.of("name")
@@ -91,7 +100,9 @@ class PodSet(Record):
 
 
 class Grouper(Enum):
-    """The component that makes the scheduler's pod group of a gang. Other fields of the group depend on it."""
+    """The component that creates the scheduler's pod group for a gang. Some fields of the group depend on the
+    component.
+    """
 
     OPERATOR = auto()
     """The operator of the workload."""
@@ -104,7 +115,7 @@ class Grouper(Enum):
 
 
 class GangOwner(Record):
-    """The object that the scheduler makes a gang's group of."""
+    """The object from which the scheduler makes the group of a gang."""
 
     api_version: str
     kind: str
@@ -120,20 +131,21 @@ class Gang(Record):
     """Pods that are scheduled together. `sets` lists parents first.
 
     `members` is the gang's own number of pods, or None if only its leaves state one. `topology` names the topology of
-    all bounds. `queue` is None if the workload names no queue, and `queues` are all that it names. `scheduler` is the
-    pods' scheduler, or "" if they name none. `bounds` is None if the gang states none.
+    all bounds. `queue` is the gang's queue, or None if the workload names none. `queues` are all queues that the
+    workload names. `scheduler` is the pods' scheduler, or "" if they name none. `bounds` is None if the gang states
+    none.
 
-    `origin` is the gang within its workload. `owner` is the origin of everything shared by the workload's gangs: name,
-    namespace, labels, annotations, queue, priorityClassName. A label or annotation with its own origin is a field by
-    its key. The field `copies` of both is the number of such gangs.
+    `origin` is the place of the gang within its workload. `owner` is the origin of everything shared by the workload's
+    gangs: name, namespace, labels, annotations, queue, priorityClassName. If a label or annotation has its own origin,
+    `owner` has a field with its key. The field `copies` of either origin is a number that multiplies the gang.
 
-    `naming` is the origin of the part of the name that the workload does not state. It is also the origin of the labels
-    `named_labels` that repeat this part. It is None if the workload states the whole name. `needed` is the number of
+    `naming` is the origin of the part of the name that the workload does not state, or None if the workload states the
+    whole name. The labels in `named_labels` repeat this part and have the same origin. `needed` is the number of
     required topmost sets if the gang counts sets instead of `members`.
 
     `preemptibility`, `preemption_delay` and `grace_period` are "" if not stated. The grace period begins when pods are
-    missing. `made_for` is the object of its group, or None for its PodGang or service. The gang stands for `alike`
-    gangs of other pods.
+    missing. `made_for` is the object from which the scheduler makes the group. It is None if the group comes from a
+    PodGang or a service. `alike` is the number of gangs that differ only in their pods. The model holds one of them.
     """
 
     name: str
@@ -213,7 +225,7 @@ class Gang(Record):
 
 
 def gang_kinds(gang: Gang) -> tuple[Kind, ...]:
-    """Return the kinds of objects that exist for a gang, by their rank."""
+    """Return the kinds of objects that exist for a gang, in the order of their rank."""
     return tuple(
         kind
         for kind in GANGS
@@ -223,10 +235,10 @@ def gang_kinds(gang: Gang) -> tuple[Kind, ...]:
 
 
 class NodeTopology(Record):
-    """A front end's own topology with its levels, broadest first.
+    """A topology that a front end defines itself, with its levels, broadest first.
 
-    `place` is the list of the levels and `field` the key of the node label in an entry. `before` are the baseline's
-    node label keys, or None without such a topology.
+    `place` is the list of the levels. `field` is the field of an entry with the key of the node label. `before` holds
+    the keys of the same topology in the baseline, or None if the baseline does not have it.
     """
 
     name: str
@@ -244,7 +256,9 @@ class NodeTopology(Record):
 
 
 class GpuShare(Record):
-    """GPUs of a queue: the guaranteed number, the most it may use (-1 for no limit), its weight for the rest."""
+    """GPUs of a queue: the guaranteed `quota`, the `limit` of its use, and its `weight` for the rest. -1 means no
+    limit.
+    """
 
     quota: int = -1
     limit: int = -1
@@ -262,9 +276,9 @@ class Queue(Record):
 
 
 class GangPod(Record):
-    """The manifest of a pod of `gang`. `pod_set` is its leaf if the gang has sets.
+    """The manifest of a pod of `gang`. `pod_set` is the leaf that holds the pod, or None if the gang has no sets.
 
-    The fields of its origin are the fields of the manifest, with their paths as text.
+    The fields of `origin` are the fields of the manifest, with their paths as text.
     """
 
     value: Mapping[str, Value]
@@ -279,7 +293,7 @@ Node = Gang | NodeTopology | Queue | GangPod
 
 
 class Schedulers(Record):
-    """The schedulers in Grove's configuration, and the default for pods without one."""
+    """The schedulers in Grove's configuration, and the default scheduler of pods that name none."""
 
     names: tuple[str, ...]
     default: str
@@ -288,11 +302,11 @@ class Schedulers(Record):
 class Cluster(Record):
     """The known facts about the cluster of the render.
 
-    `enabled` is true if TAS is. `domains` are the configuration's in its order. `topologies` maps names to topologies.
-    `auto_mnnvl` is the operator's network.autoMNNVLEnabled, and `knows_mnnvl` is true if it is known. `schedulers` are
-    set if the revision has them. `makes_topologies` is true if the operator makes the scheduler's topology objects.
-    `revision_before` is the baseline's revision, or None if it is not known to differ. `nodes` are the known Node
-    objects.
+    `enabled` is true if topology-aware scheduling is enabled. `domains` are the domains of the configuration in its
+    order. `topologies` maps names to topologies. `auto_mnnvl` is the value of the operator's network.autoMNNVLEnabled,
+    and `knows_mnnvl` is true if that value is known. `schedulers` is None if the revision has no list of schedulers.
+    `makes_topologies` is true if the operator makes the scheduler's topology objects. `revision_before` is the
+    baseline's revision, or None if it is not known to differ. `nodes` are the known Node objects.
     """
 
     revision: Revision
@@ -310,7 +324,7 @@ class Cluster(Record):
 class Placement(Record):
     """One node of the model, ready for the schedulers.
 
-    `source` describes the origin of the node and `subject` is that object. `notes` are annotations of the written
+    `subject` is the object that the node comes from, and `source` describes it. `notes` are annotations of the written
     objects without the prefix `packwise.dev/`. With `emit_by_default`, the objects are written even if `spec.emit` is
     not set.
     """
@@ -323,10 +337,7 @@ class Placement(Record):
 
 
 class NodePool(Record):
-    """A node pool. Its scheduler sees only its own members. `name` is "" for the default pool.
-
-    `placements` are the gangs of the pool. `shards`, `queues` and `nodes` are names of objects in the input.
-    """
+    """A node pool. Its scheduler sees only the objects of the pool. `name` is "" for the default pool."""
 
     name: str
     shards: tuple[str, ...] = ()
@@ -336,8 +347,8 @@ class NodePool(Record):
 
 
 class Outline(Record):
-    """A part of a workload for which packwise renders no object. `details` are its requests, `parts` the parts below
-    it.
+    """A part of a workload for which packwise renders no object. `details` are the requests of the part, and `parts`
+    are the parts below it.
     """
 
     name: str
@@ -347,13 +358,13 @@ class Outline(Record):
 
 
 class WorkloadPlan(Record):
-    """The plan of one workload. With an error among `findings`, no objects are written.
+    """The plan of one workload. If `findings` contains an error, no objects are written.
 
     `topology` names the ClusterTopology of its placement, or is None without topology constraints. `notes` are
-    annotations of the workload itself without the prefix `packwise.dev/`. None removes one. `entries` is the number
-    that counts towards the run's limit, or None if the front end did not count. `previews` are objects that another
-    operator makes, for review. `idle` is the reason for a workload without pods, such as suspension. `outline` is its
-    structure if a scheduler reads the workload directly.
+    annotations of the workload itself without the prefix `packwise.dev/`. The value None removes an annotation.
+    `entries` is the number that counts towards the run's limit, or None if the front end did not count. `previews` are
+    objects that another operator makes, for review. `idle` is the reason why the workload has no pods, such as
+    suspension. `outline` is the structure of a workload that the scheduler reads directly.
     """
 
     workload: KubeObject
@@ -369,9 +380,10 @@ class WorkloadPlan(Record):
 
 
 class Omission(Record):
-    """A value `asked` at the origin's place that is missing in the objects. The origin's rule omits it.
+    """A request of a workload that no generated object carries.
 
-    `why` names the reason and `remedy` the change that would include it.
+    `asked` is the request. `origin` has its place, and the rule that omits it. `why` is the reason, and `remedy` is the
+    change that would include the request.
     """
 
     origin: Origin
@@ -381,18 +393,18 @@ class Omission(Record):
 
 
 class PodSlice(Record):
-    """Every `size` pods of a set are within one domain of the level. `level` is a node label."""
+    """Every `size` pods of a set are within one domain of the level. `level` is the key of a node label."""
 
     level: str
     size: int
 
 
 class QueuedPods(Record):
-    """A set of pods of one template: their number, queue and domains. Levels are node labels.
+    """Pods of one template: their number, queue and domains. Levels are keys of node labels.
 
-    `place` is the source in the template. `topologies` names the topologies of the queue's flavors, and is empty if
-    unknown. `group` names the sets that are placed together. `flavors` are the queue's, in the order of the scheduler.
-    `origins` are the places of the values that decide, each with its text.
+    `place` is the place of the pods in the template. `topologies` names the topologies of the queue's flavors, and is
+    empty if unknown. `group` names the sets that are placed together. `flavors` are the flavors of the queue, in the
+    order of the scheduler. `origins` lists the values that decide the placement, each with its text and its place.
     """
 
     workload: KubeObject
@@ -427,8 +439,9 @@ _ENTRY = 1024
 
 
 def excess_text(entries: str, before: int, most: int) -> str:
-    """Return the message of LIMIT for a workload. `entries` is a number with its nouns, `before` the number of
-    earlier entries.
+    """Return the message of `LIMIT` for a workload.
+
+    `entries` is the number of its entries with a noun. `before` is the number of entries of earlier workloads.
     """
     beside = f" in addition to {before} of other workloads" if before else ""
     return (
@@ -443,12 +456,12 @@ def weight_of_copies(characters: int) -> int:
 
 
 def length(texts: Mapping[str, str]) -> int:
-    """The characters of labels or annotations."""
+    """Return the number of characters of all keys and texts of labels or annotations."""
     return sum([len(key) + len(text) for key, text in texts.items()])
 
 
 def characters(value: Value) -> int:
-    """The characters of all keys and texts within `value`."""
+    """Return the number of characters of all keys and texts within `value`."""
     return sum(_lengths(value))
 
 
@@ -464,7 +477,7 @@ def within_limit(plans: Sequence[WorkloadPlan], most: int) -> list[WorkloadPlan]
             total += plan.entries
             checked.append(plan)
             continue
-        # The workload may be a document in a ConfigMap, so the place is that of the gang beyond the limit.
+        # The workload may be a document in a ConfigMap. The origin of the gang that exceeds the limit is more exact.
         entries = 0
         for placement in plan.placements:
             entries += _entries(placement)

@@ -1,6 +1,6 @@
 """Counted nouns and lists of known names in messages, and suggestions of the nearest name.
 
-Lists and suggestions are bounded: an input can have as many unknown names as known ones, each as long as it likes.
+Lists and suggestions have limits, because an input can contain any number of unknown names of any length.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _LEAST = 0.6
 _LONGEST = 100
 _MOST_APART = 2
 _SHORT = 5
-"""The length of a name up to which only one letter may differ. A shorter name is not completed."""
+"""In a name of at most this many letters, only one letter may differ. A shorter name is not completed."""
 
 
 def did_you_mean(name: str, known: Collection[str], most: int = MOST_COMPARED) -> str:
     """Return `; did you mean "x"?` for the nearest of `known`, or "". At most `most` names are compared.
 
-    If none is near, the only known name that adds a prefix or suffix is suggested.
+    If no name is similar, suggest the known name that adds a prefix or suffix, provided that only one does.
     """
     if len(name) > _LONGEST or len(known) > most:
         return ""
@@ -60,14 +60,14 @@ def did_you_mean(name: str, known: Collection[str], most: int = MOST_COMPARED) -
 
 
 def list_known(names: Collection[str]) -> str:
-    """Names for a message: `"a", "b"`, or `none`."""
+    """Return the names for a message: `"a", "b"`, or `none`."""
     shown = ", ".join([f'"{_shorten_name(name)}"' for name in islice(names, MOST_LISTED)]) or "none"
     more = len(names) - MOST_LISTED
     return f"{shown} and {more} more" if more > 0 else shown
 
 
 def list_first(names: Sequence[str]) -> str:
-    """Some names for a cell or a line: `a, b, c and 4 more`."""
+    """Return some of the names for a cell or a line: `a, b, c and 4 more`."""
     more = len(names) - _LISTED_FIRST
     return f"{', '.join(names[:_LISTED_FIRST])}{f' and {more} more' if more > 0 else ''}"
 
@@ -78,15 +78,16 @@ def count_text(number: int, noun: str, plural: str = "") -> str:
 
 
 def known_names(name: str, known: Sequence[str]) -> str:
-    """Return the end of a message about an unknown name: the known names and the nearest one, or the nearest of
-    many.
+    """Return the end of a message about an unknown name: the known names and the nearest one.
+
+    If many names are known and one is near, return only the suggestion.
     """
     near = did_you_mean(name, known)
     return near if near and len(known) > _MANY else f", known: {list_known(known)}{near}"
 
 
 def near_miss(name: str, known: Collection[str]) -> str:
-    """Return `; did you mean "x"?` for the name of `known` that is a typo away, or "".
+    """Return `; did you mean "x"?` for the known name that `name` misspells, or "".
 
     A typo is a difference in case, a missing end, or up to two letters. In a short name it is one letter.
     """
@@ -101,7 +102,7 @@ def near_miss(name: str, known: Collection[str]) -> str:
 
 
 def letters_apart(left: str, right: str) -> int:
-    """Return the number of letters to insert, delete, replace or swap with the next. 3 means more than 2."""
+    """Return how many letters are inserted, deleted, replaced or swapped with their neighbour. 3 means more than 2."""
     if len(left) > 100 or abs(len(left) - len(right)) > _MOST_APART:
         return _MOST_APART + 1
     older: list[int] = []

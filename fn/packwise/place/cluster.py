@@ -1,4 +1,4 @@
-"""The cluster for the gangs: nodes and pods from files, changed by options, or a whole scenario.
+"""The cluster for a placement: nodes and pods from files, with changes by options, or a scenario.
 
 Source: spec/placement.md.
 """
@@ -61,11 +61,14 @@ _ZIP = b"PK\x03\x04"
 _IN_ZIP = "snapshot.json"
 
 _LARGEST = (1 << 53) - 1
-"""The largest whole number of a scenario: floats hold all whole numbers up to it."""
+"""The largest whole number of a scenario. Floats hold every whole number up to it."""
 
 
 def read_cluster(paths: Sequence[str], objects: Sequence[Mapping[str, Value]], option: str = "--nodes ") -> Snapshot:
-    """Return the cluster of `objects` from the option's `paths`. Raise UsageError if they describe none."""
+    """Return the cluster that `objects` describe. Raise UsageError if they describe none.
+
+    The message names `option` and its `paths`.
+    """
     try:
         return read_snapshot(objects)
     except SnapshotError as error:
@@ -77,20 +80,20 @@ def _quoted_list(paths: Sequence[str]) -> str:
 
 
 def read_objects(path: str) -> Iterator[Mapping[str, Value]]:
-    """Yield the objects in a file, a folder, or on stdin. Raise UsageError if they are unreadable."""
+    """Yield the objects in a file, in a folder, or on stdin. Raise UsageError if they are unreadable."""
     files, _ = find_files(path)
     for file in files:
         yield from objects_in(_bytes(file.name, file.at), file.name or "<stdin>")
 
 
 def objects_in(data: bytes, name: str) -> Iterator[Mapping[str, Value]]:
-    """The objects in the content of the file `name`. Raises UsageError."""
+    """Yield the objects in `data`, the content of the file `name`. Raise UsageError if they are unreadable."""
     for value in _values(_unzip(data, name) if data.startswith(_ZIP) else data, name):
         yield from objects_of(value)
 
 
 def read_nodes(paths: Sequence[str]) -> tuple[Mapping[str, Value], ...]:
-    """Return the objects of a cluster in files and folders. topograph's output becomes labels of its nodes.
+    """Return the objects of a cluster from files and folders. Labels from topograph's output are added to the nodes.
 
     Raise UsageError if there are no nodes.
     """
@@ -108,7 +111,9 @@ def read_cluster_objects(paths: Sequence[str]) -> tuple[Mapping[str, Value], ...
 
 
 def read_json(path: str) -> Value:
-    """Return the value of a JSON file, or None for another file. Raise UsageError."""
+    """Return the object in a JSON file, or None if `path` is a folder or another file. Raise UsageError if it is
+    unreadable.
+    """
     if path != STDIN and not Path(path).is_file():
         return None
     data = _bytes(None if path == STDIN else path)
@@ -136,7 +141,7 @@ _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def _unzip(data: bytes, name: str | None) -> bytes:
-    """The document in a dump of KAI's snapshot plugin."""
+    """Return the document in a dump of KAI's snapshot plugin. Raise UsageError if `data` is not such a dump."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             is_read = archive.getinfo(_IN_ZIP).compress_type in _COMPRESSIONS
@@ -162,7 +167,7 @@ def _values(data: bytes, name: str) -> Iterator[Value]:
         raise UsageError(f'"{name}" must be UTF-8') from None
     if text.lstrip()[:1] == "{":
         try:
-            # An export of a large cluster has hundreds of MiB, and only JSON.
+            # An export of a large cluster is JSON of hundreds of MiB. The YAML reader would be slow.
             yield json.loads(text)
         except (ValueError, RecursionError):
             pass
@@ -194,10 +199,10 @@ def is_count(text: str) -> bool:
 
 
 def add_copies(objects: Objects, text: str) -> Objects:
-    """Return the cluster with copies of a node for `4xlabel=value,label=value`. Raise WhatIfError.
+    """Return the cluster with added copies of a node, for a text such as `4xlabel=value,label=value`.
 
-    The model is the node with most of these labels, or the first by name among equals. Its pods, cordon and bad
-    conditions are not copied.
+    The copied node is the node with most of these labels, or the first by name among equals. Its pods, cordon and bad
+    conditions are not copied. Raise WhatIfError if the text is invalid.
     """
     number, labels = _copies(text)
     nodes = {_name(value): value for value in objects if value.get("kind") == "Node"}
@@ -207,7 +212,7 @@ def add_copies(objects: Objects, text: str) -> Objects:
 
 
 def join_nodes(objects: Objects, nodes: Objects) -> Objects:
-    """Return the cluster with additional nodes. Raise WhatIfError if one exists already."""
+    """Return the cluster with additional nodes. Raise WhatIfError if the cluster already has one of them."""
     taken = {_name(value) for value in objects if value.get("kind") == "Node"}
     twice = next((name for value in nodes if (name := _name(value)) in taken), None)
     if twice is not None:
@@ -224,7 +229,7 @@ def _labels(value: Mapping[str, Value]) -> dict[str, str]:
 
 
 def _copies(text: str) -> tuple[int, dict[str, str]]:
-    """Return the number of added nodes and the labels that differ from the model's."""
+    """Return the number of added nodes, and their labels that differ from the copied node's."""
     match = _COUNTED.fullmatch(text)
     labels: dict[str, str] = {}
     for pair in filter(None, match[2].split(",") if match is not None else ()):
@@ -252,7 +257,7 @@ def _copy(model: Mapping[str, Value], name: str, labels: dict[str, str]) -> Mapp
 def drain(objects: Objects, domain: str) -> Objects:
     """Return the cluster without the nodes of a domain and their pods. A domain is a node's name or `label=value`.
 
-    Raise WhatIfError if there is no such node.
+    Raise WhatIfError if no node or every node is in the domain.
     """
     key, equals, text = domain.partition("=")
     nodes = {_name(value): _labels(value) for value in objects if value.get("kind") == "Node"}
@@ -265,7 +270,7 @@ def drain(objects: Objects, domain: str) -> Objects:
 
 
 def _is_gone(value: Mapping[str, Value], nodes: set[str]) -> bool:
-    """True if an object is one of these nodes, or a pod on one."""
+    """Return True if the object is one of the removed nodes, or a pod on one of them."""
     if value.get("kind") == "Node":
         return _name(value) in nodes
     return value.get("kind") == "Pod" and text_at(value, "spec", "nodeName") in nodes
@@ -276,7 +281,7 @@ _SCALED: Mapping[str, tuple[FieldPath, ...]] = {
     "LeaderWorkerSet": (("spec", "replicas"),),
     "Deployment": (("spec", "replicas"),),
     "StatefulSet": (("spec", "replicas"),),
-    # A Job that completes with its pods keeps doing so.
+    # Both fields change together. All pods of the Job then still run at the same time.
     "Job": (("spec", "parallelism"), ("spec", "completions")),
     "JobSet": (),
     **{kind.name: () for kind in WORKLOAD_KINDS.values() if kind.types},
@@ -292,7 +297,7 @@ _LISTED_PARTS: tuple[tuple[FieldPath, str, FieldPath], ...] = (
     (("spec", "rayClusterSpec", "workerGroupSpecs"), "groupName", ("replicas",)),
     (("spec", "rayClusterConfig", "workerGroupSpecs"), "groupName", ("replicas",)),
 )
-"""The lists of parts with their own replicas, and the fields of a part's name and replicas."""
+"""The lists of parts that have their own replicas, with the fields of a part for its name and its replicas."""
 
 
 def with_replicas(items: Sequence[KubeObject], text: str) -> tuple[KubeObject, ...]:
@@ -319,7 +324,10 @@ def with_replicas(items: Sequence[KubeObject], text: str) -> tuple[KubeObject, .
 
 
 def _replica_paths(item: KubeObject, part: str) -> list[FieldPath]:
-    """Return the fields with the number of replicas. Raise WhatIfError if the part does not exist."""
+    """Return the fields with the number of replicas of the workload or of its part.
+
+    Raise WhatIfError if the part does not exist.
+    """
     whole = _SCALED[item.kind]
     if not part and whole:
         # Write only the first field if the others do not exist.
@@ -356,12 +364,12 @@ class ScenarioError(Exception):
 
 
 def is_scenario(value: object) -> bool:
-    """True if a JSON value is a scenario, and not a Kubernetes object."""
+    """Return True if a JSON value is a scenario, and not a Kubernetes object."""
     return isinstance(value, dict) and "nodes" in value and "jobs" in value and "kind" not in value
 
 
 def read_scenario(value: Mapping[str, Any]) -> Scene:
-    """The scenario as a session's start. Raises ScenarioError."""
+    """Return the scenario as the start of a session. Raise ScenarioError if a field is unreadable."""
     fields = Fields(value, refuse=_refuse)
     fields.refuse_unknown("topologies", "queues", "nodes", "jobs")
     scene = Scene(

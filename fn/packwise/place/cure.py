@@ -1,7 +1,8 @@
-"""An exact packing of a gang without room by OR-Tools CP-SAT, and the smallest change that lets KAI place it.
+"""The exact answer for a gang that does not fit: a packing by OR-Tools CP-SAT, and the smallest change that lets KAI
+place it.
 
-Pods placed before the gang's turn stay where KAI put them. The answer is deterministic: one worker, a fixed seed, and a
-limit on work instead of time.
+Pods that are placed before the gang's turn stay where KAI put them. The answer is deterministic: one worker, a fixed
+seed, and a limit on work instead of time.
 
 Source: spec/placement.md#4b, #4c, #5 and #6.
 """
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.state import Domain, NodeState
 
 _WORK = 20.0
-"""CP-SAT's deterministic limit of work, about seconds of one processor."""
+"""The limit of work in CP-SAT's deterministic time. One unit takes about one second of one processor."""
 
 _MOST_CHOICES = 2_000_000
-"""The largest number of variables for one gang. packwise does not answer a larger question."""
+"""The largest number of variables for one gang. The verdict on a larger question is `OPEN`."""
 
 
 class PackingVerdict(Enum):
-    """The answer to whether there is a packing."""
+    """The answer to the question if a packing exists."""
 
     FITS = "fits"
     DOES_NOT_FIT = "does not fit"
@@ -43,14 +44,17 @@ class PackingVerdict(Enum):
 
 
 class Packing(Record):
-    """The verdict, with a node for each pod if it is `FITS`."""
+    """The verdict, and the node of each pod if the verdict is `FITS`."""
 
     verdict: PackingVerdict
     nodes: Mapping[str, str] = {}
 
 
 class _Kind(Record):
-    """Pods that are alike: of one part, with one request and one set of rules."""
+    """Equal pods: they belong to one part, and have the same request and the same rules.
+
+    `fitting_nodes` have room for one of them. `parts` are the parts with constraints that contain them.
+    """
 
     pods: tuple[Pod, ...]
     fitting_nodes: tuple[NodeState, ...]
@@ -58,15 +62,16 @@ class _Kind(Record):
 
 
 def exact_packing(turn: Scene) -> Packing:
-    """Search for nodes for the due pods of the only job of `turn`.
+    """Return a packing of the pods that the only job of `turn` places next.
 
-    A constraint that KAI cannot read leaves the question open. Needs the extra `solver`.
+    The verdict is `OPEN` if KAI cannot read a constraint, if the pods have rules about other pods, or if they share
+    GPUs. It needs the extra `solver`.
     """
     cluster = ClusterState(turn)
     tree = JobTree(turn.jobs[0], 0)
     due = tree.root.next_pods()
     if any(pod.share is not None or pod.lacks or cluster.neighbours.concern(pod) for pod in due):
-        # Constraints of other pods and shared GPUs are not part of the question.
+        # The solver does not model rules about other pods and shared GPUs.
         return Packing(PackingVerdict.OPEN)
     kinds = _kinds(cluster, tree, due)
     if kinds is None or sum(len(kind.fitting_nodes) for kind in kinds) > _MOST_CHOICES:
@@ -77,7 +82,7 @@ def exact_packing(turn: Scene) -> Packing:
 
 
 def _kinds(cluster: ClusterState, tree: JobTree, due: Sequence[Pod]) -> list[_Kind] | None:
-    """Return the pods by kind, or None if a constraint is unreadable."""
+    """Return the pods grouped by kind, or None if KAI cannot read a constraint."""
     chains = dict(_chains(tree.root, ()))
     grouped: dict[tuple[str, object], list[Pod]] = {}
     for pod in due:
@@ -144,7 +149,9 @@ class _Question:
                     self._model.add(sum(amount * count for amount, count in weighed) <= node.idle.get(name, 0))
 
     def _require_domain(self, cluster: ClusterState, part: Part, running: Sequence[str]) -> None:
-        """Require all pods of the part in one domain of the required level, its running pods' if there are any."""
+        """Require one domain of the required level for all pods of the part. It is the domain of pods that already run,
+        if any do.
+        """
         constraint = part.constraint
         tree = cluster.trees[constraint.topology] if constraint is not None else None
         depth = depth_of(tree.topology, constraint.required) if constraint is not None and tree is not None else None
@@ -166,7 +173,7 @@ class _Question:
         self._model.add(sum(chosen.values()) <= 1)
 
     def solve(self) -> Packing:
-        """The solver's answer."""
+        """Return the solver's answer."""
         from ortools.sat.python import cp_model
 
         solver = cp_model.CpSolver()
@@ -188,11 +195,11 @@ class _Question:
 
 
 _REPLICAS_TRIED = 8
-"""The largest number of pods by which the minimum of a set is lowered to make a gang fit."""
+"""To make a gang fit, the minimum of a set is lowered by at most this many pods."""
 
 
 class Cure(Record):
-    """A change of a gang, and the job that it makes."""
+    """A change of a gang in words, and the job after the change."""
 
     change: str
     job: Job
@@ -201,8 +208,10 @@ class Cure(Record):
 class Second(Record):
     """The exact verdict on a gang that KAI leaves pending.
 
-    `hidden_by` is the rule that hides the packing from KAI, or "". `change` is the smallest change that helps, or "" if
-    no tried one does.
+    The exact verdict on a gang that KAI leaves pending.
+
+    If a packing exists, `hidden_by` is the rule of KAI's search that hides it from KAI, else "". `change` is the
+    smallest change that lets KAI place the gang, or "" if none of the tried changes does.
     """
 
     verdict: PackingVerdict
@@ -219,7 +228,7 @@ def second_verdict(turn: Scene, answer: JobAnswer, words: Mapping[str, str]) -> 
 
 
 def hiding_rule(answer: JobAnswer) -> str:
-    """Return the rule of KAI's search that hides an existing packing."""
+    """Return the rule of KAI's search that hides an existing packing from KAI."""
     shortages = [error.shortage for error in answer.errors if error.shortage is not None]
     if any(not shortage.is_counted for shortage in shortages):
         return (
@@ -237,7 +246,7 @@ def cure(turn: Scene, words: Mapping[str, str]) -> Cure | None:
     """Return the smallest change of the only job of `turn` that lets KAI place it, or None.
 
     It tries in this order: an additional preferred level, a broader required level, preferred instead of required, and
-    fewer pods of one set. `words` are the domains of levels by node label.
+    fewer pods of one set. `words` maps node labels to the names of levels.
     """
     for best in _changes(turn, words):
         if allocate(turn.replace(jobs=(best.job,))).jobs[0].state in FITS:

@@ -19,8 +19,8 @@ PLACE_FORMATS: tuple[PlaceFormat, ...] = ("text", "json", "markdown")
 class PlaceGangs(Record):
     """`packwise place`. `nodes` are files with a cluster's nodes and pods, or empty for a scenario.
 
-    `add_nodes`, `drain` and `replicas` change the input before placement. `further` counts the additional replicas that
-    fit. `exact` asks a solver about gangs without room.
+    `add_nodes`, `drain` and `replicas` change the input before placement. `further` requests the number of additional
+    replicas that fit. `exact` requests a solver's answer for gangs that do not fit.
     """
 
     named: Named

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Situation(Record):
     """The simulations of a render's schedulers, and the cluster's nodes with the pods outside all gangs.
 
-    `gpus_in_use` are the GPUs of all running pods.
+    `gpus_in_use` is the number of GPUs of all running pods.
     """
 
     simulations: tuple[Simulation, ...]
@@ -40,7 +40,10 @@ class Situation(Record):
 
 
 class Placing(Record):
-    """The answers by scheduler, and the GPUs of the cluster: all, in use before, in use afterwards."""
+    """The answers for all gangs, by scheduler.
+
+    `gpus` are the GPUs of the cluster: all, in use before, and in use afterwards. `nodes` is its number of nodes.
+    """
 
     gangs: tuple[GangAnswer, ...]
     gpus: tuple[int, int, int]
@@ -53,7 +56,8 @@ class Placing(Record):
 
 
 def situation(rendered: Rendered, snapshot: Snapshot) -> Situation:
-    """Return the gangs of the render on the nodes of the snapshot. Its pods keep their nodes.
+    """Return the simulations of the render's schedulers on the nodes of the snapshot. Pods of the snapshot keep their
+    nodes.
 
     Raise TooManyPodsError if there are too many pods.
     """
@@ -64,7 +68,10 @@ def situation(rendered: Rendered, snapshot: Snapshot) -> Situation:
 
 
 def not_placed(rendered: Rendered, there: Situation) -> list[str]:
-    """Notes on the gangs and workloads that have no answer: their scheduler is not simulated, or something lacks."""
+    """Return notes on gangs and workloads that are not placed, because packwise does not simulate their scheduler.
+
+    The notes of the simulations follow.
+    """
     source = rendered.scheduled
     if source is None:
         return []
@@ -98,7 +105,7 @@ def place_gangs(there: Situation) -> Placing:
 
 
 def more_replicas(there: Situation) -> dict[tuple[str, str], int]:
-    """Return the number of further replicas of each workload that fit beside all gangs, by namespace and name."""
+    """Return how many more replicas of each workload fit in addition to all gangs, by namespace and name."""
     return {key: count for each in there.simulations for key, count in each.count_more().items()}
 
 
@@ -115,7 +122,8 @@ class Fate(StrEnum):
 
 
 class Move(Record):
-    """A gang with a place affected by the change, and its answers. An answer is None in the state without the gang.
+    """A gang with a place that the change affects, and its answers before and after. In a state without the gang, the
+    answer is None.
 
     `pods` is the number of pods that move to another node or lose their node.
     """
@@ -160,7 +168,7 @@ def _count_waiting(gang: GangAnswer) -> int:
 
 
 def _count_moved_pods(before: GangAnswer, after: GangAnswer) -> int:
-    """Return the number of pods on another node. Added and removed pods do not count.
+    """Return the number of pods that move to another node. Added and removed pods do not count.
 
     Pod sets are matched by their names, which are the same in all epochs.
     """

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 
 class Baseline(Record):
-    """The state before a change under the user's `name` for it, and the moves that the change causes.
+    """The state before a change, with the name that the user gave it, and the moves that the change causes.
 
     A state with errors is not placed, and `notes` give the reason.
     """
@@ -84,9 +84,13 @@ class Baseline(Record):
 class Placed(Record):
     """The placing, and the number of additional replicas that fit.
 
-    `further` is keyed by namespace and name, or None if not requested. `seconds` maps a gang's position to its exact
+    `further` is keyed by namespace and name, or None if not requested. `seconds` maps the index of a gang to its exact
     verdict. `baseline` is the state before the change under review, or None. `coverage` lists the checked input.
-    `not_placed` names workloads of schedulers that are not simulated.
+    The placing, and the number of additional replicas that fit.
+
+    `further` is keyed by namespace and name, or None if not requested. `seconds` maps the index of a gang to its exact
+    verdict. `baseline` is the state before the change under review, or None. `coverage` lists the checked input.
+    `not_placed` has notes on workloads that are not placed.
     """
 
     situation: Situation
@@ -101,10 +105,10 @@ class Placed(Record):
 _SHOWN_NODES = 12
 
 _NAMED = 3
-"""The number of similar gangs that are named."""
+"""At most this many similar gangs are named."""
 
 _FEW = 3
-"""The number of similar, fitting gangs that are printed with their nodes."""
+"""If fewer similar gangs fit in addition to the first, each is printed with its nodes."""
 
 _DIGITS = re.compile(r"\d+")
 
@@ -155,8 +159,8 @@ def _summary(placed: Placed) -> tuple[str, str]:
 def _entries(placed: Placed, indexes: Iterable[int], *, coloured: bool = False) -> Iterator[list[str]]:
     """Yield the lines of these gangs.
 
-    Only the first of equal neighbours has its own lines. A few fitting gangs each have their own, because their nodes
-    differ.
+    If neighbours differ only in numbers, only the first has its own lines. If they fit and are few, each has its own
+    lines, because their nodes differ.
     """
     for _, group in groupby(indexes, key=lambda index: _similarity_key(placed, index)):
         first, *others = group
@@ -169,7 +173,7 @@ def _entries(placed: Placed, indexes: Iterable[int], *, coloured: bool = False) 
 
 
 def _similarity_key(placed: Placed, index: int) -> tuple[object, ...]:
-    """Return the common part of the lines of gangs with names that differ only in numbers."""
+    """Return a key that is equal for gangs if their names and lines differ only in numbers."""
     gang = placed.placing.gangs[index]
     outline = gang.gang
     sets = [_DIGITS.sub("#", name) for name, _ in gang.spread]
@@ -178,7 +182,7 @@ def _similarity_key(placed: Placed, index: int) -> tuple[object, ...]:
 
 
 def _similar_lines(others: Sequence[GangAnswer]) -> Iterator[str]:
-    """Yield the names of further equal gangs, and the domain or the only node of each."""
+    """Yield the names of further similar gangs, and the domain or the only node of each."""
     if not others:
         return
     names = [escape_line(gang.gang.name) for gang in others[:_NAMED]]
@@ -206,7 +210,7 @@ def _count_list(counts: Sequence[tuple[str, int]], noun: str) -> str:
 
 
 def _gang_lines(placed: Placed, index: int, *, coloured: bool = False) -> Iterator[str]:
-    """Yield the outcome of the gang at `index`: its nodes, or the obstacle."""
+    """Yield the lines of the gang at `index`: its state, its nodes, and the reason if it does not fit."""
     gang = placed.placing.gangs[index]
     where = f", in {escape_line(gang.domain)}" if gang.domain else ""
     yield f"{_name(gang)} {_verdict(gang, coloured=coloured)}{where}"
@@ -241,9 +245,7 @@ def _spread(listed: Spread) -> Iterator[str]:
 
 
 def _moves_summary(baseline: Baseline) -> str:
-    """Return the numbers of gangs that the change adds, removes and moves, and of gangs that newly fit or no longer
-    fit.
-    """
+    """Return the number of gangs for each effect of the change."""
     counts = Counter(move.fate for move in baseline.moves)
     words = [count_text(counts[fate], singular, plural) for fate, (singular, plural) in _FATES.items() if counts[fate]]
     return ", ".join(words) or "every gang keeps its nodes"
@@ -295,7 +297,9 @@ def _message(scheduler: str, message: str) -> Iterator[str]:
 
 
 def _later_lines(gang: GangAnswer) -> Iterator[str]:
-    """Yield the answer on an otherwise empty cluster, for a gang that does not fit now."""
+    """Yield the lines about a gang that does not fit now: its answer on a cluster without its scheduler's other
+    pods.
+    """
     later = gang.later_answer
     if later is None:
         return
@@ -327,12 +331,12 @@ _LISTED = {
 
 
 def as_markdown(placed: Placed, command: str) -> str:
-    """Return the whole comment. `command` prints the omitted rest."""
+    """Return the placing as a comment in Markdown. `command` prints the entries that the comment omits."""
     return comment("packwise place", [part_of_placing(placed, command)])
 
 
 def part_of_placing(placed: Placed, command: str) -> CommentPart:
-    """The placing's part of a comment."""
+    """Return the placing as a part of a comment. `command` prints the entries that the part omits."""
     fit, cluster = _summary(placed)
     lead = ["### Where the scheduler places it", f"{code(fit)} on {code(cluster)}"]
     baseline = placed.baseline
@@ -412,7 +416,7 @@ def _move(move: Move) -> dict[str, Any]:
 
 
 def _podsets(listed: Spread, flavors: Mapping[str, str] = {}, domains: Mapping[str, str] = {}) -> list[dict[str, Any]]:
-    """The pod sets with their nodes or domains, and their flavors if the scheduler has any."""
+    """Return the pod sets with their nodes or domains, and with their flavors if the scheduler has any."""
     return [
         {
             "name": name,
@@ -475,7 +479,9 @@ MOST_EXACT = 20
 
 
 def place(command: PlaceGangs, terminal: Terminal = PLAIN) -> Answer:
-    """Return the places, with exit code 0 if everything fits and 1 if something does not. Raise UsageError."""
+    """Return the places, with exit code 0 if everything fits and 1 otherwise. Raise UsageError for an invalid option or
+    file.
+    """
     if not command.nodes:
         return _scenario(command)
     refuse_stdin_twice([STDIN in command.nodes, STDIN in command.named.paths])
@@ -548,12 +554,15 @@ def _refusal_note(workload: KubeObject) -> str:
 
 
 def _has_errors(inputs: Inputs, rendered: Rendered) -> bool:
-    """Return True if the render has errors that are not about the reading of files."""
+    """Return True if the render has errors other than errors about reading files."""
     return bool(exit_code([result for result in rendered.results if result not in inputs.results]))
 
 
 def _refused_workloads(inputs: Inputs, rendered: Rendered) -> list[KubeObject]:
-    """Return the workloads with errors, or none if an error is about another object: every answer would be a guess."""
+    """Return the workloads with errors.
+
+    If an error is about another object, return none, because every place would be a guess.
+    """
     by_place: dict[tuple[str, int | None, ResourceRef | None], KubeObject] = {
         (item.file or "", item.index, ResourceRef.of(item.id)): item for item in rendered.checked_workloads
     }
@@ -569,7 +578,7 @@ def _refused_workloads(inputs: Inputs, rendered: Rendered) -> list[KubeObject]:
 
 
 def _remove_workloads(package: Package, workloads: Sequence[KubeObject]) -> Package:
-    """Return the package without these workloads, also in the state before the change."""
+    """Return the package without these workloads. They are also removed from the baseline."""
     gone = set(map(id, workloads))
     items = tuple([item for item in package.items if id(item) not in gone])
     absent = {identity(item.value) for item in workloads} - {identity(item.value) for item in items}
@@ -580,7 +589,7 @@ def _remove_workloads(package: Package, workloads: Sequence[KubeObject]) -> Pack
 
 
 def place_render(rendered: Rendered, snapshot: Snapshot) -> Placed:
-    """The gangs of a render on the nodes of a cluster. Raises TooManyPodsError."""
+    """Return the gangs of a render on the nodes of a cluster. Raise TooManyPodsError if there are too many pods."""
     there = situation(rendered, snapshot)
     return Placed(there, place_gangs(there), not_placed=tuple(not_placed(rendered, there)))
 
@@ -588,7 +597,7 @@ def place_render(rendered: Rendered, snapshot: Snapshot) -> Placed:
 def baseline_of(
     name: str, package: Package, placed: Placed, snapshot: Snapshot, renderer: Renderer = render
 ) -> Baseline:
-    """Return the moves caused by the change of `package`, or none with a note if its earlier state cannot be placed.
+    """Return the moves that the change of `package` causes. If its earlier state has errors, return a note instead.
 
     Raise TooManyPodsError if there are too many pods.
     """
@@ -603,7 +612,10 @@ def baseline_of(
 
 
 def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
-    """Return the exact verdicts on the first gangs that KAI leaves pending. Raise UsageError."""
+    """Return the exact verdicts on the first gangs that KAI leaves pending, by their index.
+
+    Raise UsageError if the solver is not installed.
+    """
     if not SOLVER.is_installed:
         raise UsageError(f"cannot use --exact: {SOLVER.advice}")
     kai = next((each for each in there.simulations if isinstance(each, KaiSimulation)), None)
@@ -618,7 +630,7 @@ def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
 
 
 def _pending_of_kai(placing: Placing, kai: KaiSimulation) -> list[int]:
-    """Return the places of pending gangs that the solver can decide. It knows only KAI's rules."""
+    """Return the indexes of pending gangs that the solver can decide. It knows only KAI's rules."""
     return [
         index
         for index, gang in enumerate(placing.gangs)
@@ -635,7 +647,7 @@ def _limit_note(there: Situation, placing: Placing) -> list[str]:
 
 
 def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Snapshot:
-    """Return the requested cluster."""
+    """Return the cluster with the nodes that the command adds, and without the domains that it drains."""
     snapshot = read_cluster(command.nodes, objects)
     refuse_empty(command.nodes, snapshot)
     changed = objects
@@ -648,7 +660,7 @@ def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Sn
 
 
 def _more_nodes(path: str) -> list[Mapping[str, Value]]:
-    """The nodes in a file. Raises UsageError."""
+    """Return the nodes in a file. Raise UsageError if it has none or is unreadable."""
     more = list(read_objects(path))
     try:
         read_snapshot(more)
@@ -678,7 +690,7 @@ def _text_of(placed: Placed, command: PlaceGangs, *, coloured: bool) -> str:
 
 
 def place_command(named: Named, nodes: Sequence[str]) -> str:
-    """The command that prints all of a placing."""
+    """Return the command that prints the whole placing."""
     baseline = () if named.baseline is None else ("--baseline", named.baseline)
     return shlex.join(
         ["packwise", "place", *named.paths, *(word for each in nodes for word in ("--nodes", each)), *baseline]
