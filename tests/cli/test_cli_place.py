@@ -492,7 +492,7 @@ UNALIKE = (
 """Pods of 8 and of 2 GPUs: KAI counts three of 8."""
 
 
-def test_a_packing_that_kai_does_not_find_its_rule_and_its_cure(
+def test_a_packing_that_kai_does_not_find_its_rule_and_the_change_that_helps(
     folder: Path, call: Call, assert_expected: Expect
 ) -> None:
     pytest.importorskip(SOLVER.module, reason=SOLVER.advice)

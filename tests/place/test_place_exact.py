@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from packwise.extras import SOLVER
 from packwise.place.cluster import read_scenario
-from packwise.place.cure import PackingVerdict, cure, exact_packing, hiding_rule
+from packwise.place.exact import PackingVerdict, exact_packing, hiding_rule, smallest_change
 from packwise.schedulers.kai.allocate.session import allocate
 from packwise.schedulers.kai.simulation import turn_of
 from tests.place.checker import faults
@@ -53,7 +53,7 @@ def verdict(scenario: dict[str, Any]) -> tuple[str, str, str, str]:
     start = read_scenario(scenario)
     session = allocate(start)
     turn = turn_of(start, session, 0)
-    found = cure(turn, {ZONE: "zone", RACK: "rack"})
+    found = smallest_change(turn, {ZONE: "zone", RACK: "rack"})
     answer = session.jobs[0]
     rule = hiding_rule(answer).partition(";")[0]
     return answer.state, exact_packing(turn).verdict.value, rule, "" if found is None else found.change
@@ -93,7 +93,9 @@ def verdict(scenario: dict[str, Any]) -> tuple[str, str, str, str]:
     ],
     ids=["largest pod", "shared finer level", "greed"],
 )
-def test_the_rule_that_hides_a_packing_and_its_cure(scenario: dict[str, Any], expected: tuple[str, ...]) -> None:
+def test_the_rule_that_hides_a_packing_and_the_change_that_helps(
+    scenario: dict[str, Any], expected: tuple[str, ...]
+) -> None:
     assert verdict(scenario) == expected
 
 
@@ -112,7 +114,7 @@ def test_a_constraint_that_kai_cannot_read_leaves_the_question_open() -> None:
     assert exact_packing(start).verdict is PackingVerdict.OPEN
 
 
-def test_a_broader_level_and_a_preferred_one_cure_before_fewer_pods_do() -> None:
+def test_a_broader_level_and_a_preferred_one_are_tried_before_fewer_pods() -> None:
     two = rack(8) | {"jobs": [job(8, 8, constraint={"required": RACK, "preferred": RACK})]}
     labels = {ZONE: "z", RACK: "s", HOST: "m"}
     two["nodes"].append({"name": "m", "labels": labels, "gpu": 8, "cpu": 64})

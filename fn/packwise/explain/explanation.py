@@ -1,4 +1,4 @@
-"""The trees of a render: workloads, gangs and objects, each value with its origin, each missing one with the reason.
+"""The trees of a render: workloads, gangs and objects. Each value has its origin, and each missing value has a reason.
 
 Users ask about the whole render, an object, or a line of the input.
 """
@@ -59,10 +59,10 @@ _KEPT = "spec/clients.md#5.3"
 
 
 class ValueCause(Record):
-    """The cause of a value: `rule` makes it from the content at `place`.
+    """The cause of a value: `rule` makes the value from the content at `place`.
 
-    `lookup_place` is the level or topology in which the value is looked up. `is_own` is true for packwise's own
-    additions. Their place, if any, is the setting that requests them.
+    `lookup_place` is the level or topology in which the value is looked up. `is_own` is true if packwise adds the value
+    itself. `place` is then the setting that requests it, or None.
     """
 
     rule: str
@@ -92,7 +92,7 @@ class Emitted(Record):
 
     @property
     def name(self) -> str:
-        """`PodGang team-a/a-0`."""
+        """Return the kind and the name: `PodGang team-a/a-0`."""
         return format_identity(identity(self.item.value))
 
     @property
@@ -102,14 +102,14 @@ class Emitted(Record):
 
 
 class LevelNode(Record):
-    """A level of a topology. `place` is its node label key's."""
+    """A level of a topology. `place` is the place of its node label key."""
 
     level: Level
     place: Place
 
 
 class TopologyNode(Record):
-    """A topology with its levels, broadest first. `place` is the list's."""
+    """A topology with its levels, broadest first. `place` is the place of the list of levels."""
 
     name: str
     levels: tuple[LevelNode, ...]
@@ -117,7 +117,7 @@ class TopologyNode(Record):
 
 
 class Lookup(Record):
-    """The source of values that are not workload fields: `topologies` by name.
+    """The places of values that do not come from workloads. `topologies` maps names to topologies.
 
     `settings` maps a setting to its place in packwise's own settings.
     """
@@ -157,7 +157,7 @@ def value_of(item: KubeObject) -> Mapping[str, Value]:
 
 
 def is_yaml(item: KubeObject) -> bool:
-    """Return True if the text of the object or document is YAML. A template's may not be."""
+    """Return True if the text of the object or document is YAML. The text of a template may not be YAML."""
     if not value_of(item):
         return False
     try:
@@ -184,7 +184,7 @@ def _leaves(value: Value, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Val
 
 
 def _has_value(manifest: Mapping[str, Value], path: FieldPath, value: Value) -> bool:
-    """True if the manifest without packwise's annotations has the same value there."""
+    """Return True if `manifest`, which has no annotations of packwise, has the same value at `path`."""
     part: Value = dict(manifest)
     for step in path:
         if isinstance(part, dict):
@@ -197,7 +197,7 @@ def _has_value(manifest: Mapping[str, Value], path: FieldPath, value: Value) -> 
 
 
 def _origin_of(origins: Mapping[FieldPath, Origin], path: FieldPath) -> tuple[Origin, FieldPath]:
-    """Return the origin of the nearest part of the object on `path`, and the steps from there."""
+    """Return the origin of the nearest part of the object that contains `path`, and the path below that part."""
     for length in range(len(path), -1, -1):
         if path[:length] in origins:
             return origins[path[:length]], path[length:]
@@ -205,7 +205,10 @@ def _origin_of(origins: Mapping[FieldPath, Origin], path: FieldPath) -> tuple[Or
 
 
 def _as_deep(place: Place, steps: FieldPath, value: Value) -> Place:
-    """Return the place of `value` itself if `place` has it at the same steps, for example a copied label."""
+    """Return the place of `value` itself if the content at `place` has it at the path `steps`, such as a copied label.
+
+    Otherwise return `place`.
+    """
     if not steps or place.embedded or place.texts or place.derived is not None:
         return place
     return place.child(*steps) if place.item.get((*place.path, *steps)) == value else place
@@ -258,7 +261,7 @@ _EMIT = "spec/packwise.md#emit"
 
 
 def omissions_of(rendered: Rendered, inventory: Inventory) -> Mapping[int, list[Omission]]:
-    """The omissions of each workload without an error, by the identity of its plan in memory."""
+    """Return the omissions of each workload without an error, by the `id` of its plan."""
     if rendered.selection is None or rendered.known is None:
         return {}
     cluster = cluster_of(rendered.selection, rendered.known)
@@ -298,7 +301,7 @@ def _kinds(node: Node) -> tuple[Kind, ...]:
 
 
 def _maker(node: Node, kind: Kind) -> str:
-    """Return the component that makes the object in a cluster, or "" if unknown."""
+    """Return the words that name the maker of the object in a cluster, or "" if the maker is unknown."""
     if not isinstance(node, Gang) or kind.gang.of_operator:
         return ""
     of_operator = " or ".join([each.name for each in GANGS if each.gang.of_operator])
@@ -333,7 +336,7 @@ class GangTree(Record):
 
 
 class QueuedSet(Record):
-    """A set of pods that a scheduler places itself, with the levels of its node labels if known."""
+    """Pods that a scheduler queues and places itself. Levels are node labels, with their domains if they are known."""
 
     pods: QueuedPods
     required: Level | None
@@ -342,12 +345,12 @@ class QueuedSet(Record):
 
 
 class WorkloadTree(Record):
-    """A workload or another object of a front end. `source` names it as its objects' annotation does.
+    """A workload or another object of a front end. `source` is its name in the annotation of its objects.
 
     `item` is the object or document, and `written` its rendered form. `objects` belong to no gang: queues, topologies.
-    `omissions` are requests without an object, and `results` the findings about it. `queued` are its pods that a
-    scheduler queues and places itself. `idle` is the reason for having no pods for now. `outline` are its parts if no
-    object is rendered.
+    `omissions` are requests that no object carries, and `results` the findings about the workload. `queued` are pods
+    that a scheduler queues and places itself. `idle` is the reason why the workload has no pods for now. `outline` are
+    its parts if no object is rendered.
     """
 
     source: str
@@ -363,11 +366,11 @@ class WorkloadTree(Record):
 
 
 class Explanation(Record):
-    """The whole render. `objects` are all written ones in order, or none if there are errors.
+    """The whole render. `objects` are all written objects in order, or none if there are errors.
 
     `items` are the objects and documents of the input. `chosen_by` is the source of the revision. `has_grove` is true
-    if the revision counts. `enabled` is true if TAS is, or None if unset. `rendered` is true if there is a render,
-    possible only without errors. `results` are all findings.
+    if the input depends on the revision. `enabled` is true if topology-aware scheduling is enabled, or None if no
+    configuration sets it. `rendered` is true if the render has no errors. `results` are all findings.
     """
 
     items: tuple[KubeObject, ...]
@@ -426,7 +429,7 @@ def _topologies(rendered: Rendered, placements: Iterable[Placement]) -> Iterable
 
 
 def _queued_sets(rendered: Rendered, inventory: Inventory, settings: TopologyRender) -> dict[int, list[QueuedSet]]:
-    """The pods that schedulers place themselves, by the identity of their workload in memory."""
+    """Return the pods that schedulers queue and place themselves, by the `id` of their workload."""
     by_workload: dict[int, list[QueuedSet]] = {}
     known = rendered.known
     if known is None:
@@ -451,7 +454,7 @@ def _queued_set(pods: QueuedPods, domains: Mapping[str, str]) -> QueuedSet:
 
 
 def _settings(settings: TopologyRender) -> Mapping[str, Place]:
-    """The places of the settings that ask for annotations."""
+    """Return the places of the settings that request annotations."""
     if settings.item is None:
         return {}
     place = settings_place(settings)
@@ -491,7 +494,7 @@ class _Trees:
         placements = [placement for plan in rendered.plans for placement in plan.placements]
         pools = node_pools(inventory.items, placements)
         self._pools = {id(each.node): pool.name for pool in pools for each in pool.placements}
-        # A run may have as many findings as workloads, so each workload looks up its own.
+        # A run may have as many findings as workloads. The indexes find the findings of one workload.
         self._by_file: dict[str | None, list[Result]] = {}
         self._by_object: dict[tuple[str | None, ...], list[Result]] = {}
         for result in rendered.results:
@@ -610,7 +613,7 @@ def _name_of_nothing(plan: WorkloadPlan) -> str:
 
 
 _NEAR = 2
-"""The number of steps from the field of a line up to an enclosing field that is rendered as one value."""
+"""The largest number of steps from the field of a line up to an enclosing field that the answer shows instead."""
 
 
 class ChosenObject(Record):
@@ -621,7 +624,8 @@ class ChosenObject(Record):
 
 
 class Chosen(Record):
-    """The answer to a user's question. `fields` are the line's. `copies` are objects that the line multiplies.
+    """The answer to a user's question. `fields` begin on the line. `copies` are objects, and the line sets their
+    number.
 
     `around` is the field that contains the line, if no value comes from the line alone. `added` are packwise's
     annotations on the workloads themselves, by workload.
@@ -637,7 +641,7 @@ class Chosen(Record):
 
 
 def names(explanation: Explanation) -> list[str]:
-    """A user's name for each workload and each object: `Kind/namespace/name`."""
+    """Return the names of all workloads and objects that users can ask about: `Kind/namespace/name`."""
     objects = [emitted.name.replace(" ", "/", 1) for emitted in explanation.objects]
     return [*(_reference(tree.source) for tree in explanation.workloads), *objects]
 
@@ -660,7 +664,7 @@ def at_line(explanation: Explanation, file: str | None, line: int) -> Chosen | N
     """Return the values from a line of the input and the objects that it multiplies, or None if the line does not
     exist.
 
-    A line of an object from an earlier render stands for the values there.
+    A line in an object of an earlier render selects the values on that line.
     """
     places = _Line(line, [item for item in explanation.items if location_of(item).file == file])
     if not places.fields:
@@ -684,7 +688,7 @@ def at_line(explanation: Explanation, file: str | None, line: int) -> Chosen | N
 def _with_values(
     values: Iterable[tuple[Emitted, list[EmittedValue]]], is_wanted: Callable[[Emitted, EmittedValue], bool]
 ) -> tuple[ChosenObject, ...]:
-    """Return the objects that have wanted values, each with its values."""
+    """Return the objects that have wanted values, each with only these values."""
     chosen = [
         ChosenObject(emitted, tuple(each for each in listed if is_wanted(emitted, each))) for emitted, listed in values
     ]
@@ -710,9 +714,9 @@ def _is_object(emitted: Emitted, name: str) -> bool:
 
 
 class _Line:
-    """A line, and the fields that begin there by object. `items` are in the line's file.
+    """A line of a file, and the fields that begin on it, by object. `items` are the objects in the file.
 
-    An object is identified by the text that it is read from. Output of a template has the template's text.
+    The origin of an object's text identifies the object. Output of a template has the origin of the template.
     """
 
     __slots__ = ("_items", "_line", "fields")
@@ -723,7 +727,7 @@ class _Line:
         self.fields = {key: paths for key, item in self._items.items() if (paths := _paths_at(item, line))}
 
     def innermost_fields(self) -> Iterator[tuple[KubeObject, list[FieldPath]]]:
-        """The innermost fields of the line, by object."""
+        """Yield each object with the innermost fields that begin on the line."""
         for key, paths in self.fields.items():
             yield self._items[key], _innermost_paths(paths)
 
@@ -739,7 +743,7 @@ class _Line:
         return within or (place.path in paths and place.location().line == self._line)
 
     def nearest_place(self, places: Iterable[Place]) -> Place | None:
-        """Return the nearest of `places` around the line within a few steps, or None."""
+        """Return the innermost of `places` that contains the line and is at most a few steps away, or None."""
         inner = [(key, path) for key, paths in self.fields.items() for path in _innermost_paths(paths)]
         outer = [
             place
@@ -751,7 +755,7 @@ class _Line:
         return max(outer, key=lambda place: len(place.path), default=None)
 
     def has_value(self, emitted: Emitted, value: EmittedValue) -> bool:
-        """Return True if a value comes from the line or is on it, in the object of an earlier render."""
+        """Return True if the value comes from the line, or is on the line of an object from an earlier render."""
         before = emitted.before
         if before is not None and before.origin in self.fields:
             return any(value.path[: len(path)] == path for path in _innermost_paths(self.fields[before.origin]))
@@ -764,9 +768,10 @@ def _innermost_paths(paths: Iterable[FieldPath]) -> list[FieldPath]:
 
 
 def _paths_at(item: KubeObject, line: int) -> list[FieldPath]:
-    """Return the fields that begin on the line, else the nearest one above it within the object.
+    """Return the fields that begin on the line. If there are none, return the fields of the nearest line above in the
+    object.
 
-    A document that is not YAML, such as a template, has no fields. It covers all its lines.
+    A document that is not YAML, such as a template, has no fields. Each of its lines selects the whole document.
     """
     last = item.origin.line + item.origin.text.count("\n", 0, len(item.origin.text.rstrip()))
     if not is_yaml(item):
@@ -784,6 +789,6 @@ def _paths_at(item: KubeObject, line: int) -> list[FieldPath]:
 
 
 def _is_clients(item: KubeObject, path: FieldPath, step: str | int) -> bool:
-    """True if a client added the field to the object that it read from the file."""
+    """Return True if the field is an annotation that a client added to an object of a ResourceList."""
     is_added = item.origin.file is None and path == ("metadata", "annotations")
     return is_added and isinstance(step, str) and is_client_key(step)

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
 
 class Explain(Record):
-    """`packwise explain`. `target` is an object, a line of a file, or another path: the command decides."""
+    """`packwise explain`. `target` is the first argument: an object, a line of a file, or a path. The command
+    decides which.
+    """
 
     named: Named
     target: str | None = None

@@ -1,4 +1,4 @@
-"""Explanations for people, as trees and values with their origins, and for programs.
+"""Explanations as text, with trees and the origins of values, and as JSON.
 
 Source: docs/reference/explain.schema.json.
 """
@@ -73,16 +73,16 @@ class _Target(Record):
 
 
 def explain(command: Explain, terminal: Terminal = PLAIN) -> Answer:
-    """Return the explanations. Raise UsageError."""
+    """Return the explanations. Raise UsageError if the target does not exist."""
     target, paths = _target(command.target, command.named.paths)
     checkup = read_groups(command.named.replace(paths=paths))
-    checked = render_groups(checkup, is_listed=True)
-    coverage = coverage_of_groups(checkup, checked)
-    rendered = [(batch.group, batch.rendered) for _, batches in checked for batch in batches]
-    # Files without a cluster have nothing to explain if other files have one.
+    judged = render_groups(checkup, is_listed=True)
+    coverage = coverage_of_groups(checkup, judged)
+    rendered = [(batch.group, batch.rendered) for _, batches in judged for batch in batches]
+    # If there are several groups, a group without a configuration and workloads has nothing to explain.
     rendered = [pair for pair in rendered if len(rendered) == 1 or pair[0].configurations or pair[1].workloads]
-    results = [*checkup.results, *(result for _, batches in checked for result in results_of(batches))]
-    # Report a definition that several groups read only once.
+    results = [*checkup.results, *(result for _, batches in judged for result in results_of(batches))]
+    # Several groups may read one definition. Report its problems only once.
     if checkup.sources is not None:
         from packwise.build.files import locate_results
 
@@ -123,7 +123,8 @@ def _target(first: str | None, others: tuple[str, ...]) -> tuple[_Target, tuple[
 def _choose(target: _Target, explanations: list[Explained], checkup: Checkup) -> list[Explained]:
     """Return the explanations that include the target, or all without a target.
 
-    If errors prevent a render, its explanation has no choice. Raise UsageError if the name or place does not exist.
+    If errors prevent a render and no other render has the target, return the explanation with the errors. Raise
+    UsageError if the name or place does not exist.
     """
     if target.line:
         return _at_line(target, explanations, checkup)
@@ -156,7 +157,7 @@ def _at_line(target: _Target, explanations: list[Explained], checkup: Checkup) -
         at = [at_line(each.explanation, name, target.line) for name in files]
         chosen = next((each_at for each_at in at if each_at is not None), None)
         if chosen is not None and chosen not in [other.chosen for other in there]:
-            # Input that all variants share is the same for each.
+            # Variants may have the same answer, because they share some input.
             there.append(each.replace(chosen=chosen))
     if not is_read:
         raise UsageError(f'packwise does not read "{target.file}"; pass it or its folder as PATH too')
@@ -166,7 +167,7 @@ def _at_line(target: _Target, explanations: list[Explained], checkup: Checkup) -
 
 
 class Explained(Record):
-    """The explanation of the files with one configuration, and the requested part, or None for all.
+    """The explanation of the files with one configuration. `chosen` is the requested part, or None for everything.
 
     `configurations` are the names of the configuration's files, or empty.
     """
@@ -211,7 +212,7 @@ def as_text(explanations: Sequence[Explained], columns: int, *, coloured: bool) 
 
 
 def _draw(page: _Page, explanation: Explanation, chosen: Chosen | None) -> None:
-    """Draw the answer, or the trees of all workloads for a question about everything."""
+    """Draw the chosen part, or the trees of all workloads if no part is chosen."""
     if chosen is None:
         nodes = [*map(_topology, explanation.topologies), *(_workload(tree) for tree in explanation.workloads)]
     else:
@@ -228,7 +229,7 @@ def _draw(page: _Page, explanation: Explanation, chosen: Chosen | None) -> None:
 
 
 class _Page:
-    """Lines that are at most `columns` long, if they can be broken."""
+    """Lines of text. A line is longer than `columns` only if it cannot be broken."""
 
     __slots__ = ("_coloured", "_columns", "lines")
 
@@ -242,7 +243,9 @@ class _Page:
             self.lines.append("")
 
     def draw(self, node: _Node, first: str = "", rest: str = "") -> None:
-        """Draw the node and its parts. `first` precedes its own line and `rest` all others."""
+        """Draw the node and its parts. The first line of the node begins with `first`, and all other lines begin
+        with `rest`.
+        """
         head, details = escape_line(node.head), [escape_line(detail) for detail in node.details if detail]
         shown = tint(head, node.colour, coloured=self._coloured and node.colour > 0)
         joined = "  ".join([head, *details])
@@ -279,7 +282,7 @@ class _Page:
 
 
 def _wrap_words(text: str, columns: int) -> list[str]:
-    """Return the lines of a text, each of at least one word and otherwise no wider than `columns`."""
+    """Break a text between words into lines of at most `columns`. A longer word has a line to itself."""
     if width(text) <= columns:
         return [text]
     lines: list[str] = []
@@ -306,7 +309,7 @@ def _topology(topology: TopologyNode) -> _Node:
 
 
 def _workload(tree: WorkloadTree, *, whole: bool = False) -> _Node:
-    """Return the tree of a workload. Unless it is the `whole` answer, equal gangs are shown once."""
+    """Return the tree of a workload. Unless it is the `whole` answer, similar gangs are shown once."""
     gangs = [_gang(gang) for gang in tree.gangs] if whole else list(_gang_nodes(tree.gangs))
     queued = [_queued_nodes(each, whole=whole) for each in tree.queued]
     outline = [_outline_nodes(each) for each in tree.outline]
@@ -329,7 +332,7 @@ def _gang_nodes(gangs: Iterable[GangTree]) -> Iterator[_Node]:
 
 
 def _similarity_key(tree: GangTree) -> tuple[object, ...]:
-    """Return the common part of gangs that differ only in the numbers of their names."""
+    """Return a key that is equal for gangs if they differ only in the numbers of their names."""
     gang = tree.gang
     sets = [
         (_DIGITS.sub("#", pods.name), pods.parent is None, pods.members, _levels_of(pods.bounds)) for pods in gang.sets
@@ -393,7 +396,7 @@ def _outline_nodes(outline: Outline) -> _Node:
 
 
 def _needed_text(needed: int | None, parts: Sequence[SetTree]) -> str:
-    """Return the number of sufficient sets if not all are needed, or ""."""
+    """Return how many of the sets the gang needs, or "" if it needs all."""
     return "" if needed is None or needed >= len(parts) else f"needs {needed} of {len(parts)}"
 
 
@@ -419,7 +422,7 @@ def _pods(members: Sequence[Emitted]) -> Iterator[str]:
 
 
 def _omission_node(omission: Omission, *, whole: bool = True) -> _Node:
-    """Return the reason for a missing value, shortened unless it is the `whole` answer."""
+    """Return the reason for a missing value. It is short unless it is the `whole` answer."""
     origin = omission.origin
     if not whole:
         details = (omission.why, str(origin.place.location()))
@@ -477,15 +480,17 @@ def _text(value: Value) -> str:
 
 
 _DIFFERENT = {"topologyAwareScheduling": None}
-"""The value of a key that differs between configurations. Without an entry here, it is an empty text."""
+"""The common value of a key if its values differ between configurations. A key without an entry has an empty text
+then.
+"""
 
 
 def as_json(explanations: Sequence[Explained], coverage: Coverage) -> str:
-    """Return the answers of all configurations in one object, with each configuration listed."""
+    """Return the answers of all configurations in one JSON object, and a list of the configurations."""
     first, *others = [_answer_fields(each) for each in explanations]
     for other in others:
         for key, value in other.items():
-            # Print common facts once, if all of them agree.
+            # A value that is equal in all configurations is printed once.
             first[key] = first[key] + value if isinstance(value, list) else _common_value(key, first[key], value)
     return json_text({**first, "coverage": coverage.fields})
 
@@ -497,7 +502,7 @@ def _common_value(key: str, value: Any, other: Any) -> Any:
 
 
 def _answer_fields(explained: Explained) -> dict[str, Any]:
-    """Return the answer, or the trees of all workloads for a question about everything."""
+    """Return the chosen part, or the trees of all workloads if no part is chosen."""
     explanation, chosen = explained.explanation, explained.chosen
     revision = explanation.revision
     trees = explanation.workloads if chosen is None else chosen.workloads
@@ -608,7 +613,7 @@ def _gang_fields(tree: GangTree, revision: str) -> dict[str, Any]:
 
 
 def _owner_fields(gang: Gang) -> dict[str, Any]:
-    """Return the fields that only gangs have. The scheduler makes them from the pods' owner."""
+    """Return the fields of gangs that the scheduler makes from the owner of the pods."""
     fields = {
         "needed": gang.needed,
         "preemptibility": gang.preemptibility or None,

@@ -37,7 +37,7 @@ from packwise.place.cluster import (
     read_scenario,
     with_replicas,
 )
-from packwise.place.cure import PackingVerdict, second_verdict
+from packwise.place.exact import PackingVerdict, exact_verdict
 from packwise.place.placing import (
     Fate,
     more_replicas,
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from packwise.inputs.groups import Inputs
     from packwise.pipeline import Rendered, Renderer
     from packwise.pipeline.selection import Package
-    from packwise.place.cure import Second
+    from packwise.place.exact import ExactVerdict
     from packwise.place.options import PlaceGangs
     from packwise.place.placing import Move, Placing, Situation
     from packwise.schedulers.simulation import GangAnswer, NearestDomain, Spread
@@ -84,19 +84,15 @@ class Baseline(Record):
 class Placed(Record):
     """The placing, and the number of additional replicas that fit.
 
-    `further` is keyed by namespace and name, or None if not requested. `seconds` maps the index of a gang to its exact
-    verdict. `baseline` is the state before the change under review, or None. `coverage` lists the checked input.
-    The placing, and the number of additional replicas that fit.
-
-    `further` is keyed by namespace and name, or None if not requested. `seconds` maps the index of a gang to its exact
-    verdict. `baseline` is the state before the change under review, or None. `coverage` lists the checked input.
+    `further` is keyed by namespace and name, or None if not requested. `exact_verdicts` maps the index of a gang to its
+    exact verdict. `baseline` is the state before the change under review, or None. `coverage` lists the checked input.
     `not_placed` has notes on workloads that are not placed.
     """
 
     situation: Situation
     placing: Placing
     further: Mapping[tuple[str, str], int] | None = None
-    seconds: Mapping[int, Second] = {}
+    exact_verdicts: Mapping[int, ExactVerdict] = {}
     baseline: Baseline | None = None
     coverage: Coverage = Coverage()
     not_placed: tuple[str, ...] = ()
@@ -236,7 +232,7 @@ def _cause_lines(placed: Placed, index: int) -> Iterator[str]:
     yield from _later_lines(gang)
     for note in gang.notes:
         yield f"  note: {escape_line(note)}"
-    yield from _second_lines(placed.seconds.get(index))
+    yield from _exact_lines(placed.exact_verdicts.get(index))
 
 
 def _spread(listed: Spread) -> Iterator[str]:
@@ -272,19 +268,19 @@ def _name(gang: GangAnswer) -> str:
     return f"{namespace}/{name}" if namespace else name
 
 
-def _second_lines(second: Second | None) -> Iterator[str]:
-    if second is None:
+def _exact_lines(exact: ExactVerdict | None) -> Iterator[str]:
+    if exact is None:
         return
-    match second.verdict:
+    match exact.verdict:
         case PackingVerdict.FITS:
-            why = f": {second.hidden_by}" if second.hidden_by else ""
+            why = f": {exact.hidden_by}" if exact.hidden_by else ""
             yield f"  a packing exists, but KAI does not find it{why}"
         case PackingVerdict.DOES_NOT_FIT:
             yield "  no packing exists; earlier gangs keep their nodes"
         case PackingVerdict.OPEN:
             yield "  packwise did not decide if a packing exists"
-    if second.change:
-        yield f"  KAI places it after one change: {escape_line(second.change)}"
+    if exact.change:
+        yield f"  KAI places it after one change: {escape_line(exact.change)}"
 
 
 def _message(scheduler: str, message: str) -> Iterator[str]:
@@ -386,7 +382,7 @@ def as_json(placed: Placed) -> str:
         "fits": placed.placing.fits,
         "cluster": {"nodes": placed.placing.nodes, "gpus": total, "gpusInUse": before, "gpusInUseThen": after},
         "gangs": [
-            {**_gang(gang), **_second_value(placed.seconds.get(index))}
+            {**_gang(gang), **_exact_fields(placed.exact_verdicts.get(index))}
             for index, gang in enumerate(placed.placing.gangs)
         ],
         "coverage": placed.coverage.fields,
@@ -456,10 +452,10 @@ def _gang(gang: GangAnswer) -> dict[str, Any]:
     return value
 
 
-def _second_value(second: Second | None) -> dict[str, Any]:
-    if second is None:
+def _exact_fields(exact: ExactVerdict | None) -> dict[str, Any]:
+    if exact is None:
         return {}
-    return {"exact": {"verdict": second.verdict.value, "hiddenBy": second.hidden_by, "change": second.change}}
+    return {"exact": {"verdict": exact.verdict.value, "hiddenBy": exact.hidden_by, "change": exact.change}}
 
 
 def _nearest_fields(nearest: NearestDomain) -> dict[str, Any]:
@@ -537,7 +533,7 @@ def _workloads(command: PlaceGangs, terminal: Terminal) -> Answer:
     if command.further:
         placed = placed.replace(further=more_replicas(there))
     if command.exact:
-        placed = placed.replace(seconds=_seconds(there, placing))
+        placed = placed.replace(exact_verdicts=_exact_verdicts(there, placing))
         lines += _limit_note(there, placing)
     if command.named.baseline is not None:
         baseline = baseline_of(command.named.baseline, package, placed, snapshot)
@@ -611,7 +607,7 @@ def baseline_of(
     return Baseline(name, moves(before, placed.placing))
 
 
-def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
+def _exact_verdicts(there: Situation, placing: Placing) -> dict[int, ExactVerdict]:
     """Return the exact verdicts on the first gangs that KAI leaves pending, by their index.
 
     Raise UsageError if the solver is not installed.
@@ -624,7 +620,7 @@ def _seconds(there: Situation, placing: Placing) -> dict[int, Second]:
     pending = _pending_of_kai(placing, kai)
     scene, session = kai.scene, kai.session
     return {
-        index: second_verdict(turn_of(scene, session, index), session.jobs[index], kai.words)
+        index: exact_verdict(turn_of(scene, session, index), session.jobs[index], kai.words)
         for index in pending[:MOST_EXACT]
     }
 

@@ -141,7 +141,7 @@ def _gangs_in_pools(
         seen.add(at)
         message = (
             f'the queue "{share.name}" is {_pool_text(share.pool)}, but the pods are {_pool_text(pool)}, and their '
-            f"scheduler does not see the queue; {_cure(placement, share.pool, key)}"
+            f"scheduler does not see the queue; {_fix_text(placement, share.pool, key)}"
         )
         yield queue_place(gang).finding(
             _POOL, message, operator_message=_missing_queue_text(share, source), stage=Stage.SCHEDULER
@@ -149,10 +149,10 @@ def _gangs_in_pools(
     for item in written_podgroups(source.inventory.items):
         share, pool = by_name.get(str(item.get(("spec", "queue")))), item.labels.get(key, "")
         if share is not None and share.pool != pool and not is_placeholder(pool):
-            cure = f"add the label {key}: {share.pool}" if share.pool else f"remove the label {key}"
+            fix = f"add the label {key}: {share.pool}" if share.pool else f"remove the label {key}"
             message = (
                 f'the queue "{share.name}" is {_pool_text(share.pool)}, but the PodGroup is {_pool_text(pool)}, and '
-                f"its scheduler does not see the queue; {cure}"
+                f"its scheduler does not see the queue; {fix}"
             )
             place = Place(item, ("spec", "queue"))
             text = _missing_queue_text(share, source)
@@ -164,7 +164,7 @@ def _missing_queue_text(share: QueueShare, source: SchedulerInput) -> str | None
     return None if minor_of(source.settings.kai_version) < NO_DEPARTMENTS else f"Queue '{share.name}' does not exist"
 
 
-def _cure(placement: Placement, pool: str, key: str) -> str:
+def _fix_text(placement: Placement, pool: str, key: str) -> str:
     """The change that brings the workload into the pool of its queue."""
     if not pool:
         return f"remove the label {key} of the workload, or add it to the queue and its parents"

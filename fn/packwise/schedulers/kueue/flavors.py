@@ -171,13 +171,13 @@ def skipped_pods_text(name: str, count: int, request: TopologyRequest) -> str:
     inner = [layer.size for layer in request.layers[1:]]
     even = next((n for n in range(size - 1, 0, -1) if count % n == 0 and not any(n % own for own in inner)), None)
     counts = [str(number) for number in (count - rest, count - rest + size) if number]
-    cure = f"request {' or '.join(counts)} pods" + (f", or slices of {even}" if even is not None else "")
+    fix = f"request {' or '.join(counts)} pods" + (f", or slices of {even}" if even is not None else "")
     if count < size:
-        return f"{name} has fewer pods than one slice of {size}, and Kueue places none of them; {cure}"
+        return f"{name} has fewer pods than one slice of {size}, and Kueue places none of them; {fix}"
     return (
         f"Kueue places only {count - rest} of {count} pods of {name} in slices of {size}, and does not report "
         "the other "
-        f"{rest}; {cure}"
+        f"{rest}; {fix}"
     )
 
 

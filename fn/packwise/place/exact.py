@@ -198,17 +198,15 @@ _REPLICAS_TRIED = 8
 """To make a gang fit, the minimum of a set is lowered by at most this many pods."""
 
 
-class Cure(Record):
+class GangChange(Record):
     """A change of a gang in words, and the job after the change."""
 
     change: str
     job: Job
 
 
-class Second(Record):
+class ExactVerdict(Record):
     """The exact verdict on a gang that KAI leaves pending.
-
-    The exact verdict on a gang that KAI leaves pending.
 
     If a packing exists, `hidden_by` is the rule of KAI's search that hides it from KAI, else "". `change` is the
     smallest change that lets KAI place the gang, or "" if none of the tried changes does.
@@ -219,12 +217,12 @@ class Second(Record):
     change: str = ""
 
 
-def second_verdict(turn: Scene, answer: JobAnswer, words: Mapping[str, str]) -> Second:
+def exact_verdict(turn: Scene, answer: JobAnswer, words: Mapping[str, str]) -> ExactVerdict:
     """Return the verdict on the only job of `turn` after KAI's `answer`. It needs the extra `solver`."""
     verdict = exact_packing(turn).verdict
-    best = cure(turn, words)
+    best = smallest_change(turn, words)
     hidden = hiding_rule(answer) if verdict is PackingVerdict.FITS and answer.errors else ""
-    return Second(verdict, hidden, "" if best is None else best.change)
+    return ExactVerdict(verdict, hidden, "" if best is None else best.change)
 
 
 def hiding_rule(answer: JobAnswer) -> str:
@@ -242,7 +240,7 @@ def hiding_rule(answer: JobAnswer) -> str:
     return "KAI compares sums of a domain, in whole CPU cores"
 
 
-def cure(turn: Scene, words: Mapping[str, str]) -> Cure | None:
+def smallest_change(turn: Scene, words: Mapping[str, str]) -> GangChange | None:
     """Return the smallest change of the only job of `turn` that lets KAI place it, or None.
 
     It tries in this order: an additional preferred level, a broader required level, preferred instead of required, and
@@ -254,12 +252,12 @@ def cure(turn: Scene, words: Mapping[str, str]) -> Cure | None:
     return None
 
 
-def _changes(turn: Scene, words: Mapping[str, str]) -> Iterator[Cure]:
+def _changes(turn: Scene, words: Mapping[str, str]) -> Iterator[GangChange]:
     job = turn.jobs[0]
     for name, constraint in job.constraints:
         if constraint.required and not constraint.preferred:
             change = f"also prefer {level_word(words, constraint.required)}{_suffix_for(name)}"
-            yield Cure(change, _set_constraint(job, name, constraint.replace(preferred=constraint.required)))
+            yield GangChange(change, _set_constraint(job, name, constraint.replace(preferred=constraint.required)))
     for name, constraint in job.constraints:
         topology = turn.topology(constraint.topology)
         levels = () if topology is None else topology.levels
@@ -267,17 +265,17 @@ def _changes(turn: Scene, words: Mapping[str, str]) -> Iterator[Cure]:
         for level in reversed(levels[:depth]):
             broader, old = level_word(words, level), level_word(words, constraint.required)
             change = f"require {broader} instead of {old}{_suffix_for(name)}"
-            yield Cure(change, _set_constraint(job, name, constraint.replace(required=level)))
+            yield GangChange(change, _set_constraint(job, name, constraint.replace(required=level)))
     for name, constraint in job.constraints:
         if constraint.required:
             level = constraint.preferred or constraint.required
             wish, old = level_word(words, level), level_word(words, constraint.required)
             change = f"prefer {wish} instead of requiring {old}{_suffix_for(name)}"
-            yield Cure(change, _set_constraint(job, name, constraint.replace(required="", preferred=level)))
+            yield GangChange(change, _set_constraint(job, name, constraint.replace(required="", preferred=level)))
     yield from _reduce_pods(job)
 
 
-def _reduce_pods(job: Job) -> Iterator[Cure]:
+def _reduce_pods(job: Job) -> Iterator[GangChange]:
     """Yield changes with fewer pods of one set, the smallest reduction first."""
     if job.sub_groups:
         least = {group.name: group.min_members or 0 for group in job.sub_groups if group.min_members}
@@ -288,7 +286,7 @@ def _reduce_pods(job: Job) -> Iterator[Cure]:
             if members > fewer:
                 left, whole = members - fewer, name if job.sub_groups else "the gang"
                 change = f"{count_text(left, 'pod')} instead of {members} of {whole}"
-                yield Cure(change, _with_members(job, name, members - fewer))
+                yield GangChange(change, _with_members(job, name, members - fewer))
 
 
 def _with_members(job: Job, name: str, members: int) -> Job:
