@@ -30,8 +30,10 @@ TYPES: Mapping[str, str] = {
 `
 
 const tail = `}
-"""Fields of each Go struct: their JSON names, sorted, each with its Go type after a colon. A named type without a key
-here is a string, except for a few with their own JSON decoder. A pointer has the type of its target.
+"""The fields of each Go struct, as JSON names in alphabetical order. The Go type of a field follows after a colon.
+
+A named type that is not a key of this mapping is a string, except a few types with their own JSON decoder. A pointer is
+written as the type of its target.
 """
 `
 

@@ -1,1 +1,1 @@
-"""Domains, levels, and the ClusterTopology of both."""
+"""Topologies and their levels: the ones that workloads can name, and the ones that topograph writes."""

@@ -1,6 +1,7 @@
-"""ClusterTopologyBindings: levels of any name in their own order, and who else keeps a topology for a scheduler.
+"""ClusterTopologyBindings: their levels, and their references to topologies that other components maintain.
 
-Source: spec/grove.md#3 and #9, spec/designs.md#2; crds/head.
+The names of the levels are free. The list defines their order. Source: spec/grove.md#3 and #9, spec/designs.md#2;
+crds/head.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 KIND = "ClusterTopologyBinding"
 
 REFERENCES: FieldPath = ("spec", "schedulerTopologyBindings")
-"""Path of the listed topologies that are maintained elsewhere, one for each scheduler."""
+"""Path of the references to topologies that another component maintains, one for each scheduler."""
 
 SHAPE = Rule("binding-schema", "A ClusterTopologyBinding does not match the schema of its CRD.", "spec/grove.md#3.4")
 UNIQUE = Rule("binding-unique", "Two levels of a binding have the same domain or the same key.", "spec/grove.md#9.3")
@@ -61,7 +62,7 @@ _REFERENCE_FIELDS = ("schedulerName", "topologyReference")
 
 
 def references_of(value: Mapping[str, Value]) -> dict[str, str]:
-    """Return the names of topologies that are maintained elsewhere, by scheduler."""
+    """Return the names of the topologies that another component maintains, by scheduler."""
     references: dict[str, str] = {}
     for entry in _references(value):
         if isinstance(entry, dict):
@@ -72,7 +73,7 @@ def references_of(value: Mapping[str, Value]) -> dict[str, str]:
 
 
 def binding_problems(item: KubeObject, limits: Limits) -> Iterator[Problem]:
-    """The API server's refusals of a binding, with its texts. Source: crds/head."""
+    """Yield the problems for which the API server refuses a binding, with its texts. Source: crds/head."""
     spec = item.get("spec")
     yield from name_problems(item.name)
     yield from level_problems(spec, _domain_problem, limits)
@@ -84,9 +85,9 @@ def binding_problems(item: KubeObject, limits: Limits) -> Iterator[Problem]:
 def webhook_problems(
     item: KubeObject, enabled: Sequence[str], with_topologies: Sequence[str]
 ) -> Iterator[tuple[Rule, Problem]]:
-    """Yield the refusals of the operator's webhook.
+    """Yield the problems for which the operator's webhook refuses a binding, each with its rule.
 
-    `enabled` are the names of all enabled schedulers. `with_topologies` has only the schedulers with topologies.
+    `enabled` are the names of all enabled schedulers. `with_topologies` are the schedulers that support topologies.
     """
     yield from ((UNIQUE, problem) for problem in _duplicate_levels(item))
     yield from ((SCHEDULER, problem) for problem in _scheduler_problems(item, enabled, with_topologies))
@@ -129,7 +130,7 @@ def _reference_problems(references: Value) -> Iterator[Problem]:
 
 
 def _duplicate_levels(item: KubeObject) -> Iterator[Problem]:
-    """Yield the levels that repeat a domain or key of an earlier level."""
+    """Yield a problem for each level with the domain or the key of an earlier level."""
     seen: dict[tuple[str, Value], int] = {}
     for index, level in enumerate(levels_of(item.value)):
         for field in ("domain", "key"):
@@ -151,7 +152,7 @@ def _scheduler_problems(item: KubeObject, enabled: Sequence[str], with_topologie
         if not isinstance(name, str):
             continue
         path = (*REFERENCES, index, "schedulerName")
-        # The operator uses the former name of the field.
+        # The operator's text has the former name of the field.
         field = f"spec.schedulerTopologyReferences[{index}].schedulerName"
         if name in seen:
             message = f'duplicate reference to "{name}"'
@@ -171,7 +172,10 @@ def _scheduler_problems(item: KubeObject, enabled: Sequence[str], with_topologie
 def known_bindings(
     inventory: Inventory, definitions: Definitions, revision: Revision, schedulers: tuple[str, ...]
 ) -> KnownTopologies:
-    """The bindings that constraints can name, whether TAS is enabled or not. `schedulers` are the enabled ones."""
+    """Return the bindings that constraints can name, even if topology-aware scheduling is disabled.
+
+    `schedulers` are the names of the enabled schedulers.
+    """
     items = inventory.items.of_kind(*CLUSTER_TOPOLOGY_BINDING.key)
     findings = repetitions(items)
     bindings: list[KnownTopology] = []
@@ -191,7 +195,10 @@ def known_bindings(
 def _problems(
     item: KubeObject, inventory: Inventory, definitions: Definitions, revision: Revision
 ) -> tuple[Finding, ...]:
-    """Return the API server's refusals, by the cluster's own CRD if known."""
+    """Return findings for which the API server refuses a binding.
+
+    The cluster's CRD decides. Without the CRD, packwise's table decides.
+    """
     verdict = validate_object(
         item.value,
         definitions.of_kind(*CLUSTER_TOPOLOGY_BINDING.key),

@@ -1,4 +1,4 @@
-"""The topologies that workloads can name: the operator's own, made from the configuration, and the users'.
+"""The topologies that workloads can name. The operator makes one from its configuration, and users write others.
 
 Source: spec/designs.md#1, #7.7 and #7.9, spec/grove.md#9.
 """
@@ -41,29 +41,30 @@ if TYPE_CHECKING:
     from packwise.validate.crds import Definitions
 
 
-# Levels: a domain, and the node label that distinguishes its members. A ClusterTopology is an ordered list of levels.
+# A level is a domain, and the key of the node label that tells its members apart. A ClusterTopology is an ordered list
+# of levels.
 
 DOMAINS: tuple[str, ...] = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
-"""The seven domains, broadest first. Source: spec/grove.md#4.3, #r45."""
+"""The seven domains that a ClusterTopology can have, broadest first. Source: spec/grove.md#4.3, #r45."""
 
 _RANK = {domain: rank for rank, domain in enumerate(DOMAINS)}
 
 
 class Level(Record):
-    """One level: `domain` is its name, `key` the node label key."""
+    """One level: its domain, and the key of the node label."""
 
     domain: str
     key: str
 
 
 class ClusterTopology(Record):
-    """A named topology. `levels` are in hierarchy order, broadest first."""
+    """A named topology. The levels are listed from the broadest to the narrowest."""
 
     name: str
     levels: tuple[Level, ...]
 
     def level_of(self, domain: str) -> Level | None:
-        """The level of `domain`, or None when this topology has no such level."""
+        """Return the level of `domain`, or None if this topology has no such level."""
         for level in self.levels:
             if level.domain == domain:
                 return level
@@ -71,41 +72,45 @@ class ClusterTopology(Record):
 
     @property
     def narrowest_level(self) -> Level | None:
-        """Return the narrowest level, or None."""
+        """Return the narrowest level, or None without levels."""
         return self.levels[-1] if self.levels else None
 
     @property
     def domains(self) -> tuple[str, ...]:
-        """The domains of the levels, in hierarchy order."""
+        """Return the domains of the levels, broadest first."""
         return tuple(level.domain for level in self.levels)
 
 
 def rank(domain: str) -> int:
-    """Return the place of `domain` among the seven, 0 for the broadest. An unknown domain is 0, as in the operator."""
+    """Return the rank of `domain` among the seven domains. The broadest has rank 0.
+
+    An unknown domain has rank 0 too, as in the operator.
+    """
     return _RANK.get(domain, 0)
 
 
 def is_narrower(domain: str, other: str) -> bool:
-    """True if `domain` is strictly narrower than `other` in the fixed order of the seven. Source: spec/grove.md#r45."""
+    """Return True if `domain` is narrower than `other` in the order of the seven domains. Source: spec/grove.md#r45."""
     return rank(domain) > rank(other)
 
 
 def sort_levels(levels: Iterable[Level]) -> tuple[Level, ...]:
-    """Return `levels` from broadest to narrowest in the fixed order of the seven. Equal ones keep their order."""
+    """Return `levels` in the order of the seven domains, broadest first. Levels of equal rank keep their order."""
     return tuple(sorted(levels, key=lambda level: rank(level.domain)))
 
 
-# `spec.levels` of a topology object, as the API server accepts it. Source: spec/grove.md#3; crds/alpha7, crds/head.
+# The functions below read and check `spec.levels` as the API server does. Source: spec/grove.md#3; crds/alpha7,
+# crds/head.
 
 
 def levels_of(value: Mapping[str, Value]) -> Sequence[Value]:
-    """Return the entries of `spec.levels` of any type."""
+    """Return the entries of `spec.levels`. An entry may have any type. If `spec.levels` is not a list, return none."""
     spec = value.get("spec")
     return entries(value_at(spec, "levels"))
 
 
 def read_levels(item: KubeObject) -> ClusterTopology:
-    """Return the topology in `item` with levels as listed. The checks report malformed levels, which are skipped."""
+    """Return the topology in `item`, with its levels in their order. Malformed levels are skipped."""
     levels = [
         Level(domain, key)
         for entry in levels_of(item.value)
@@ -119,23 +124,24 @@ def read_levels(item: KubeObject) -> ClusterTopology:
 LABEL_PATTERN = (
     r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
 )
-"""The pattern of a node label, and of an alias, in the Topologies of schedulers."""
+"""The pattern that Topologies of schedulers require for a node label and for an alias."""
 
 
 def is_label(text: str) -> bool:
-    """Return True if `text` has the pattern of a node label."""
+    """Return True if `text` matches LABEL_PATTERN."""
     return is_prefixed_name(text, dns_prefix=True)
 
 
 def node_labels(value: Mapping[str, Value]) -> list[str]:
-    """Return the node labels in a scheduler's own Topology, broadest first. Values that are not text are skipped."""
+    """Return the node labels in a scheduler's Topology, broadest first. Values that are not strings are skipped."""
     labels = [level.get("nodeLabel") for level in levels_of(value) if isinstance(level, dict)]
     return [label for label in labels if isinstance(label, str)]
 
 
 def level_origins(levels: Place, places: Sequence[Place], field: str, rule: str) -> Mapping[FieldPath, Origin]:
-    """Return the origin of each part of a scheduler's Topology. `places` are its levels' and `field` their node
-    label.
+    """Return the origin of each part of a scheduler's Topology, which is made from the list at `levels` by `rule`.
+
+    `places` are the places of the levels in that list. `field` is the field of a level with its node label.
     """
     origins: dict[FieldPath, Origin] = {(): Origin(levels, rule)}
     for position, place in enumerate(places):
@@ -145,7 +151,7 @@ def level_origins(levels: Place, places: Sequence[Place], field: str, rule: str)
 
 
 def name_problems(name: str) -> Iterator[Problem]:
-    """The API server's refusals of the name of a topology object."""
+    """Yield the problems for which the API server refuses the name of a topology object."""
     for text in dns_subdomain(name):
         error = OperatorError("metadata.name", ErrorType.INVALID, name, text)
         yield refusal(("metadata", "name"), f'must be a DNS subdomain; got "{name}": {text}', error, Stage.SCHEMA)
@@ -154,9 +160,10 @@ def name_problems(name: str) -> Iterator[Problem]:
 def level_problems(
     spec: Value, domain_problem: Callable[[FieldPath, str], Problem | None], limits: Limits
 ) -> Iterator[Problem]:
-    """Yield the API server's refusals of the levels of `spec`: at least one, each with a domain and a key.
+    """Yield the problems for which the API server refuses the levels of `spec`.
 
-    `domain_problem` returns the problem of the domain at a path, because domains differ between kinds.
+    There must be at least one level, and each needs a domain and a key. Domains differ between kinds, so
+    `domain_problem` checks the domain at a path. It returns a problem or None.
     """
     path: FieldPath = ("spec", "levels")
     levels = value_at(spec, "levels")
@@ -189,7 +196,7 @@ def _level_problems(
 
 
 def unknown_fields(value: Mapping[str, Value], known: Sequence[str], path: FieldPath, noun: str) -> Iterator[Problem]:
-    """Yield the fields of `value` that are not among `known`."""
+    """Yield a problem for each field of `value` that is not in `known`. In messages, `noun` names the mapping."""
     for name in value:
         if name not in known:
             message = f'unknown field "{name}" of {noun}; known: {list_known(known)}{did_you_mean(name, known)}'
@@ -197,7 +204,7 @@ def unknown_fields(value: Mapping[str, Value], known: Sequence[str], path: Field
 
 
 def wrong_type(path: FieldPath, value: Value, kind: str) -> Problem:
-    """Return the problem of a `value` that is absent or not of the API server's type `kind`."""
+    """Return the problem of a `value` that is absent, or does not have the type that the API server calls `kind`."""
     field = format_path(path)
     if value is None:
         error = OperatorError(field, ErrorType.REQUIRED)
@@ -205,15 +212,15 @@ def wrong_type(path: FieldPath, value: Value, kind: str) -> Problem:
     return refusal(path, *type_error(field, value, kind), Stage.SCHEMA)
 
 
-# Labels of nodes that topograph has renamed. Levels with the old labels silently match no node. Topograph 1.0 writes
-# `fabric.topograph.run/tier-N`, with tier 0 next to the node, and `accelerator.topograph.run/domain`. Source:
-# topograph's changelog, 1.0.0; its reference of node labels.
+# Topograph 1.0 renamed its node labels. It writes `fabric.topograph.run/tier-N`, with tier 0 next to the node, and
+# `accelerator.topograph.run/domain`. A level with an old label silently matches no node. Source: topograph's changelog,
+# 1.0.0; its reference of node labels.
 
 RENAMED = Rule(
     "label-renamed", "A level uses a node label that Topograph has renamed.", "spec/kubernetes.md#4.1", Severity.WARNING
 )
 RENAMED_RULES = (RENAMED,)
-"""Rules of labels of nodes."""
+"""Rules of node labels."""
 
 _OLD = "network.topology.nvidia.com/"
 _FABRIC = "fabric.topograph.run/tier-"
@@ -225,7 +232,7 @@ _NEW = {
     "core": f"{_FABRIC}2",
     "datacenter": f"{_FABRIC}2",
 }
-"""The new names of the old labels. `block` and `datacenter` are topograph's oldest words for leaf and core."""
+"""The new name of each old label, without its prefix. `block` and `datacenter` are older words for leaf and core."""
 
 _TIER = r"tier-(\d+)"
 
@@ -237,7 +244,7 @@ _LEVELS: dict[tuple[str, str], tuple[tuple[FieldPath, str], ...]] = {
     CLUSTER_TOPOLOGY_BINDING.key: ((("spec", "levels"), "key"),),
     TOPOLOGY.key: ((("spec", "levels"), "nodeLabel"),),
 }
-"""Paths of the levels in objects, and the field of a level with the label key."""
+"""For each kind, the paths of its levels, each with the field of a level that has the key of the node label."""
 
 
 def new_label(key: str) -> str | None:
@@ -250,9 +257,9 @@ def new_label(key: str) -> str | None:
 
 
 def check_labels(index: Index, settings: KubeObject | None) -> Iterator[Finding]:
-    """A warning for each level of a renamed label, in the users' objects and in packwise's own settings."""
+    """Yield a warning for each level with a renamed label, in the users' objects and in packwise's settings."""
     listed = [item for key in _LEVELS for item in index.of_kind(*key)]
-    # kpt also lists the function's configuration among the items.
+    # kpt passes the function's configuration also as one of the items.
     is_listed = settings is None or any(identity(item.value) == identity(settings.value) for item in listed)
     for item in listed if settings is None or is_listed else (settings, *listed):
         for path, old, new in _renamed_labels(item):
@@ -264,9 +271,10 @@ def check_labels(index: Index, settings: KubeObject | None) -> Iterator[Finding]
 
 
 def with_new_labels(item: KubeObject) -> KubeObject:
-    """Return `item` with the new names of labels, unless another level of the list has the name already.
+    """Return `item` with each renamed label replaced by its new name.
 
-    Raise FieldError if an anchor or alias prevents it.
+    A label is kept if another level of the list already has the new name. A generated object is returned unchanged.
+    Raise FieldError if an anchor or alias prevents the change.
     """
     for path, _, new in () if is_generated(item.value) else list(_renamed_labels(item)):
         levels = item.get(path[:-2])
@@ -277,7 +285,7 @@ def with_new_labels(item: KubeObject) -> KubeObject:
 
 
 def _renamed_labels(item: KubeObject) -> Iterator[tuple[FieldPath, str, str]]:
-    """Yield the path of each renamed label in the levels of `item`, the label, and its new name."""
+    """Yield each renamed label in the levels of `item`: its path, the old name and the new name."""
     for path, field in _places(identity(item.value)[:2]):
         levels = item.get(path)
         for place, level in enumerate(entries(levels)):
@@ -292,26 +300,27 @@ def _places(kind: tuple[str, ...]) -> Iterable[tuple[FieldPath, str]]:
 
 
 class Use(Record):
-    """The use of `topology` (None for none) by `workload`: named by the workload itself (`is_explicit`) or by default.
-
-    `scheduled_pods` is the number of its scheduled pods, or None if unknown. `document` is kind, namespace and name of
-    a workload that is not a Kubernetes object. `queue` is the queue with the flavors that provide the topology. Without
-    a `topology`, `alternatives` are the possible ones.
-    """
+    """A workload, and the topology that places it."""
 
     topology: str | None
+    """The name of the topology. None if no topology places the workload, or if there are `alternatives`."""
     workload: KubeObject
     scheduled_pods: int | None = None
+    """The number of the workload's scheduled pods, or None if unknown."""
     is_explicit: bool = True
+    """True if the workload names the topology itself, and false if the topology applies by default."""
     document: tuple[str, str, str] | None = None
+    """Kind, namespace and name of a workload that is not a Kubernetes object, otherwise None."""
     queue: str = ""
+    """The queue whose flavors provide the topology, or ""."""
     alternatives: tuple[str, ...] = ()
+    """The topologies that may place the workload if the input does not decide."""
 
 
 class ListedTopology(Record):
     """A topology that workloads can use: its kind, and its levels, broadest first.
 
-    `item` is its source: a configuration, if `generated`, or the topology itself.
+    If the topology is `generated`, `item` is the configuration from which it is made. Otherwise, it is the topology.
     """
 
     kind: str
@@ -322,18 +331,18 @@ class ListedTopology(Record):
 
     @classmethod
     def of_scheduler(cls, kind: str, item: KubeObject) -> ListedTopology:
-        """Return a scheduler's own Topology with node labels as levels."""
+        """Return the Topology of a scheduler in `item`. Its levels have node labels, and "" as domain."""
         return cls(kind, item.name, tuple(Level("", label) for label in node_labels(item.value)), item)
 
 
-# Statuses of objects: their conditions, and the state of the scheduler's object in the status of a ClusterTopology.
-# Source: spec/designs.md#5, ClusterTopology `Ready`.
+# The status of a ClusterTopology shows whether the scheduler's API server accepted the Topology. Source:
+# spec/designs.md#5, ClusterTopology `Ready`.
 
 _TYPE = "Ready"
 
 
 class Condition(Record):
-    """One condition of an object's status, without its times. Source: spec/designs.md#5."""
+    """One entry of an object's `status.conditions`, without timestamps. Source: spec/designs.md#5."""
 
     type: str
     status: str
@@ -342,21 +351,21 @@ class Condition(Record):
 
 
 class LastError(Record):
-    """The last error of an operator in an object's status, without its time."""
+    """One entry of an object's `status.lastErrors`, without timestamp."""
 
     code: str
     description: str
 
 
 class Status(Record):
-    """The known part of an object's status."""
+    """The parts of an object's status that packwise knows."""
 
     conditions: tuple[Condition, ...] = ()
     last_errors: tuple[LastError, ...] = ()
 
 
 def topology_status(revision: Revision, why: str | None) -> Status:
-    """Return the status of a ClusterTopology. `why` is the refusal of the scheduler's API server, or None."""
+    """Return the status of a ClusterTopology. `why` is the API server's text if it refuses the scheduler's Topology."""
     texts = revision.topology_status
     if texts is None:
         return Status()
@@ -371,8 +380,8 @@ def _condition(case: ConditionCase) -> Condition:
     return Condition(_TYPE, case.status, case.reason, case.message)
 
 
-# The manifest of a ClusterTopology as the operator writes it and as the API server accepts it. Source: spec/grove.md#3
-# and 9.
+# The functions below write a ClusterTopology as the operator does, and check it as the API server does. Source:
+# spec/grove.md#3 and 9.
 
 GROUP = "grove.io"
 API_VERSION = f"{GROUP}/v1alpha1"
@@ -393,7 +402,7 @@ CLUSTERTOPOLOGY_RULES = (SHAPE, ORDER)
 def clustertopology_value(
     topology: ClusterTopology, labels: tuple[tuple[str, str], ...] = (), finalizers: tuple[str, ...] = ()
 ) -> dict[str, Value]:
-    """The manifest of `topology`, levels in its own order."""
+    """Return the manifest of `topology`, with these labels and finalizers."""
     metadata: dict[str, Value] = {"name": topology.name}
     if labels:
         metadata["labels"] = dict(labels)
@@ -404,7 +413,10 @@ def clustertopology_value(
 
 
 def clustertopology_problems(item: KubeObject, limits: Limits) -> Iterator[Problem]:
-    """The API server's refusals of a ClusterTopology, with its texts. Source: crds/alpha7, schema and CEL."""
+    """Yield the problems for which the API server refuses a ClusterTopology, with its texts.
+
+    Source: crds/alpha7, schema and CEL.
+    """
     levels = levels_of(item.value)
     yield from name_problems(item.name)
     yield from level_problems(item.get("spec"), _domain_problem, limits)
@@ -426,7 +438,7 @@ def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
 
 
 def check_order(item: KubeObject, topology: ClusterTopology) -> list[Finding]:
-    """Report levels listed after a narrower one. KAI would read them in reverse."""
+    """Return an error for each level that comes after a narrower level. KAI would take it as the narrower one."""
     findings: list[Finding] = []
     for index, (above, level) in enumerate(pairwise(topology.levels), start=1):
         if rank(level.domain) < rank(above.domain):
@@ -440,7 +452,10 @@ def check_order(item: KubeObject, topology: ClusterTopology) -> list[Finding]:
 
 
 def _duplicate_levels(levels: Sequence[Value], field: str) -> Iterator[Problem]:
-    """Yield levels with the domain or key of an earlier one. The API server reports all of them in one text."""
+    """Yield a problem for each level with the domain or the key (`field`) of an earlier level.
+
+    Only the first problem has a text of the API server, because one text reports all of them.
+    """
     first: dict[Value, int] = {}
     text: str | None = f'spec.levels: Invalid value: "array": {field} must be unique across all levels'
     for index, level in enumerate(levels):
@@ -467,35 +482,39 @@ UNUSED = Rule(
     Severity.WARNING,
 )
 RULES = (RESERVED, UNUSED)
-"""Rules about which ClusterTopologies are allowed."""
+"""Rules about the ClusterTopologies that the operator allows."""
 
 _TOPOLOGY_KINDS = (CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING)
 
 
 class KnownTopology(Record):
-    """A topology with its source: `levels` is the list, and `places` the place of each level.
-
-    `places` are in the topology's order, which may differ from the list's. `item` is the object with the list. An
-    invalid topology still counts as existing, so that workloads do not report it as missing. `references` are the
-    topologies that others keep for it, by scheduler.
-    """
+    """A topology of the input, and its place in the input."""
 
     topology: ClusterTopology
     places: tuple[Place, ...]
+    """The place of each level of the topology. The order is that of the topology and may differ from the input."""
     levels: Place
+    """The place of the list of levels."""
     item: KubeObject
+    """The object with the list of levels."""
     is_valid: bool = True
+    """False if the object has errors. Workloads can still name the topology, so that they do not report it as missing.
+    """
     references: Mapping[str, str] = {}
+    """The topologies that another component maintains for this one, by scheduler."""
 
     @classmethod
     def of_item(cls, item: KubeObject, *, valid: bool, references: Mapping[str, str] = {}) -> KnownTopology:
-        """The topology that `item` states in `spec.levels`."""
+        """Return the topology with the levels in `spec.levels` of `item`."""
         topology, levels = read_levels(item), Place(item, ("spec", "levels"))
         places = tuple(levels.child(position) for position in range(len(topology.levels)))
         return cls(topology, places, levels, item, valid, references)
 
     def key_place(self, path: FieldPath) -> Place:
-        """Return the place of the key at `path` in a scheduler's Topology, or the list of levels for the whole."""
+        """Return the place of the key from which the level at `path` of a scheduler's Topology is made.
+
+        If `path` has no index of a level, return the place of the list of levels.
+        """
         position = next((step for step in path if isinstance(step, int)), None)
         return self.levels if position is None else self.places[position].child("key")
 
@@ -503,7 +522,7 @@ class KnownTopology(Record):
 class KnownTopologies(Record):
     """All topologies sorted by name, the ClusterTopologies to generate, and the findings.
 
-    `written` are the users' objects by name.
+    `written` are the objects of users that define a topology, by name.
     """
 
     by_name: Mapping[str, KnownTopology]
@@ -513,9 +532,9 @@ class KnownTopologies(Record):
 
 
 class ConfiguredTopology(Record):
-    """The operator's own topology from its configuration, or None while TAS is disabled.
+    """The topology that the operator makes from its configuration. None if topology-aware scheduling is disabled.
 
-    `exists` is true if there is a configuration. `finalizers` are for ClusterTopologies.
+    `exists` is true if there is a configuration. `finalizers` are the finalizers of ClusterTopologies.
     """
 
     topology: KnownTopology | None
@@ -530,7 +549,7 @@ def known_topologies(
     configured: ConfiguredTopology,
     schedulers: tuple[str, ...] = (),
 ) -> KnownTopologies:
-    """Return the topologies that workloads can name. `schedulers` are the names in Grove's configuration."""
+    """Return the topologies that workloads can name. `schedulers` are the schedulers in Grove's configuration."""
     unused = tuple(_other_kinds(inventory, revision))
     if revision.default_topology is not None:
         known = _ClusterTopologies(inventory, definitions, revision, configured).known_topologies(
@@ -544,7 +563,7 @@ def known_topologies(
 
 
 def with_finalizer(item: KubeObject, finalizers: tuple[str, ...]) -> KubeObject:
-    """Return a user's ClusterTopology with `finalizers`."""
+    """Return a user's ClusterTopology. Each of `finalizers` is appended if it is missing."""
     path = ("metadata", "finalizers")
     for finalizer in finalizers:
         before = entries(item.get(path))
@@ -564,7 +583,7 @@ def _other_kinds(inventory: Inventory, revision: Revision) -> Iterator[Finding]:
 
 
 class _ClusterTopologies:
-    """The ClusterTopologies of one render, checked as the revision checks them."""
+    """The ClusterTopologies of one render, checked by the rules of the revision."""
 
     __slots__ = ("_configured", "_definitions", "_inventory", "_revision")
 
@@ -575,7 +594,7 @@ class _ClusterTopologies:
         self._revision, self._configured = revision, configured
 
     def known_topologies(self, reserved: str) -> KnownTopologies:
-        """Return all topologies. `reserved` is the name of the operator's own."""
+        """Return all topologies. `reserved` is the name of the topology that the operator makes."""
         topologies: list[KnownTopology] = []
         written: dict[str, KubeObject] = {}
         default, revision = self._configured.topology, self._revision
@@ -607,7 +626,10 @@ class _ClusterTopologies:
         return Generated(value, "the topology configuration", default.item, partial(_origins, default))
 
     def _problems(self, item: KubeObject) -> list[Finding]:
-        """Return the API server's refusals of a ClusterTopology, by the cluster's own CRD if known."""
+        """Return findings for which the API server refuses a ClusterTopology.
+
+        The cluster's CRD decides. Without the CRD, packwise's table decides.
+        """
         verdict = validate_object(
             item.value,
             self._definitions.of_kind(*CLUSTER_TOPOLOGY.key),
@@ -617,7 +639,7 @@ class _ClusterTopologies:
         return list(verdict.findings(item, SHAPE))
 
     def _reserved_name(self, item: KubeObject) -> list[Finding]:
-        """Return findings about a user's object of the reserved name, or none if packwise would write the same."""
+        """Return findings about a user's object with the reserved name, or none if packwise would write it the same."""
         name, revision, default = item.name, self._revision, self._configured.topology
         labelled = all(item.labels.get(key) == value for key, value in revision.topology_labels)
         if default is not None and labelled and item.get("spec") == clustertopology_value(default.topology)["spec"]:
@@ -645,7 +667,7 @@ class _ClusterTopologies:
 
 
 def _origins(known: KnownTopology) -> Mapping[FieldPath, Origin]:
-    """The origin of each part of the ClusterTopology that the operator makes."""
+    """Return the origin of each part of the ClusterTopology that the operator makes."""
     rule = "spec/grove.md#9"
     origins: dict[FieldPath, Origin] = {
         (): Origin(known.levels, rule),
@@ -659,7 +681,7 @@ def _origins(known: KnownTopology) -> Mapping[FieldPath, Origin]:
 
 
 def _users_own(revision: Revision, item: KubeObject) -> list[Finding]:
-    """Findings about a ClusterTopology that is not the operator's."""
+    """Return findings about a ClusterTopology with a name that is not reserved for the operator."""
     if revision.user_topologies == "Refused":
         return [_created_by_others(revision, item)]
     if revision.user_topologies == "Unused":
@@ -680,7 +702,7 @@ def _unused_finding(item: KubeObject, why: str) -> Finding:
     return Finding.of(UNUSED, item, ("metadata", "name"), f'"{item.name}" is not used: {why}')
 
 
-# Changes of users' ClusterTopologies that running workloads forbid. Source: spec/designs.md#7.5 and #7.6.
+# Workloads that name a user's ClusterTopology forbid some changes of it. Source: spec/designs.md#7.5 and #7.6.
 
 LOCKED = Rule(
     "clustertopology-locked",
@@ -693,13 +715,13 @@ IN_USE = Rule(
     "spec/designs.md#7.6",
 )
 PROTECTION_RULES = (LOCKED, IN_USE)
-"""Rules of changes of the baseline."""
+"""Rules about changes since the baseline."""
 
 
 def check_protection(inventory: Inventory, revision: Revision, uses: Iterable[Use]) -> list[Finding]:
-    """Return findings about changed ClusterTopologies since the baseline, or none without a baseline.
+    """Return errors for forbidden changes of users' ClusterTopologies since the baseline. Without it, return none.
 
-    The operator's own topology is not protected: conditions of workloads report its changes.
+    The operator may change its own topology. Conditions of workloads report such a change.
     """
     if inventory.baseline is None or revision.topology_name_field is None:
         return []
@@ -726,6 +748,6 @@ def check_protection(inventory: Inventory, revision: Revision, uses: Iterable[Us
 
 
 def _naming_text(uses: list[Use]) -> str:
-    """`team-a/web, team-a/web-2 name`: the workloads that name a topology, and the verb."""
+    """Return the workloads that name a topology, followed by the verb: `team-a/web, team-a/web-2 name`."""
     names = sorted(use.workload.id.short_text for use in uses)
     return f"{', '.join(names)} name{'s' if len(names) == 1 else ''}"

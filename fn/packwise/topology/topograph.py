@@ -1,4 +1,4 @@
-"""Topologies of a cluster as topograph writes them beside labels of nodes, and as Slurm reads them."""
+"""The files in which topograph writes the topology of a cluster, among them Slurm's, as labels of nodes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-# Slurm's topology files, as topograph writes them: the switches and the block of each node. Source: Slurm,
+# Topograph writes topology files for Slurm, with the switches and the block of each node. Source: Slurm,
 # topology.conf(5) and topology.yaml(5); topograph's engines slurm and slinky.
 
 MAX_NAMES = 200_000
-"""The largest number of names in the lists of a file. A short list such as `n[0-2000000000]` can have many."""
+"""The largest number of names in a file. Even a short list such as `n[0-2000000000]` can stand for very many names."""
 
 _DEEPEST = 16
 """The largest number of switches above a node. No topology has more levels."""
@@ -29,7 +29,7 @@ _RANGE = re.compile(r"(\d{1,18})-(\d{1,18})")
 
 
 class SlurmError(Exception):
-    """Raised if a file states no topology. The text names the valid content."""
+    """Raised if a file has no valid topology. The text describes the valid content."""
 
 
 class SlurmTopology(Record):
@@ -40,7 +40,7 @@ class SlurmTopology(Record):
 
 
 class _ConfEntry(Record):
-    """A switch with its parts, or a block with its nodes, each as a list of names."""
+    """A switch with its nodes and lower switches, or a block with its nodes. Names are in Slurm's short form."""
 
     name: str
     nodes: str = ""
@@ -48,12 +48,12 @@ class _ConfEntry(Record):
 
 
 def is_conf(text: str) -> bool:
-    """Return True if a text is a topology.conf, recognized by its first line without a comment."""
+    """Return True if `text` is a topology.conf. The first line that is not empty or a comment decides."""
     return _CONF.match(text) is not None
 
 
 def read_conf(text: str) -> SlurmTopology:
-    """The topology of a topology.conf, of trees and of blocks. Raises SlurmError."""
+    """Return the topology of a topology.conf with switches, blocks or both. Raise SlurmError if it is invalid."""
     switches: list[_ConfEntry] = []
     blocks: list[_ConfEntry] = []
     for line in text.splitlines():
@@ -81,7 +81,10 @@ def read_unit(unit: Mapping[str, Value]) -> SlurmTopology:
 
 
 def names_of(text: str, most: int = MAX_NAMES) -> list[str]:
-    """Return the names in a list in Slurm's short form: `a[01-03,7],b`. Raise SlurmError."""
+    """Return the names in a list in Slurm's short form, such as `a[01-03,7],b`.
+
+    Raise SlurmError if the list is invalid or has more than `most` names.
+    """
     names: list[str] = []
     for parts in _split(text):
         names += _expand(parts, most - len(names))
@@ -89,7 +92,7 @@ def names_of(text: str, most: int = MAX_NAMES) -> list[str]:
 
 
 def _split(text: str) -> Iterator[list[str]]:
-    """Yield the parts of each name in a list, alternately outside and inside brackets."""
+    """Yield the parts of each name in a list: first the part before a bracket, then the part inside, and so on."""
     pieces: list[list[str]] = [[]]
     for piece in _MARKS.split(text):
         is_within = len(pieces) % 2 == 0
@@ -108,7 +111,7 @@ def _split(text: str) -> Iterator[list[str]]:
 
 
 def _expand(parts: list[str], most: int) -> list[str]:
-    """Return the names in parts: one for each combination of their ranges."""
+    """Return a name for each combination of the ranges in `parts`."""
     if parts == [""]:
         return []
     names = [""]
@@ -156,7 +159,7 @@ def _put(above: dict[str, str], names: Iterable[str], name: str) -> None:
 
 
 def _path(leaf: str, parents: Mapping[str, str]) -> tuple[str, ...]:
-    """The switches from a leaf up."""
+    """Return the leaf switch and all switches above it, in this order. Raise SlurmError if there is a cycle."""
     path = [leaf]
     while (above := parents.get(path[-1])) is not None:
         if above in path:
@@ -181,22 +184,22 @@ _LONGEST = 63
 _FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 
 _Labels = dict[str, dict[str, str]]
-"""Labels by the name or the instance of a node."""
+"""The labels of each node, by the name or the instance of the node."""
 
 
 class TopographError(Exception):
-    """Raised if topograph's output is unreadable. The text names the valid content."""
+    """Raised if topograph's output is invalid. The text describes the valid content."""
 
 
 def with_topology(objects: Iterable[Mapping[str, Value]]) -> tuple[Mapping[str, Value], ...]:
-    """Return a cluster's objects. Its nodes get the labels from topograph's output among them.
+    """Return the objects of a cluster, with the labels from topograph's output added to its nodes.
 
-    Existing labels win. Without any node, the output's nodes are returned with only their labels. Raise TopographError
-    if the output is invalid.
+    `objects` may contain documents of topograph. A label that a node already has is kept. If there are no nodes, add a
+    node with these labels for each node in the output. Raise TopographError if the output is invalid.
     """
     listed = list(objects)
     labels: _Labels = {}
-    # The topology that Slurm uses for a job without one counts first.
+    # If two documents have the same label, the default topology counts. Slurm uses it for jobs that name no topology.
     for value in sorted(listed, key=lambda value: value.get("cluster_default") is not True):
         for name, own in _labels_of(value):
             known = labels.setdefault(name, {})
@@ -220,7 +223,7 @@ def with_topology(objects: Iterable[Mapping[str, Value]]) -> tuple[Mapping[str, 
 
 
 def _labels_of(value: Mapping[str, Value]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the labels of each node in a document of topograph. Other documents are skipped."""
+    """Yield name and labels of each node in a document of topograph. Other documents have none."""
     try:
         if value.get("kind") == CONFIG_MAP:
             yield from _labels_in_config_map(value)
@@ -267,12 +270,12 @@ def _labels_in_slurm(topology: SlurmTopology) -> Iterator[tuple[str, Mapping[str
 
 
 def _tiers(layers: Iterable[str]) -> dict[str, str]:
-    """The labels of the layers above a node, the nearest first."""
+    """Return the labels of a node for the layers above it. The nearest layer comes first."""
     return {f"{_FABRIC}{tier}": _label(layer) for tier, layer in enumerate(layers) if layer}
 
 
 def _label(text: str) -> str:
-    """Return the value of a label. topograph writes the 64-bit FNV-1 hash of a text that is too long."""
+    """Return the value of a label. If `text` is too long, topograph writes its 64-bit FNV-1a hash."""
     if len(text) <= _LONGEST:
         return text
     number = _FNV_OFFSET
@@ -290,7 +293,7 @@ def _with_labels(node: Mapping[str, Value], labels: Mapping[str, Mapping[str, st
 
 
 def _labels_of_node(node: Mapping[str, Value], labels: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
-    """Return the labels of a node: by its name, by topograph's instance, or by the end of its provider's id."""
+    """Return the labels of a node. It is found by its name, by topograph's annotation of it, or by its providerID."""
     instance = text_at(node, "metadata", "annotations", _INSTANCE)
     provider = text_at(node, "spec", "providerID").rpartition("/")[2]
     names = (text_at(node, "metadata", "name"), instance, provider)

@@ -1,1 +1,1 @@
-"""Objects validated by the cluster's own CRDs."""
+"""Validation of objects by the cluster's own CRDs, or by packwise's tables of fields."""

@@ -1,6 +1,6 @@
-"""The rules of a CRD in CEL (x-kubernetes-validations), evaluated at every place that has some.
+"""The rules of a CRD in CEL (x-kubernetes-validations), evaluated for every value with rules in its schema.
 
-Source: apiextensions-apiserver, schema/cel. Rules about a change apply only if there is an old value.
+A rule that compares with `oldSelf` applies only if there is an old value. Source: apiextensions-apiserver, schema/cel.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from packwise.validate.schema import ValidationRule
     from packwise.validate.structure import ValuePath
 
-# CEL expressions, compiled and evaluated by the CEL project's own runtime, and the expressions that are not. The
-# runtime limits the time of an evaluation (10,000 iterations, 32 levels) but not its memory. `cost` limits that.
+# The runtime of the CEL project compiles and evaluates the expressions. It limits the time of an evaluation (10,000
+# iterations, 32 levels) but not its memory. `cost` computes an upper limit of the memory beforehand.
 
 LONGEST = 4000
 MOST_COPIES = 5
 _COPYING = re.compile(r"\b(?:optFlatMap|optMap)\b")
-"""Macros that write their target twice. In a chain of them, each link doubles the tree."""
+"""Macros whose expansion contains their target twice. In a chain of these macros, each call doubles the syntax tree."""
 
-# The runtime's names, and Kubernetes' names for them.
+# Error texts of the runtime, each with the text that Kubernetes reports for the same error.
 _TEXTS = (
     (re.compile(r'.*?Key not found in map : "?(.*?)"?'), r"no such key: \1"),
     (re.compile(r".*?Index error: index=(-?\d+) size=\d+"), r"index out of bounds: \1"),
@@ -47,51 +47,51 @@ _NO_OVERLOAD = "No matching overloads"
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The result of an expression. With an `error`, which the API server would also report, there is no value.
-
-    `trouble` is the reason if the API server's result cannot be known here. `cost` is an upper limit of the evaluation.
-    """
+    """The result of an evaluation: a value, an error, or neither."""
 
     value: Value = None
     error: str = ""
-    trouble: str = ""
+    """The error, which the API server reports too, or ""."""
+    unchecked_reason: str = ""
+    """Set if the result of the API server is unknown."""
     cost: int = 0
+    """An upper limit of the bytes that the evaluation keeps and reads."""
 
 
 @dataclass(slots=True)
 class Expression:
-    """A compiled expression and its syntax tree. `trouble` is why it is not evaluated at all."""
+    """A compiled expression and its syntax tree. If there is an `unchecked_reason`, it is never evaluated."""
 
     _program: Any
     _tree: Node | None = None
-    trouble: str = ""
+    unchecked_reason: str = ""
 
     def evaluate(self, variables: Mapping[str, Value]) -> Evaluation:
-        """Return its value, or the reason why it has none."""
-        if self.trouble:
-            return Evaluation(trouble=self.trouble)
+        """Evaluate the expression, and return its value, its error or the reason why packwise cannot check it."""
+        if self.unchecked_reason:
+            return Evaluation(unchecked_reason=self.unchecked_reason)
         cost = self._cost(variables)
         if cost is None or cost > MAX_COST:
             too_much = f"it may need more than {MAX_COST >> 20} MiB of memory"
-            return Evaluation(trouble="its memory has no bound" if cost is None else too_much)
+            return Evaluation(unchecked_reason="its memory has no bound" if cost is None else too_much)
         try:
             answer = self._program.eval(data=dict(variables))
             if str(answer.type()) != "ERROR":
                 return Evaluation(answer.plain_value(), cost=cost)
             text = _first_line(str(answer.value()))
         except (RuntimeError, ValueError, TypeError, OverflowError) as error:
-            self.trouble = _first_line(str(error))
-            return Evaluation(trouble=self.trouble, cost=cost)
+            self.unchecked_reason = _first_line(str(error))
+            return Evaluation(unchecked_reason=self.unchecked_reason, cost=cost)
         for pattern, replacement in _TEXTS:
             if match := pattern.fullmatch(text):
                 return Evaluation(error=match.expand(replacement), cost=cost)
         if _NO_OVERLOAD in text:
             # Types are checked here when values are evaluated, and in Kubernetes when the rule is compiled.
-            self.trouble = text
-        return Evaluation(trouble=text, cost=cost)
+            self.unchecked_reason = text
+        return Evaluation(unchecked_reason=text, cost=cost)
 
     def _cost(self, variables: Mapping[str, Value]) -> int | None:
-        """Return the highest cost of its evaluation for these values, or None if it is unbounded."""
+        """Return the highest cost of an evaluation with these variables, or None if the cost has no limit."""
         try:
             return None if self._tree is None else cost_of(self._tree, variables)
         except RecursionError:
@@ -99,21 +99,22 @@ class Expression:
 
 
 def compile_expression(text: str, *, optional: bool = False) -> Expression:
-    """Compile `text` with the variables `self` and `oldSelf`. With `optional`, `oldSelf` is an optional value.
+    """Return the compiled `text`, an expression with the variables `self` and `oldSelf`.
 
-    An optional one reads `__old__`, a list that is empty or holds the value.
+    With `optional`, `oldSelf` is an optional value. It is then made from the variable `__old__`, a list with the old
+    value or without entries.
     """
     if len(text) > LONGEST:
-        return Expression(None, trouble=f"it is longer than {LONGEST} characters")
+        return Expression(None, unchecked_reason=f"it is longer than {LONGEST} characters")
     if len(_COPYING.findall(text)) > MOST_COPIES:
-        return Expression(None, trouble=f"it calls optMap and optFlatMap more than {MOST_COPIES} times")
+        return Expression(None, unchecked_reason=f"it calls optMap and optFlatMap more than {MOST_COPIES} times")
     source = _OPTIONAL.format(text) if optional else text
     try:
         program = _environment().compile(source)
         return Expression(program, read_tree(program.serialize()))
     except (RuntimeError, ValueError) as error:
         # A RecursionError is a RuntimeError too.
-        return Expression(None, trouble=_first_line(str(error)))
+        return Expression(None, unchecked_reason=_first_line(str(error)))
 
 
 @cache
@@ -126,14 +127,14 @@ def _environment() -> Any:
 
 
 def _first_line(text: str) -> str:
-    """Return the runtime's message without its status code, excerpt and further lines."""
+    """Return the first line of the runtime's message, without status code and position."""
     line = text.partition("\n")[0]
     line = re.sub(r"^[A-Z_]+: (?:ERROR: )?(?:<input>:-?\d+:-?\d+: )?", "", line)
     return re.sub(r" \[[A-Z_]+\]$", "", line)
 
 
-# Values as rules see them: only fields of the schema, with names that CEL can write. Source: apiserver, cel/escaping
-# and cel/common/values.
+# A rule sees only fields of the schema. Their names are escaped so that CEL can write them. Source: apiserver,
+# cel/escaping and cel/common/values.
 
 _RESERVED = frozenset({
     "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop",
@@ -149,7 +150,7 @@ _METADATA_FIELDS = ("name", "generateName")
 
 @lru_cache(maxsize=4096)
 def escape_name(name: str) -> str | None:
-    """Return the name of a property in a rule, or None if a rule cannot name it."""
+    """Return the name by which rules call a property, or None if they cannot name the property."""
     if name in _RESERVED:
         return f"__{name}__"
     if not _NAME.fullmatch(name):
@@ -158,7 +159,10 @@ def escape_name(name: str) -> str | None:
 
 
 def cel_value(value: Value, schema: Schema, *, is_object: bool = False) -> Value:
-    """`value` as the variable of a rule at its schema. `is_object`: with type and name of the whole object."""
+    """Return `value` in the form of the variable `self` for a rule of `schema`.
+
+    With `is_object`, the value is a whole object: rules then also see its apiVersion, kind and names.
+    """
     if isinstance(value, dict):
         return _mapping(value, schema, is_object=is_object or schema.embedded)
     if isinstance(value, list) and schema.items is not None:
@@ -190,7 +194,10 @@ def _mapping(value: Mapping[str, Value], schema: Schema, *, is_object: bool) -> 
 
 
 def in_order_of(old: Value, new: Value, schema: Schema) -> Value:
-    """Return `old` with its sets and keyed lists in the order of `new`, because comparisons ignore their order."""
+    """Return `old` with the entries of its sets and keyed lists in the order of `new`.
+
+    Kubernetes ignores the order of such lists when a rule compares them.
+    """
     if isinstance(old, dict) and isinstance(new, dict):
         inner = {name: schema.of_key(name) for name in old}
         return {
@@ -214,7 +221,7 @@ def _pair(old: Sequence[Value], new: Sequence[Value], schema: Schema) -> list[tu
 
 
 def key_of(entry: Value, schema: Schema) -> str:
-    """Return the identity of an entry of a set or keyed list: all of it, or its keys."""
+    """Return a text that identifies an entry of a list: its keys in a keyed list, otherwise the whole entry."""
     if schema.list_type == "map" and isinstance(entry, dict):
         return canonical_text([entry.get(key) for key in schema.keys])
     return canonical_text(entry)
@@ -233,7 +240,7 @@ _REASONS = {
 
 
 class CelRules:
-    """The rules of one CRD, each compiled at first use. A rule that cannot be evaluated is reported once."""
+    """The rules of one CRD. Each is compiled at first use. A rule that cannot be evaluated is reported once."""
 
     __slots__ = ("_expressions", "_left", "_reported")
 
@@ -243,16 +250,16 @@ class CelRules:
         self._reported = set["str | FieldPath"]()
 
     def violations(self, value: Value, old: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
-        """Yield violations of the rules of `schema` and below in an object. `old` is its earlier value, or None."""
+        """Yield violations of the rules in `schema` and in its parts. `old` is the earlier object, or None."""
         self._left = MAX_COST_OF_OBJECT
         yield from self._violations_below(value, old, schema, at, is_object=True)
         if self._left < 0 and _SPENT not in self._reported:
             self._reported.add(_SPENT)
-            # The text does not depend on the object or on the next rule.
+            # The text is the same for every object and every rule, so that it is reported once.
             yield Problem(("spec",), _SPENT, effect=Effect.UNCHECKED)
 
     def unchecked_once(self, problems: Iterable[Problem]) -> Iterator[Problem]:
-        """Yield the `problems` about unchecked parts. For all objects together, each field of the CRD comes once."""
+        """Yield the problems about unchecked parts. A problem of an earlier object of this CRD is not repeated."""
         for problem in problems:
             if problem.effect is Effect.UNCHECKED and problem.path not in self._reported:
                 self._reported.add(problem.path)
@@ -304,8 +311,8 @@ class CelRules:
     ) -> Problem | None:
         answer = self._expression(rule.rule, rule).evaluate(variables)
         self._left -= answer.cost
-        if answer.trouble:
-            return self._unchecked_problem(rule, answer.trouble)
+        if answer.unchecked_reason:
+            return self._unchecked_problem(rule, answer.unchecked_reason)
         if answer.value is True:
             return None
         if answer.error:
@@ -344,7 +351,7 @@ class CelRules:
 
 
 def _by_key(old: Value, schema: Schema) -> Mapping[str, Value]:
-    """Return the entries of the old list by key, or none without keys."""
+    """Return the entries of a keyed list, by the text of their keys. The result for another list is empty."""
     if schema.list_type != "map" or not isinstance(old, list):
         return {}
     return {key_of(entry, schema): entry for entry in reversed(old)}

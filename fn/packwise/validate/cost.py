@@ -1,7 +1,7 @@
-"""The highest cost of an evaluation, computed beforehand from the syntax tree and its values.
+"""The highest cost of an evaluation, computed beforehand from the syntax tree and the values of the variables.
 
 The runtime limits iterations but not memory. It keeps each list and text until the end, and copies a list for each
-entry that `map` adds. The limit is in bytes kept and read, so that it limits time too.
+entry that `map` adds. The cost is the number of bytes that are kept or read, so that a limit also limits the time.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-# The syntax tree of a compiled expression, read from the bytes that the runtime serializes. Macros are expanded: `all`
-# and `map` are loops. Source: cel-spec, proto/cel/expr/checked.proto and syntax.proto.
+# The syntax tree of a compiled expression is read from the bytes that the runtime serializes. Its macros are expanded:
+# `all` and `map` are loops. Source: cel-spec, proto/cel/expr/checked.proto and syntax.proto.
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Constant(Record):
-    """A literal. Its size is its bytes of memory beyond a scalar. `text` is the content of a text."""
+    """A literal. `size` is the number of bytes beyond a scalar. `text` is the content of a string, or None."""
 
     size: int
     text: str | None = None
@@ -37,7 +37,7 @@ class Ident(Record):
 
 
 class Select(Record):
-    """A field of a mapping. `is_test` is true for its presence (`has`)."""
+    """A field of a mapping. If `is_test`, the result is the presence of the field (`has`) and not its value."""
 
     operand: Node
     field: str
@@ -45,14 +45,14 @@ class Select(Record):
 
 
 class CelCall(Record):
-    """A function or an operator. A method's target is the first of its arguments."""
+    """A call of a function, an operator or a method. The target of a method is its first argument."""
 
     function: str
     arguments: tuple[Node, ...]
 
 
 class ListOf(Record):
-    """A literal of a list, or of a mapping with its keys and values in turn."""
+    """A literal of a list or of a mapping. The elements of a mapping are its keys, each followed by its value."""
 
     elements: tuple[Node, ...]
 
@@ -73,7 +73,7 @@ Node = Constant | Ident | Select | CelCall | ListOf | Comprehension
 
 
 def read_tree(data: bytes) -> Node:
-    """Return the tree of a compiled expression. Raise ValueError for another format."""
+    """Return the syntax tree of a compiled expression. Raise ValueError if `data` has another format."""
     (checked,) = _parts(data, 2)
     (tree,) = _parts(checked, 4)
     return _node(tree)
@@ -142,7 +142,7 @@ def _text(data: bytes, wanted: int) -> str:
 
 
 def _fields(data: bytes) -> Iterator[Field]:
-    """Yield the fields of a message by number: integers, and the bytes of texts and messages."""
+    """Yield number and content of each field of a message: an integer, or the bytes of a text or a message."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -183,13 +183,13 @@ limit for a request.
 """
 
 MIN_COST = 8 << 10
-"""The least number of bytes of an evaluation, because even an empty one takes as long as a read of so many."""
+"""The smallest cost of an evaluation. Even an empty evaluation takes as long as reading this number of bytes."""
 
 MAX_ITERATIONS = 10_000
-"""The runtime's own limit of iterations in an evaluation, for all loops together."""
+"""The runtime's own limit of the iterations of all loops in an evaluation."""
 
 _SCALAR = 32
-"""Bytes of a value without the characters of a text. An entry of the runtime's list needs as many."""
+"""The bytes of a value, without the characters of a text. An entry of a list needs as many in the runtime."""
 
 _PLAIN = frozenset({
     "!_", "-_", "_!=_", "_%_", "_&&_", "_*_", "_-_", "_/_", "_<=_", "_<_", "_==_", "_>=_", "_>_", "_||_", "@in", "in",
@@ -198,12 +198,14 @@ _PLAIN = frozenset({
     "getMonth", "getSeconds", "hasValue", "indexOf", "int", "lastIndexOf", "matches", "optional.none", "size",
     "startsWith", "timestamp", "type", "uint",
 })  # fmt: skip
-"""Functions that return a scalar without a length."""
+"""Functions that return a scalar of fixed size."""
 
 _SEARCHES = frozenset({"contains", "indexOf", "lastIndexOf", "matches", "split"})
 """Functions that may read the second argument again at each position of the first."""
-_LOOKED_AT_ONCE = 64
-"""Bytes of two texts that the runtime compares in the time of one step. Kubernetes assumes 100 for `contains`."""
+_BYTES_PER_STEP = 64
+"""The number of bytes of two texts that the runtime compares in the time of one step. For `contains`, Kubernetes
+assumes 100.
+"""
 
 _TEXTS = frozenset({
     "bytes", "charAt", "lowerAscii", "reverse", "string", "strings.quote", "substring", "trim", "upperAscii",
@@ -217,7 +219,7 @@ _ANY_OF = frozenset({"or", "orValue"})
 
 
 class _Weight(Record):
-    """The greatest weight of a value and of each of its entries. `value` is set if it is known."""
+    """The largest weight, in bytes, of a value and of an entry in it. `value` is None if it is unknown."""
 
     weight: int
     entry: int
@@ -230,7 +232,7 @@ class _Weight(Record):
 
     @property
     def length(self) -> int:
-        """The largest number of entries that it has."""
+        """Return the largest possible number of entries of the value."""
         if isinstance(self.value, (list, dict)):
             return len(self.value)
         return max(self.weight // _SCALAR - 1, 0)
@@ -240,11 +242,11 @@ _FLAT = _Weight(_SCALAR, 0)
 
 
 class _UnboundedError(Exception):
-    """Raised if a part of the tree has an unknown cost."""
+    """Raised if the cost of a part of the tree has no known limit."""
 
 
 def cost_of(tree: Node, variables: Mapping[str, Value]) -> int | None:
-    """Return an upper limit of an evaluation's cost, or None if the tree has an unbounded function."""
+    """Return an upper limit of an evaluation's cost in bytes, or None if a function in the tree has no known limit."""
     bounding = _Bounding()
     try:
         bound = bounding.of(tree, {name: bounding.weigh(value) for name, value in variables.items()}, 1)
@@ -254,12 +256,12 @@ def cost_of(tree: Node, variables: Mapping[str, Value]) -> int | None:
 
 
 def weight_of(value: Value) -> int:
-    """The bytes of a value as it is handed to an evaluation."""
+    """Return the number of bytes of a value that is passed to an evaluation."""
     return _Bounding().weigh(value).weight
 
 
 class _Bounding:
-    """One walk of a tree. `total` is the sum of each node's cost times its number of evaluations."""
+    """One walk through a syntax tree. `total` adds up the costs of the nodes, each times its number of evaluations."""
 
     __slots__ = ("_weights", "total")
 
@@ -268,7 +270,7 @@ class _Bounding:
         self._weights: dict[int, int] = {}
 
     def weigh(self, value: Value) -> _Weight:
-        """Return the weight of an existing value."""
+        """Return the weight of a known value."""
         weight = self._weight(value)
         entries: list[Value] = []
         if isinstance(value, list):
@@ -278,11 +280,11 @@ class _Bounding:
         return _Weight(weight, max([self._weight(entry) for entry in entries], default=0), value)
 
     def of(self, node: Node, names: Mapping[str, _Weight], times: int) -> _Weight:
-        """Return the limit of the result of `node`. It is evaluated `times` times."""
+        """Return the largest weight of the result of `node`, and add the cost of its `times` evaluations."""
         if isinstance(node, Constant):
             return _Weight(_SCALAR + node.size, 0, node.text)
         if isinstance(node, Ident):
-            # Any other name is the name of a type.
+            # A name that is not a variable is the name of a type.
             return names.get(node.name, _FLAT)
         if isinstance(node, Select):
             part = self._part(self.of(node.operand, names, times), node.field)
@@ -333,7 +335,7 @@ class _Bounding:
         iterated, start = self.of(node.iterated, names, times), self.of(node.start, names, times)
         length = min(iterated.length, MAX_ITERATIONS)
         if isinstance(node.iterated, ListOf) and not node.iterated.elements:
-            # A macro that gives a value a name.
+            # The loop over an empty list comes from a macro that only binds a name to a value.
             return self.of(node.result, {**names, node.accumulator: start}, times)
         entry = _Weight(iterated.entry, iterated.entry)
         inner = {**names, **dict.fromkeys(node.variables, entry)}
@@ -342,13 +344,16 @@ class _Bounding:
         folded = start
         if added is not None:
             folded = _Weight(start.weight + length * added.weight, max(start.entry, added.entry))
-            # The list is copied for each added entry.
+            # The runtime copies the list for each added entry.
             self._add(_SCALAR * length // 2, repeated)
         self.of(node.condition, {**inner, node.accumulator: folded}, repeated)
         return self.of(node.result, {**names, node.accumulator: folded}, times)
 
     def _step(self, step: Node, accumulator: str, names: Mapping[str, _Weight], times: int) -> _Weight | None:
-        """Return the entries that a step adds to a list, or None if it folds scalars. Macros have no other steps."""
+        """Return the largest weight of an entry that a step adds to a list. Return None if the step folds scalars.
+
+        The expanded macros have no other steps. Raise _UnboundedError for any other step.
+        """
         if step == Ident(accumulator):
             return None
         if isinstance(step, CelCall) and step.function == "_?_:_":
@@ -391,13 +396,13 @@ class _Bounding:
 
 
 def _search_cost(function: str, arguments: list[_Weight]) -> int:
-    """Return the cost of a search beyond one read of each argument."""
+    """Return the cost of a search, without the cost to read each argument once."""
     if len(arguments) < 2:
         return 0
     text, wanted = arguments[:2]
     if function == "matches":
         return match_cost(wanted.text, wanted.weight, text.weight)
-    return text.weight * wanted.weight // _LOOKED_AT_ONCE
+    return text.weight * wanted.weight // _BYTES_PER_STEP
 
 
 def _largest_weight(bounds: list[_Weight]) -> _Weight:

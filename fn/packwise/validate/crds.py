@@ -1,6 +1,6 @@
-"""Validation by the given CRDs, as in the cluster's API server. Without a CRD, packwise's own table applies.
+"""Validation of objects by the CRDs of the input, as in the cluster's API server.
 
-It also decodes values by packwise's tables of fields.
+Without a CRD of its kind, an object is checked by packwise's own table of fields.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 UNCHECKED = Rule("crd-rule", "packwise cannot evaluate a rule of a CRD.", "spec/kubernetes.md#3.2", Severity.WARNING)
 VERDICT_RULES = (UNCHECKED,)
-"""Rules of CRDs that show when objects are checked."""
+"""Rules of CRDs whose findings appear only when an object is checked."""
 
 
 class Verdict(Record):
     """The problems of an object in the API server's order.
 
-    `unchecked` are findings about rules of the CRD that cannot be evaluated here. `by_definition` is true if a CRD was
-    known.
+    `unchecked` are findings about rules of the CRD that packwise cannot evaluate. `by_definition` is true if a CRD
+    decided, and false if packwise's own table did.
     """
 
     problems: tuple[Problem, ...]
@@ -39,8 +39,10 @@ class Verdict(Record):
     def findings(
         self, subject: KubeObject, rule: Rule, unknown: tuple[Rule, Severity] | None = None
     ) -> tuple[Finding, ...]:
-        """Return the findings about `subject` by `rule`. `unknown` is the rule for unknown fields and their
-        severity.
+        """Return the problems as findings of `rule` about `subject`, and the findings about unchecked rules of the CRD.
+
+        `unknown` is the rule of unknown fields and the severity of these findings. Without it, `rule` also reports
+        unknown fields.
         """
         unknown_rule, severity = (rule, None) if unknown is None else unknown
         by_rule = [(unknown_rule if problem.effect is Effect.UNKNOWN else rule, problem) for problem in self.problems]
@@ -55,9 +57,10 @@ def validate_object(
     before: Mapping[str, Value] | None = None,
     written: Mapping[str, Value] | None = None,
 ) -> Verdict:
-    """Return the API server's refusals of `value` by `definition`, else by `own_table`. `before` is the earlier value.
+    """Return the verdict of the API server about `value` by `definition`, or by `own_table` without a definition.
 
-    `written` is the object as its author wrote it, if a webhook has changed it since.
+    `before` is the earlier object, or None. `written` is the object before a webhook changed it, or None if no webhook
+    did. Its unknown fields are reported.
     """
     if definition is None:
         return Verdict(tuple(own_table()))
@@ -72,7 +75,7 @@ def validate_object(
 
 
 def no_table() -> Iterable[Problem]:
-    """Return no problems: only the cluster's CRD checks such a kind."""
+    """Return no problems. This is the table of a kind that only the cluster's CRD can check."""
     return ()
 
 
@@ -90,7 +93,7 @@ RULES = (SCHEMA,)
 class Definitions(Record):
     """The CRDs of kinds that packwise reads or writes, by group and kind, and the findings about them.
 
-    If a CRD is invalid, packwise's own table checks its kind.
+    If the CRD of a kind is invalid, packwise's own table checks the objects.
     """
 
     by_kind: Mapping[tuple[str, str], Definition]
@@ -108,8 +111,8 @@ NO_DEFINITIONS = Definitions({})
 def is_definition(item: KubeObject) -> bool:
     """Return True if `item` is the CRD of a kind that packwise reads or writes.
 
-    A CRD of v1beta1 does not count, because API servers since Kubernetes 1.22 do not serve it and its schema has no
-    fixed place.
+    Return False for a CRD of v1beta1: Kubernetes 1.22 and newer do not serve this version, and its schema has no fixed
+    place.
     """
     value = item.value
     group, _, version = str(value.get("apiVersion")).partition("/")
@@ -117,19 +120,19 @@ def is_definition(item: KubeObject) -> bool:
 
 
 def _kind_of(item: KubeObject) -> tuple[str, str]:
-    """Group and name of the kind that a CRD defines."""
+    """Return group and name of the kind that a CRD defines."""
     return str(item.get("spec.group")), str(item.get("spec.names.kind"))
 
 
-def definitions_of(beside: tuple[KubeObject, ...], index: Index) -> Definitions:
-    """Return the CRDs in `beside`, and for other kinds the CRDs among the items."""
-    among = [item for item in index.of_kind(_GROUP, _KIND) if is_definition(item)]
-    if not beside and not among:
+def definitions_of(chosen_crds: tuple[KubeObject, ...], index: Index) -> Definitions:
+    """Return the CRDs in `chosen_crds`. For kinds without a CRD there, return the CRDs of the input."""
+    of_input = [item for item in index.of_kind(_GROUP, _KIND) if is_definition(item)]
+    if not chosen_crds and not of_input:
         return NO_DEFINITIONS
-    chosen = [item for item in beside if is_definition(item)]
+    chosen = [item for item in chosen_crds if is_definition(item)]
     kinds = {_kind_of(item) for item in chosen}
     by_kind: dict[tuple[str, str], list[KubeObject]] = {}
-    for item in (*chosen, *[item for item in among if _kind_of(item) not in kinds]):
+    for item in (*chosen, *[item for item in of_input if _kind_of(item) not in kinds]):
         by_kind.setdefault(_kind_of(item), []).append(item)
     findings: list[Finding] = []
     definitions = {kind: definition for kind, items in by_kind.items() if (definition := _one_of(items, findings))}
@@ -137,11 +140,12 @@ def definitions_of(beside: tuple[KubeObject, ...], index: Index) -> Definitions:
 
 
 def _one_of(items: Iterable[KubeObject], findings: list[Finding]) -> Definition | None:
-    """Return the definition that all `items`, CRDs of one kind, share. Return None and add a finding if they differ.
+    """Return the definition in `items`, which are CRDs of one kind. If one is invalid or differs, return None.
 
-    A chart's copy of an operator's CRD counts as the same definition, with any labels and descriptions.
+    In this case, add a finding to `findings`. Only the schemas are compared. So a chart's copy of an operator's CRD may
+    have other labels and descriptions.
     """
-    # Import the reader and the checks only if there are definitions.
+    # These imports are lazy, because most inputs have no CRD.
     from packwise.validate.definition import read_definition
     from packwise.validate.schema import SchemaError
 
@@ -200,8 +204,8 @@ def check_objects(
 ) -> Iterator[Finding]:
     """Yield violations of CRDs in gangs and rendered ClusterTopologies. Other objects are checked when they are read.
 
-    Only the first refused object of one kind from one source has findings, because the others are similar. `unknown` is
-    the severity of unknown fields.
+    If several rendered objects of a kind come from one source, only the first refused object has findings. The others
+    are similar. `unknown` is the severity of unknown fields.
     """
     for group, kind in _OWN:
         definition = definitions.of_kind(group, kind)
@@ -228,6 +232,6 @@ def _crd_finding(rendered: Generated, problem: Problem, order: int, unknown: Sev
         f"the CRD refuses {where}, which packwise renders from this: {format_path(problem.path)} {problem.message}"
     )
     severity = unknown if problem.effect is Effect.UNKNOWN else None
-    # The field belongs to the rendered object, and the finding is about its source.
+    # The finding is about the source object. The field is one of the rendered object, so the path is removed.
     refusal = problem.replace(path=(), message=message, effect=Effect.REFUSED)
     return Finding.of(OBJECT, rendered.subject, refusal, order=order, severity=severity)

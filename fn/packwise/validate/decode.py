@@ -1,12 +1,16 @@
-"""Values checked against a table of fields: types as in Go's decoder, the rest as in an API server's schema.
+"""Check values against a table of fields: types as Go's decoder does, everything else as an API server's schema does.
 
 Problems are in packwise's words, each with the text of the component that refuses the value. `validate.structure`
-checks by a cluster's own CRD.
+checks objects by a cluster's own CRD.
 
-`packwise.fields` walks the same tables for packwise's own files with other rules. There, null is an error unless the
-field accepts it. Here it is an absent value or Go's zero value. Its problems are in the table's order. Here they are in
-the order of refusal, and one hides the text of another. To Go, 2.0 is an integer. A pattern is searched here, as in a
-CRD, and must match the whole text there. The only common code would be a branch on the kind of a value.
+`packwise.fields` also reads such tables, for packwise's own files, but by other rules:
+
+- Null is an error there unless the field accepts it. Here, it is an absent value or Go's zero value.
+- Problems have the order of the table there. Here, they have the order of refusal, and one hides the text of another.
+- 2.0 is an integer there only if the field reads decimals. Here, it always is, as in Go.
+- A pattern must match the whole text there. Here, it may match a part, as in a CRD.
+
+The only common code would be a branch on the kind of a value.
 """
 
 from __future__ import annotations
@@ -59,7 +63,10 @@ if TYPE_CHECKING:
     from packwise.fields import Kind, ObjectRule
 
     At: TypeAlias = tuple["At", str | int] | None
-    """A place, as the place above it and the key or index in that. A path is built from it only for a problem."""
+    """The place of a value: the place of the mapping or list around it, and its key or index there.
+
+    The full path is built only for a problem.
+    """
 
 _EMPTY: dict[str, Value] = {}
 _FLOAT32 = 3.5e38
@@ -90,7 +97,7 @@ KEYS: Mapping[str, Mapping[str, str | None]] = {
     "v1.PodSpec.volumes": _BY_NAME,
     "v1.ResourceRequirements.claims": _BY_NAME,
 }
-"""Fields that identify the entries of a list, each with its default. Source: Grove v0.1.0-alpha.7's CRD."""
+"""For each list, the fields that identify an entry, each with its default. Source: Grove v0.1.0-alpha.7's CRD."""
 
 REQUIRED = frozenset({
     "v1.CephFSVolumeSource.monitors",
@@ -100,7 +107,10 @@ REQUIRED = frozenset({
     "v1.RBDVolumeSource.monitors",
     "v1.ScaleIOVolumeSource.secretRef",
 })  # fmt: skip
-"""Required lists and pointers. Go writes an absent one as null, and other required fields as zero values."""
+"""Required fields that are lists or pointers. If one is absent, Go writes null, which the API server refuses.
+
+Go writes other absent fields as zero values, which the API server accepts.
+"""
 
 _LEAVES: Mapping[str, Kind] = {
     "bool": Flag(),
@@ -119,9 +129,9 @@ _LEAVES: Mapping[str, Kind] = {
 
 @cache
 def kubernetes_struct(go: str) -> Object:
-    """Return the Kubernetes object with the Go type `go` (`v1.PodSpec`).
+    """Return the table of fields of the Kubernetes type that Go calls `go`, such as `v1.PodSpec`.
 
-    It is read on demand, because a workload needs few of them.
+    A type is read on demand, because a workload needs few types.
     """
     package, _, name = go.partition(".")
     return Object(name, dict([_field(go, entry) for entry in TYPES[go].split(" ")]), package)
@@ -143,7 +153,7 @@ def _kind(go: str, keys: Mapping[str, str | None]) -> Kind:
 
 @cache
 def _table_of(go: str) -> ObjectTable:
-    """Return the table of one of Kubernetes' own objects."""
+    """Return the prepared table of the Kubernetes type `go`."""
     return ObjectTable(lambda: kubernetes_struct(go))
 
 
@@ -156,7 +166,7 @@ def _path(at: At) -> FieldPath:
 
 
 class _PreparedField:
-    """A prepared field. `check` handles a value of the kind `prepared`. For an absent field, it handles `zero`."""
+    """A prepared field. `check` checks a value by `prepared`, the type of the field. `zero` replaces an absent one."""
 
     __slots__ = ("check", "prepared", "reads_null", "required", "zero")
 
@@ -170,7 +180,7 @@ class _PreparedField:
 
 
 class _FieldOrder(dict[str, int]):
-    """The order of fields in the table. Unknown fields come last."""
+    """The rank of each field in its table. Unknown fields come last."""
 
     __slots__ = ()
 
@@ -179,49 +189,48 @@ class _FieldOrder(dict[str, int]):
 
 
 class ObjectTable:
-    """An object's fields, prepared at the first value: a workload has few of Kubernetes' own objects.
+    """The fields of a type of object. They are prepared for the first value, because a workload has few types."""
 
-    `right` maps fields to a type with only valid values. `needed` are fields that are also checked when absent.
-    `shape` is the table of krmfn's native core, or None without the core.
-    """
-
-    __slots__ = ("_find", "fields", "is_ready", "kind", "needed", "order", "right", "rules", "shape", "struct")
+    __slots__ = ("_find", "fields", "is_ready", "kind", "needed", "order", "rules", "shape", "struct", "valid_types")
 
     kind: Object
     struct: str
     rules: tuple[ObjectRule, ...]
     fields: Mapping[str, _PreparedField]
     order: _FieldOrder
-    right: Mapping[str, type]
+    valid_types: Mapping[str, type]
+    """For some fields, a Python type: every value of the type is valid in the field."""
     needed: frozenset[str]
+    """Fields that are also checked if they are absent."""
 
     def __init__(self, find: Callable[[], Object]) -> None:
         self._find = find
         self.is_ready = False
+        # The table of krmfn's native core.
         self.shape = None if CORE is None else CORE.Shape(partial(_types_of, find))
 
     def prepare(self) -> None:
-        """Reads the table."""
+        """Read and prepare the fields."""
         kind = self.kind = self._find()
         self.struct, self.rules = kind.struct, kind.rules
         self.fields = {name: _PreparedField(field) for name, field in kind.fields.items()}
         self.order = _FieldOrder({name: place for place, name in enumerate(kind.fields)})
-        self.right = {name: right for name, field in kind.fields.items() if (right := _valid_type(field.kind))}
+        self.valid_types = {name: known for name, field in kind.fields.items() if (known := _valid_type(field.kind))}
         needed = [name for name, field in self.fields.items() if field.required or field.zero is not None]
         self.needed = frozenset(needed)
         self.is_ready = True
 
     def fits(self, value: Value) -> bool:
-        """Return True if `value` certainly has no problem. The walk decides about other values."""
+        """Return True if the native core finds no problem in `value`. Otherwise, or without the core, return False."""
         return self.shape is not None and self.shape.fits(value)
 
     def fields_to_check(self, value: Mapping[str, Value]) -> list[str]:
-        """Return the fields to check in the order of the table. Unknown ones come last."""
-        right = self.right
+        """Return the names of the fields to check, in the order of the table. Unknown fields come last."""
+        valid_types = self.valid_types
         names: list[str] = []
-        # Not a comprehension, which is a call in Python 3.11. Most mappings have a field or two.
+        # A loop is faster than a comprehension here: in Python 3.11 that is a call, and most mappings have few fields.
         for name, entry in value.items():
-            if type(entry) is not right.get(name):
+            if type(entry) is not valid_types.get(name):
                 names.append(name)
         if self.needed and not value.keys() >= self.needed:
             names += self.needed - value.keys()
@@ -231,15 +240,15 @@ class ObjectTable:
 
 
 class _List:
-    """A prepared list. `absent` is the value of a missing key. It is computed for the second entry."""
+    """A prepared list. `absent` has the value of each key that an entry lacks. Only lists with two entries need it."""
 
-    __slots__ = ("absent", "check", "kind", "prepared", "refuses_null", "right", "zero")
+    __slots__ = ("absent", "check", "kind", "prepared", "refuses_null", "valid_type", "zero")
 
     def __init__(self, kind: Array) -> None:
         self.kind = kind
         self.check = _CHECKS[type(kind.item)]
         self.prepared = _prepare(kind.item)
-        self.right = _valid_type(kind.item)
+        self.valid_type = _valid_type(kind.item)
         self.zero = _zero_value(kind.item)
         self.refuses_null = kind.go.startswith("[]*")
         self.absent: dict[str, str | int] = {}
@@ -254,7 +263,7 @@ def _prepare(kind: Kind) -> Any:
 
 
 def _types_of(find: Callable[[], Object]) -> Types:
-    """Return the same table for the native core."""
+    """Return the table of the object that `find` returns, in the form of the native core."""
     kind = find()
     fields = kind.fields.items()
     return (
@@ -267,13 +276,13 @@ def _types_of(find: Callable[[], Object]) -> Types:
 
 
 def _type_of(kind: Kind) -> Type | None:
-    """Return the type in the native core, or None for any value."""
-    shaped = _SHAPED.get(type(kind))
-    return _RIGHT[type(kind)] if shaped is None else shaped(kind)
+    """Return the type in the native core, or None if every value is valid."""
+    make = _DEPENDENT_TYPES.get(type(kind))
+    return _CORE_TYPES[type(kind)] if make is None else make(kind)
 
 
 def _shape_of(kind: Object | Reference) -> Shape:
-    # Only the core asks for it.
+    # Only the core calls this function, so the shape exists.
     return cast("Shape", _prepare(kind).shape)
 
 
@@ -288,7 +297,7 @@ def _text_type(kind: Text) -> Type:
 
 
 def _valid_type(kind: Kind) -> type | None:
-    """Return the type that makes every value valid, or None if values must be checked."""
+    """Return a Python type if every value of it is valid, or None if each value must be checked."""
     if isinstance(kind, Text):
         return None if kind.enum or kind.pattern or kind.min_length or kind.max_length else str
     return bool if isinstance(kind, Flag) else None
@@ -304,14 +313,15 @@ def _zero_value(kind: Kind) -> Value:
 
 @cache
 def _has_pattern(pattern: str, text: str) -> bool:
-    """Return True if a CRD's `pattern` is found in `text`."""
+    """Return True if `text` contains a match of a CRD's `pattern`."""
     return re.search(pattern.removesuffix("$") + r"\Z" if pattern.endswith("$") else pattern, text) is not None
 
 
 class _TypedWalk:
-    """The problems found in one walk. `struct` is the decoder's own name for the mapping around a value.
+    """The problems found in one walk through an object.
 
-    `stage` is the time of the refusal. `durations` are examples of durations.
+    `stage` is the component that refuses wrong types. `durations` are examples of durations in its messages. The
+    argument `struct` of a check is the decoder's name for the mapping around the value.
     """
 
     __slots__ = ("_apart", "_settled", "_stopped", "decode", "schema", "unknown")
@@ -366,12 +376,12 @@ class _TypedWalk:
         if not isinstance(value, list):
             self._type(value, entries.kind, at, struct)
             return
-        right, check = entries.right, entries.check
+        valid_type, check = entries.valid_type, entries.check
         for index, entry in enumerate(value):
-            if type(entry) is right:
+            if type(entry) is valid_type:
                 continue
             if entry is None and entries.refuses_null:
-                # The webhook crashes on it.
+                # Grove's webhook crashes on a null in a list of pointers.
                 message = "must be a mapping; got null; remove the entry or fill it in"
                 self.decode.append(Problem(_path((at, index)), message, stage=self.stage))
             else:
@@ -439,7 +449,7 @@ class _TypedWalk:
         self._decode(at, f"must be a duration such as {self.durations}; got {describe(value)}", text, stops=True)
 
     def null(self, at: At, _kind: Duration) -> None:
-        """Report null for a type with its own decoder. It also reads null unless it is an omitted pointer."""
+        """Report null for a duration that is not a pointer: its decoder also reads null, and refuses it."""
         message = f"must be a duration such as {self.durations}; got {describe(None)}"
         self._decode(at, message, duration_fault(""), stops=True)
 
@@ -484,7 +494,7 @@ class _TypedWalk:
         for key, default in absent.items():
             parts = [entry.get(key, default) for _, entry in named]
             columns.append([default if part is None else part for part in parts] if None in parts else parts)
-        # A number differs from a text. Lists and mappings are compared by their written form.
+        # A number differs from a text with the same digits. Lists and mappings are compared by their `repr`.
         forms = [[part if type(part) is str else repr(part).encode() for part in parts] for parts in columns]
         identities = list(zip(*forms, strict=True))
         if len(set(identities)) == len(identities):
@@ -492,14 +502,14 @@ class _TypedWalk:
         seen: dict[tuple[str | bytes, ...], int] = {}
         for (index, _), identity, parts in zip(named, identities, zip(*columns, strict=True), strict=True):
             seen[identity] = seen.get(identity, 0) + 1
-            # Report each value once, as the API server does, however often it occurs.
+            # Report a repeated value once, as the API server does, even if it occurs more than twice.
             if seen[identity] == 2:
                 shown = ", ".join([f'{key} "{part}"' for key, part in zip(absent, parts, strict=True)])
                 value = dict(zip(absent, parts, strict=True))
                 self._schema((at, index), ErrorType.DUPLICATE, value, "", f"two entries have {shown}")
 
     def unknown_problem(self, path: FieldPath, name: str, mapping: ObjectTable) -> Problem:
-        """The problem of a field `name` that the mapping at `path` does not have."""
+        """Return the problem of a field `name` that the mapping at `path` does not have."""
         where = f'"{format_path(path)}"' if path else f"a {mapping.struct}"
         names = sorted(mapping.fields)
         newer = self.replacement((*path, name))
@@ -519,7 +529,7 @@ class _TypedWalk:
         self._decode(at, f"must be {noun}; got {describe(value)}", text)
 
     def decoder_path(self, at: At) -> str:
-        """Return the decoder's own name for the place: fields without list indices."""
+        """Return the decoder's name for a place: the names of the fields without list indices."""
         names: list[str] = []
         while at is not None and at is not self._apart:
             at, key = at
@@ -528,7 +538,11 @@ class _TypedWalk:
         return ".".join(reversed(names))
 
     def _decode(self, at: At, message: str, text: str, *, stops: bool = False) -> None:
-        """Report the decoder's problem: a self-decoding type stops at it. Other types report their first problem."""
+        """Report a problem of the decoder. Only one problem has the decoder's text, because the decoder reports one.
+
+        A type with its own decoder stops the decoding, so its problem gets the text. Without such a problem, the first
+        problem gets the text.
+        """
         if self._settled:
             text = ""
         elif stops and not self._stopped:
@@ -545,15 +559,15 @@ class _TypedWalk:
 
 
 class Decoder(_TypedWalk):
-    """A walk over one object. `decode`, `schema` and `unknown` are the problems of each kind in the order of the walk.
+    """A walk through one object. Its problems are `decode`, `schema` and `unknown`, each in the order of the walk.
 
-    Other operators' decoders differ in their texts and in the time of refusal.
+    The decoder of another operator is a subclass with its own texts and stage.
     """
 
     __slots__ = ()
 
     def read(self, value: Value, table: ObjectTable) -> None:
-        """Collects the problems of a whole object."""
+        """Collect the problems of a whole object."""
         if not table.fits(value):
             self.object(value, table, None, "")
 
@@ -598,7 +612,7 @@ def _is_duration(value: Value) -> bool:
 
 
 def _is_quantity(value: Value) -> bool:
-    # Most quantities are texts, and each call counts.
+    # This is called often. Most quantities are texts, so they are checked without a second call.
     return (quantity_fault(value) if isinstance(value, str) else _quantity_fault(value)) is None
 
 
@@ -606,7 +620,7 @@ def _is_int_or_string(value: Value) -> bool:
     return isinstance(value, str) or _is_integer(value, INT32)
 
 
-_RIGHT: dict[type, Type | None] = {
+_CORE_TYPES: dict[type, Type | None] = {
     Decimal: _is_decimal,
     Flag: bool,
     Duration: _is_duration,
@@ -616,16 +630,16 @@ _RIGHT: dict[type, Type | None] = {
     TextMap: (str,),
     Open: None,
 }
-"""The types in the native core."""
+"""The type in the native core of each kind of value."""
 
-_SHAPED: dict[type, Callable[[Any], Type]] = {
+_DEPENDENT_TYPES: dict[type, Callable[[Any], Type]] = {
     Reference: _shape_of,
     Object: _shape_of,
     Array: _list_type,
     Text: _text_type,
     Number: lambda kind: kind.bits,
 }
-"""The types that depend on more than the kind."""
+"""Make the type in the native core from the settings of the kind of value, such as its enum or its fields."""
 
 
 def _zero_of(key: str, kind: Array) -> str | int:
@@ -640,13 +654,13 @@ _QUANTITY = Quantity()
 
 def _quantity_fault(value: Value) -> str | None:
     """Return the decoder's error about an invalid quantity, or None."""
-    # Go reads the JSON text, whatever its type. No quantity begins like another type.
+    # Go parses the JSON text of any type as a quantity. The texts of booleans, lists and mappings are never one.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return None if is_number else quantity_fault(value if isinstance(value, str) else "{")
 
 
 def _is_integer(value: Value, kind: Number) -> bool:
-    """True if Go reads it as an integer: 2.0 is 2 in JSON."""
+    """Return True if Go reads `value` as an integer within the limits of `kind`. To Go, 2.0 is the integer 2."""
     if type(value) is int or (type(value) is float and value.is_integer()):
         limit = 1 << (kind.bits - 1)
         return -limit <= value < limit

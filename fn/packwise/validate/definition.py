@@ -1,4 +1,4 @@
-"""A CustomResourceDefinition and its API server's refusals of objects.
+"""A CustomResourceDefinition, and the problems for which an API server refuses objects by it.
 
 Source: apiextensions-apiserver, registry/customresource.
 """
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.validate.schema import Schema
 
-# The object as an API server prepares it for validation: without nulls, and with defaults. Source:
-# apiextensions-apiserver, schema/defaulting.
+# Before validation, an API server removes nulls from an object and fills in defaults. Source: apiextensions-apiserver,
+# schema/defaulting.
 
 
 def prepare(value: Value, schema: Schema | None) -> Value:
-    """Return `value` in the form that is validated. Parts outside the schema are unchanged."""
+    """Return `value` without nulls and with the defaults of `schema`. Parts outside the schema are unchanged."""
     if schema is None:
         return value
     if isinstance(value, dict):
@@ -57,13 +57,13 @@ def _fill_in(value: Value, schema: Schema) -> Value:
 
 
 MAX_RULES = 2_000
-"""The largest number of rules in a schema. Known CRDs have some dozens, and each takes a millisecond to compile."""
+"""The largest number of rules in a schema. Known CRDs have some dozens. Each rule takes a millisecond to compile."""
 
 _ROOT = ValuePath()
 
 _SHARED = 16
-"""The number of CRDs whose schemas are cached. The same few check all packages of a fleet, and reading them takes a
-third of that time.
+"""The number of CRDs whose schemas are cached. All packages of a fleet use the same few CRDs. Without the cache,
+reading them would take a third of the time.
 """
 
 
@@ -83,9 +83,10 @@ class Definition:
         old: Mapping[str, Value] | None = None,
         written: Mapping[str, Value] | None = None,
     ) -> list[Problem]:
-        """Return the API server's refusals of an object. `old` is its earlier value.
+        """Return the problems for which the API server refuses an object, then its unknown fields and unchecked parts.
 
-        `written` is the object as its author wrote it, if a webhook has changed it since.
+        `old` is the earlier object, or None. `written` is the object before a webhook changed it, or None if no webhook
+        did. Unknown fields are searched in `written`.
         """
         version = str(value.get("apiVersion")).partition("/")[2]
         schema = self.schemas.get(version)
@@ -104,12 +105,12 @@ class Definition:
 
     @property
     def needs_expressions(self) -> bool:
-        """Return True if it has a CEL rule or a pattern. These need a library that may not be installed."""
+        """Return True if a schema has a CEL rule or a pattern. These need a library that may not be installed."""
         return any(schema.has_expressions for schema in self.schemas.values())
 
     def _broken_rules(self, value: Value, old: Value, schema: Schema, refused: list[Problem]) -> Iterator[Problem]:
         for problem in self.rules.violations(value, old, schema, _ROOT):
-            # A rule that fails on a missing value can be evaluated once the required field exists.
+            # The evaluation of a rule may fail only because of another problem, such as a missing required field.
             if problem.cause is not Cause.UNANSWERED or not refused:
                 yield problem
 
@@ -131,7 +132,7 @@ def read_definition(item: KubeObject) -> Definition:
 
 @lru_cache(_SHARED)
 def _schemas(item: KubeObject) -> Mapping[str, Schema]:
-    """The schema of each version that the CRD `item` serves. Raises SchemaError."""
+    """Return the schema of each version that the CRD `item` serves. Raise SchemaError if one is invalid."""
     versions = item.get("spec.versions")
     if not isinstance(versions, list):
         raise SchemaError(("spec", "versions"), f"must be a list; got {describe(versions)}")

@@ -1,6 +1,6 @@
-"""Schemas of CRDs, read from YAML: requirements and changes of a value. Source: apiextensions.k8s.io/v1.
+"""Schemas of CRDs, read from YAML. A CustomResourceDefinition is untrusted, so every part of it is checked.
 
-A CustomResourceDefinition is untrusted, so every part of it is checked.
+Source: apiextensions.k8s.io/v1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ValidationRule:
-    """One entry of x-kubernetes-validations. `path` is its place in the CRD."""
+    """One entry of x-kubernetes-validations. `path` is the path of its `rule` in the CRD."""
 
     rule: str
     message: str = ""
@@ -33,13 +33,13 @@ class ValidationRule:
 
     @property
     def text(self) -> str:
-        """The API server's name of the rule."""
+        """Return the text by which the API server names the rule in errors."""
         return self.message or self.rule
 
 
 @dataclass(frozen=True, slots=True)
 class ValueBounds:
-    """The limits of numbers, texts, lists and mappings. None means no limit."""
+    """The limits of a number, text, list or mapping. None means no limit."""
 
     minimum: float | None = None
     maximum: float | None = None
@@ -59,22 +59,20 @@ NO_BOUNDS = ValueBounds()
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A node of the schema. `additional` is the schema of further keys, or True if they are permitted.
-
-    `type` is "" if the node names none. `keys` are the keys of a list of `list_type` "map". `default` counts if
-    `has_default`. `pattern_path` is the place of `pattern` in the CRD. `alternatives` maps anyOf, oneOf and allOf to
-    their schemas.
-    """
+    """A node of the schema."""
 
     type: str = ""
+    """The JSON type, or "" if the node has no type."""
     nullable: bool = False
     properties: Mapping[str, Schema] = field(default_factory=dict[str, "Schema"])
     additional: Schema | bool = False
+    """The schema of keys that are not in `properties`, or True if they may have any value."""
     items: Schema | None = None
     required: tuple[str, ...] = ()
     enum: tuple[Value, ...] = ()
     pattern: str = ""
     pattern_path: FieldPath = ()
+    """The path of `pattern` in the CRD."""
     format: str = ""
     bounds: ValueBounds = NO_BOUNDS
     unique_items: bool = False
@@ -83,26 +81,29 @@ class Schema:
     embedded: bool = False
     list_type: str = ""
     keys: tuple[str, ...] = ()
+    """The fields that identify an entry of a list with the `list_type` "map"."""
     default: Value = None
+    """The default. It is valid only if `has_default` is true."""
     has_default: bool = False
     alternatives: Mapping[str, tuple[Schema, ...]] = field(default_factory=dict[str, "tuple[Schema, ...]"])
+    """The schemas of anyOf, oneOf and allOf, by this keyword."""
     forbidden: Schema | None = None
     rules: tuple[ValidationRule, ...] = ()
 
     @property
     def types(self) -> tuple[str, ...]:
-        """Return the JSON types that a value may have, or none for any."""
+        """Return the JSON types that a value may have. If there are none, a value may have any type."""
         if self.int_or_string:
             return "integer", "string"
         return (self.type,) if self.type else ()
 
     @property
     def has_expressions(self) -> bool:
-        """Return True if it has a CEL rule or a pattern at any place."""
+        """Return True if this schema or a schema within it has a CEL rule or a pattern."""
         return any(schema.pattern or schema.rules for schema in self.nodes())
 
     def nodes(self) -> Iterator[Schema]:
-        """Itself and all schemas below it."""
+        """Yield this schema and all schemas within it."""
         yield self
         below = [*self.properties.values(), *(each for schemas in self.alternatives.values() for each in schemas)]
         below += [schema for schema in (self.additional, self.items, self.forbidden) if isinstance(schema, Schema)]
@@ -110,7 +111,7 @@ class Schema:
             yield from schema.nodes()
 
     def of_key(self, key: str) -> Schema | None:
-        """Return the schema of the field `key` of a mapping, or None."""
+        """Return the schema of the field `key` of a mapping, or None if the schema has no such field."""
         schema = self.properties.get(key)
         if schema is None and isinstance(self.additional, Schema):
             return self.additional
@@ -128,7 +129,7 @@ _FIELD_STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\['(?P<key>(?:[^'\\]|\\.)*)'\]"
 
 
 class SchemaError(ValueError):
-    """Raised for an invalid part of a schema, with its path and the requirement."""
+    """Raised for an invalid part of a schema. `path` is the path of this part. `message` describes valid content."""
 
     def __init__(self, path: FieldPath, message: str) -> None:
         super().__init__(message)
@@ -137,7 +138,7 @@ class SchemaError(ValueError):
 
 
 def read_schema(value: Value, path: FieldPath) -> Schema:
-    """The schema at `path` of its CRD. Raises SchemaError."""
+    """Return the schema in `value`, found at `path` of its CRD. Raise SchemaError if it is invalid."""
     if not isinstance(value, dict):
         _refuse(path, f"must be a mapping; got {describe(value)}")
     return _schema(Fields(value, path, refuse=_refuse), 0)
@@ -184,7 +185,7 @@ def _schema(node: Fields, depth: int) -> Schema:
 
 
 def _choice(node: Fields, name: str, known: tuple[str, ...]) -> str:
-    """Return one of the `known` texts, or "" if it is absent or written as such."""
+    """Return the field `name`, one of the `known` texts. Return "" if the field is absent or empty."""
     return "" if node.value.get(name) == "" else node.text(name, known=known) or ""
 
 
@@ -238,7 +239,7 @@ def _rule(node: Fields) -> ValidationRule:
 
 
 def _field_path(node: Fields) -> FieldPath:
-    """`.spec.replicas` or `['a-b']`, as steps."""
+    """Return the steps of `fieldPath`, such as `.spec.replicas` or `['a-b']`."""
     text = node.text("fieldPath") or ""
     steps: list[str] = []
     at = 0

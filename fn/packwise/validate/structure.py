@@ -1,7 +1,7 @@
-"""The API server's check of types, limits, patterns, formats, lists, unknown fields and metadata of an object.
+"""Check the types, limits, patterns, formats, lists, unknown fields and metadata of an object as an API server does.
 
-A CRD's schema is untrusted OpenAPI with alternatives, formats and defaults, and an API server has its own text for
-each. `validate.decode` handles packwise's own tables of Go types. Source: kube-openapi, validation/validate.
+A CRD's schema is untrusted OpenAPI with alternatives, formats and defaults. An API server has an error text for each of
+these. `validate.decode` checks objects by packwise's tables of Go types. Source: kube-openapi, validation/validate.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ if TYPE_CHECKING:
 
     from krmfn.value import Value
 
-# Formats of texts that an API server checks. bsonobjectid, creditcard, isbn and rgbcolor are not checked here, and
-# therefore never refused. Other formats have no effect. Source: kube-openapi, validation/strfmt.
+# An API server checks these formats of texts. It also checks bsonobjectid, creditcard, isbn and rgbcolor, but packwise
+# accepts every text for these. Other formats have no effect. Source: kube-openapi, validation/strfmt.
 
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
 _DURATION = re.compile(r"[-+]?(0|(([0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(ns|us|µs|μs|ms|s|m|h))+)")
 _LONGEST_DURATION = 100
-# Kubernetes also accepts it anywhere in the text: `2 days`.
+# Kubernetes also accepts a text with such a duration at any position, for example `2 days`.
 _WORDY_DURATION = re.compile(r"[0-9]\s*(ns|us|ms|nano|micro|milli|s|m|h|d|w)", re.IGNORECASE)
 _LABEL = re.compile(r"[^\W_]([^\W_]|-)*", re.UNICODE)
 _MAC = re.compile(r"([0-9a-f]{2}[:-]){5}[0-9a-f]{2}|([0-9a-f]{4}\.){2}[0-9a-f]{4}", re.IGNORECASE)
 
 
 def has_format(text: str, name: str) -> bool:
-    """True if `text` has the format of that name, written with or without dashes."""
+    """Return True if `text` has the format `name`, or if packwise does not check this format."""
     check = CHECKED.get(name.replace("-", ""))
     return check is None or check(text)
 
@@ -163,24 +163,24 @@ CHECKED: Mapping[str, Callable[[str], bool]] = {
     "uuid4": _uuid("4", "[89ab]"),
     "uuid5": _uuid("5", "[89ab]"),
 }
-"""The checks of formats, by name without dashes."""
+"""The check of each format, by the name of the format without dashes."""
 
 
-# Patterns are RE2, as in Kubernetes. The time of a match is at most proportional to the text and to the pattern. RE2
-# expands counted repetitions, so 17 characters may mean thousands of states, and each is tried for each character of
-# the text.
+# Patterns are those of RE2, as in Kubernetes. The time of a match is at most proportional to the length of the text,
+# and to the number of states of the pattern. RE2 expands counted repetitions, so a pattern of 17 characters may have
+# thousands of states. Each state is tried for each character of the text.
 
 MOST_STATES = 100_000_000
-"""The largest product of a pattern's states and a text's characters. A more expensive text is not checked."""
+"""The largest product of a pattern's states and a text's characters. A text with a larger product is not checked."""
 
 MOST_STATES_OF_OBJECT = 2_000_000_000
-"""The same for all texts of an object together. Each text also counts the cost to build the states again."""
+"""The largest sum of these products for all texts of an object. Each text also adds the cost to build the states."""
 
 LONGEST_PATTERN = 4000
 """The largest number of characters of a pattern or rule. RE2 needs quadratic time for some invalid patterns."""
 
-_MADE_ANEW = 256
-"""The number of characters that could be matched in the time that a pattern takes to compile."""
+_COMPILE_COST = 256
+"""The time to compile a pattern, as the number of characters that could be matched in this time."""
 
 _ATOM = re.compile(
     r"\{(?P<least>[0-9]{1,4})(?:,(?P<most>[0-9]{0,4}))?\}|(?P<open>\()|(?P<close>\))|(?P<unclear>\\Q|\\C)"
@@ -188,18 +188,18 @@ _ATOM = re.compile(
     re.DOTALL,
 )
 _STATES_OF_OTHERS = 4
-"""The number of states of a character beyond ASCII, or of any character in a pattern without case."""
+"""The number of states of a character beyond ASCII, and of any character in a pattern with flags such as `(?i)`."""
 _STATES_OF_SET = 1000
 """The number of states of a set with characters beyond ASCII."""
 _MOST_REPEATED = 1000
-"""RE2's own limit of counted repetitions, including nested ones."""
+"""RE2's own limit of counted repetitions. The counts of nested repetitions are multiplied."""
 _ENDLESS = 1 << 60
 
 
 def match_cost(pattern: str | None, length: int, text: int) -> int:
-    """Return the highest cost of a match in bytes read: the pattern's states for each byte of the text.
+    """Return the highest cost of a match, in bytes read: the states of the pattern, times `text`, the text's length.
 
-    `length` limits the pattern's, and is used alone if the pattern is unknown.
+    If the pattern is unknown, `length` is the largest length that it may have.
     """
     if (length if pattern is None else len(pattern)) > LONGEST_PATTERN:
         return _ENDLESS
@@ -211,7 +211,7 @@ def _states(pattern: str) -> int:
     """Return an upper limit for the states of the automaton that RE2 builds from a pattern."""
     each = 1 if pattern.isascii() and "(?" not in pattern else _STATES_OF_OTHERS
     most = len(pattern) * _STATES_OF_OTHERS * _MOST_REPEATED
-    # For each open group: its states, and the states of its last part.
+    # Each open group has an entry: the number of its states, and the number of states of its last part.
     groups = [(1, 0)]
     for atom in _ATOM.finditer(pattern):
         whole, last = groups.pop()
@@ -238,7 +238,10 @@ def _states_of_set(text: str) -> int:
 
 @lru_cache(maxsize=4096)
 def matches(pattern: str, text: str) -> bool | None:
-    """Return True if `pattern` is found in `text`, or None if it is invalid or costs more than MOST_STATES."""
+    """Return True if `text` contains a match of `pattern`, and False if not.
+
+    Return None if the pattern is invalid, or if the search costs more than MOST_STATES.
+    """
     if match_cost(pattern, len(pattern), len(text)) > MOST_STATES or not _is_pattern(pattern):
         return None
     return _matcher()(pattern, text)
@@ -251,7 +254,7 @@ def _is_pattern(pattern: str) -> bool:
 
 @cache
 def _matcher() -> Callable[[str, str], bool | None]:
-    # CEL's own `matches` uses RE2, so one library serves rules and patterns.
+    # The function `matches` of CEL uses RE2. So the library that evaluates rules also matches patterns.
     from cel_expr_python import cel  # pyright: ignore[reportMissingTypeStubs]
 
     texts = {"text": cel.Type.STRING, "pattern": cel.Type.STRING}
@@ -268,58 +271,58 @@ def _matcher() -> Callable[[str, str], bool | None]:
 
 
 NO_FIELD = "<nil>"
-"""The field name in an API server's error that has no field."""
+"""The name that an API server's error has in place of a field if it has no field."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValuePath:
-    """The path of a value. `text` is that path in the API server's errors."""
+    """The path of a value. `text` is the path as the API server writes it in errors."""
 
     path: FieldPath = ()
     text: str = ""
 
     def field(self, name: str) -> ValuePath:
-        """The path of a field."""
+        """Return the path of a field of this value."""
         return ValuePath((*self.path, name), f"{self.text}.{name}" if self.text else name)
 
     def key(self, name: str) -> ValuePath:
-        """The path of an entry of a mapping with free keys, as list types and rules write it."""
+        """Return the path of an entry in a mapping with free keys, in the form of errors about lists and rules."""
         return ValuePath((*self.path, name), f"{self.text}[{name}]")
 
     def entry(self, index: int) -> ValuePath:
-        """The path of an entry of a list."""
+        """Return the path of an entry of this list."""
         return ValuePath((*self.path, index), f"{self.text}[{index}]")
 
     def refusal(
         self, kind: ErrorType, message: str, detail: str = "", value: Value = None, cause: Cause = Cause.VALUE
     ) -> Problem:
-        """The problem of the value: packwise's own message, and the API server's text."""
+        """Return a problem of this value, with packwise's `message` and with the API server's text."""
         text = OperatorError(self.text or NO_FIELD, kind, value, detail).text()
         return Problem(self.path, message, text, Stage.SCHEMA, cause=cause)
 
 
 class _Patterns:
-    """Match the patterns of one object up to a total cost. `left` is the remaining cost."""
+    """Match the patterns of one object until the total cost is reached. `left` is the remaining cost."""
 
     left = MOST_STATES_OF_OBJECT
 
     @classmethod
     def match(cls, pattern: str, text: str) -> bool | None:
-        """Return True if `pattern` is found in `text`, or None if it was not searched."""
+        """Return True if `text` contains a match of `pattern`, False if not, or None if it is not searched."""
         if match_cost(pattern, len(pattern), len(text)) > MOST_STATES:
             return None
-        cls.left -= match_cost(pattern, len(pattern), len(text) + _MADE_ANEW)
+        cls.left -= match_cost(pattern, len(pattern), len(text) + _COMPILE_COST)
         return None if cls.left < 0 else matches(pattern, text)
 
 
 def violations_of_object(value: Value, schema: Schema, at: ValuePath) -> list[Problem]:
-    """Return violations of `schema` in a whole prepared object. Its patterns share one limit of cost."""
+    """Return the violations of `schema` in a whole prepared object. One limit of cost applies to all its patterns."""
     _Patterns.left = MOST_STATES_OF_OBJECT
     return list(violations(value, schema, at))
 
 
 def violations(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
-    """Yield violations of `schema` in a prepared `value`. A value of a wrong type has only that problem."""
+    """Yield the violations of `schema` in a prepared `value`. If its type is wrong, yield only this problem."""
     wrong = _type(value, schema, at)
     if wrong is not None:
         yield wrong
@@ -354,7 +357,7 @@ def _type(value: Value, schema: Schema, at: ValuePath) -> Problem | None:
 
 def _alternatives(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
     for name, schemas in schema.alternatives.items():
-        # Numbers and texts have only a type here, which is checked.
+        # The anyOf of an int-or-string only names the two types, which are already checked.
         if schema.int_or_string and name == "anyOf":
             continue
         if name == "allOf":
@@ -379,7 +382,7 @@ def _alternatives(value: Value, schema: Schema, at: ValuePath) -> Iterator[Probl
 
 
 def _until_refused(value: Value, schema: Schema, at: ValuePath) -> tuple[Problem | None, list[Problem]]:
-    """Return the first problem that refuses `value`, and the unchecked parts before it."""
+    """Return the first problem for which `value` is refused, or None, and the unchecked parts found before it."""
     unchecked: list[Problem] = []
     for problem in violations(value, schema, at):
         if problem.effect is not Effect.UNCHECKED:
@@ -464,7 +467,7 @@ def _number_problem(value: float, at: ValuePath, what: str, bound: float) -> Pro
 
 
 _SHORT = {"greater than or equal to": "at least", "less than or equal to": "at most"}
-"""packwise's words for those of the API server."""
+"""Shorter words for packwise's messages, by the words of the API server."""
 
 
 def _list(value: Sequence[Value], schema: Schema, at: ValuePath) -> Iterator[Problem]:
@@ -528,9 +531,9 @@ _METADATA = tuple(entry.partition(":")[0] for entry in TYPES["v1.ObjectMeta"].sp
 
 
 def unknown_fields(value: Value, schema: Schema, at: ValuePath, *, is_object: bool = False) -> Iterator[Problem]:
-    """Yield each field that an API server would drop, in the order of the text. Dropped fields are not searched.
+    """Yield each field that an API server would drop, in the order of the text. Fields within them are not yielded.
 
-    `is_object` is true for a whole Kubernetes object, because no schema describes its type and metadata.
+    With `is_object`, `value` is a whole Kubernetes object. No schema describes its apiVersion, kind and metadata.
     """
     if isinstance(value, dict):
         is_object = is_object or schema.embedded
@@ -542,7 +545,7 @@ def unknown_fields(value: Value, schema: Schema, at: ValuePath, *, is_object: bo
             elif inner is not None:
                 yield from unknown_fields(entry, inner, at.field(name))
             elif not schema.preserves_unknown and schema.additional is False:
-                yield _stranger(name, known, at, value)
+                yield _unknown_field(name, known, at, value)
     elif isinstance(value, list) and schema.items is not None:
         for index, entry in enumerate(value):
             yield from unknown_fields(entry, schema.items, at.entry(index))
@@ -551,20 +554,21 @@ def unknown_fields(value: Value, schema: Schema, at: ValuePath, *, is_object: bo
 def _in_metadata(value: Value, at: ValuePath) -> Iterator[Problem]:
     for name in value if isinstance(value, dict) else ():
         if name not in _METADATA:
-            yield _stranger(name, _METADATA, at, {})
+            yield _unknown_field(name, _METADATA, at, {})
 
 
-def _stranger(name: str, known: Iterable[str], at: ValuePath, owner: Mapping[str, Value]) -> Problem:
+def _unknown_field(name: str, known: Iterable[str], at: ValuePath, owner: Mapping[str, Value]) -> Problem:
     where = f'"{at.text}"' if at.text else f"a {owner.get('kind')}"
     message = f'unknown field "{name}" of {where}{known_names(name, tuple(known))}'
     return Problem((*at.path, name), message, effect=Effect.UNKNOWN)
 
 
-# Lists whose entries must be unique, by keys or as a whole. Source: apiextensions-apiserver, schema/listtype.
+# The entries of a list may have to be unique, as a whole or by their keys. Source: apiextensions-apiserver,
+# schema/listtype.
 
 
 def duplicates(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]:
-    """Yield each entry that repeats another one of its list, once for each value."""
+    """Yield a problem for each value that occurs more than once in a set, or by its keys in a keyed list."""
     if isinstance(value, dict):
         for name, entry in value.items():
             if isinstance(schema.additional, Schema):
@@ -582,7 +586,7 @@ def duplicates(value: Value, schema: Schema, at: ValuePath) -> Iterator[Problem]
 
 
 def canonical_text(value: Value) -> str:
-    """Return a text that is the same for equal values with any order of fields."""
+    """Return a text that is the same for equal values, even if the order of their fields differs."""
     return json.dumps(value, sort_keys=True)
 
 
@@ -598,7 +602,7 @@ def _map_problems(value: Sequence[Value], schema: Schema, at: ValuePath) -> Iter
 
 
 def _duplicates(value: Sequence[Value], keys: Sequence[Value], at: ValuePath) -> Iterator[Problem]:
-    """The first entry that repeats another, for each that is repeated."""
+    """Yield a problem at the second entry of each repeated key."""
     seen: dict[str, int] = {}
     for index, key in enumerate(keys):
         text = canonical_text(key)
@@ -614,14 +618,14 @@ def _message(key: Value, entry: Value) -> str:
     return f"two entries have {shown}"
 
 
-# The metadata of an object. No CRD describes it. Source: apimachinery v0.34, api/validation ObjectMeta.
+# No CRD describes the metadata of an object. Source: apimachinery v0.34, api/validation ObjectMeta.
 
 _TEXTS = ("generateName", "name", "namespace")
 _MAPPINGS = ("annotations", "labels")
 
 
 def metadata_problems(value: Value, at: ValuePath) -> Iterator[Problem]:
-    """Problems of `value` as the metadata of an object."""
+    """Yield the problems of `value`, the metadata of an object."""
     wrong = list(type_problems(value, at))
     yield from wrong
     if not wrong and isinstance(value, dict):
@@ -630,7 +634,7 @@ def metadata_problems(value: Value, at: ValuePath) -> Iterator[Problem]:
 
 
 def type_problems(value: Value, at: ValuePath) -> Iterator[Problem]:
-    """Yield the types in an object's metadata `value` that the API server cannot decode."""
+    """Yield a problem for each wrong type in `value`, the metadata of an object. The API server cannot decode them."""
     if not isinstance(value, dict):
         yield _type_problem(value, at, "a mapping", "", "v1.ObjectMeta")
         return
