@@ -44,10 +44,10 @@ def _is_list(item: KubeObject) -> bool:
 
 def _rendered_lists(read: ResourceList) -> tuple[tuple[KubeObject, ...], Rendered]:
     """Return the output items and the render of a ResourceList that has Lists among its items."""
-    from packwise.objects.lists import put_back, taken_apart
+    from packwise.objects.lists import expand_lists, restore_lists
 
-    _, rendered = _render(taken_apart(read.items), read.function_config)
-    return (*put_back(read.items, rendered.kept), *rendered.generated), rendered
+    _, rendered = _render(expand_lists(read.items), read.function_config)
+    return (*restore_lists(read.items, rendered.kept), *rendered.generated), rendered
 
 
 def _render(

@@ -6,7 +6,7 @@ import pytest
 
 from krmfn.kubeobject import KubeObject
 from packwise.objects.index import Index
-from packwise.objects.kinds import is_nearly_known, spelling_findings
+from packwise.objects.kinds import is_incomplete_object, spelling_findings
 
 SET = '"PodCliqueSet" of "grove.io/v1alpha1"'
 
@@ -83,9 +83,9 @@ def test_a_definition_among_the_input_defines_its_own() -> None:
 
 
 def test_what_lacks_one_of_both_is_read_where_it_is_groves() -> None:
-    assert is_nearly_known({"kind": "PodCliqueSet"})
-    assert is_nearly_known({"apiVersion": "grove.io/v1alpha1"})
-    assert not is_nearly_known({"kind": "Queue"})
-    assert not is_nearly_known({"apiVersion": "v1"})
-    assert not is_nearly_known({"kind": 1, "apiVersion": "grove.io/v1alpha1"})
-    assert not is_nearly_known(["PodCliqueSet"])
+    assert is_incomplete_object({"kind": "PodCliqueSet"})
+    assert is_incomplete_object({"apiVersion": "grove.io/v1alpha1"})
+    assert not is_incomplete_object({"kind": "Queue"})
+    assert not is_incomplete_object({"apiVersion": "v1"})
+    assert not is_incomplete_object({"kind": 1, "apiVersion": "grove.io/v1alpha1"})
+    assert not is_incomplete_object(["PodCliqueSet"])

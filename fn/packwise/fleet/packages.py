@@ -24,7 +24,7 @@ from packwise.inputs.surroundings import traits_of
 from packwise.lenient import mapping, strings, value_at
 from packwise.nearest import UNREADABLE, Traits, configurations_by_folder, nearest_folder
 from packwise.objects.kinds import WORKLOADS
-from packwise.objects.lists import taken_apart
+from packwise.objects.lists import expand_lists
 from packwise.objects.workload_kinds import QUEUE_NAME
 from packwise.pipeline import clusters
 from packwise.settings.configuration import kai_names
@@ -115,7 +115,7 @@ def function_configuration(tree: FileTree, folder: str, client: PackageClient) -
 
 def configurations_in(tree: FileTree, paths: Iterable[str]) -> tuple[KubeObject, ...]:
     """Return the configurations in files. A function's applies to the build that runs it."""
-    items = taken_apart([item for path in paths for item in objects_at(tree, path)])
+    items = expand_lists([item for path in paths for item in objects_at(tree, path)])
     return tuple(filter(_is_configuration, items))
 
 

@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from packwise.validate.crds import Definitions
 
 
-class OmissionsOf(Protocol):
-    """Find missing values in the objects of a front end's workloads, with the reason."""
+class FindOmissions(Protocol):
+    """A function that finds requests of workloads that no generated object carries, with the reasons."""
 
     def __call__(
         self, plans: Sequence[WorkloadPlan], inventory: Inventory, cluster: Cluster, settings: TopologyRender
     ) -> Iterable[tuple[WorkloadPlan, Omission]]:
-        """Yield the omissions of the front end's `plans` without errors, each with its plan."""
+        """Yield each omission of `plans`, with its plan. `plans` are the front end's plans without errors."""
         ...
 
 
 class Recognition(Protocol):
     """The module that recognizes the documents of another tool, which are not Kubernetes objects.
 
-    In files, they are documents of their own. In a ResourceList, each is inside a ConfigMap with a label. Source:
-    spec/osmo.md#input.
+    In a file, such a document is a whole YAML document. In a ResourceList, it is inside a ConfigMap with a label.
+    Source: spec/osmo.md#input.
     """
 
     KEYS: tuple[str, ...]
     """Every document of the front end has one of these keys, at any depth."""
 
     def is_document(self, value: Value) -> bool:
-        """True if a YAML document is one of the tool's."""
+        """Return True if `value`, a YAML document, is a document of the tool."""
         ...
 
     def may_be_document(self, text: str) -> bool:
-        """Return True if a text that is not valid YAML may still be a document of this front end."""
+        """Return True if `text` may be a document of the tool although it is not valid YAML."""
         ...
 
     def document_places(self, inventory: Inventory) -> Sequence[object]:
@@ -51,15 +51,15 @@ class Recognition(Protocol):
 
 
 class FrontEnd(Protocol):
-    """A front end reads its own kinds of workloads: read → default → rules → placement.
+    """A front end reads workloads of its own kinds, in four steps: read → default → rules → placement.
 
-    The methods here are defaults for front ends without fixes, without release differences or without topologies.
+    The bodies here are defaults for a front end that has no fixes, no differences between releases or no topologies.
     """
 
     def plans(
         self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, definitions: Definitions
     ) -> Iterable[WorkloadPlan]:
-        """The plan of each of its workloads, in order of namespace and name."""
+        """Return the plan of each workload of its kinds, in the order of namespace and name."""
         ...
 
     def fix(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
@@ -70,14 +70,14 @@ class FrontEnd(Protocol):
         return item
 
     def migrate(self, item: KubeObject, step: Step) -> KubeObject:  # noqa: ARG002
-        """Return one of its workloads in the step's later revision. Other objects are returned unchanged.
+        """Return a workload in the form of the later revision of `step`. Other objects are returned unchanged.
 
-        Raise FieldError if an anchor or alias prevents it or a comment cannot be kept.
+        Raise FieldError if an anchor or alias prevents the change, or if a comment would be lost.
         """
         return item
 
     def uses(self, inventory: Inventory, settings: TopologyRender, revision: Revision) -> Iterable[Use]:
-        """Return the topology of each of its workloads: a named one, the default, or none."""
+        """Return the topology of each workload of its kinds: the topology that it names, the default, or none."""
         ...
 
     def topologies(
@@ -87,5 +87,5 @@ class FrontEnd(Protocol):
         revision: Revision,  # noqa: ARG002
         known: KnownTopologies,  # noqa: ARG002
     ) -> Iterable[ListedTopology]:
-        """Return the topologies that its workloads choose from, by name. It includes invalid topologies."""
+        """Return the topologies that workloads of its kinds can name, sorted by name. Include invalid topologies."""
         return ()

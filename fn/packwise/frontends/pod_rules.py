@@ -3,8 +3,8 @@
 Source: Kubernetes v1.34, pkg/apis/core/validation (ValidateContainerResourceRequirements, validateContainerCommon,
 ValidateTolerations).
 
-The API server does not validate a pod template inside a custom resource as a pod. It accepts the workload, and refuses
-each of its pods when the operator creates it.
+The API server does not validate a pod template inside a custom resource. It accepts the workload. When the operator
+creates the pods, the API server refuses each of them.
 """
 
 from __future__ import annotations
@@ -47,30 +47,30 @@ _NAMES = (
 """Resource names from the documentation of the device plugins."""
 
 _OTHER_PROCESSOR = r"[a-z]{1,2}pu"
-"""Another letter before `pu` means another kind of device: an LPU, a DPU, a pGPU."""
+"""Match a kind of device that is not a GPU, and that differs only in the letters before `pu`: an LPU or a DPU."""
 
 _FAMILIES = ("nvidia.com/mig-", "nvidia.com/gpu-")
-"""Prefixes of resources that a device plugin names after the profile of the device, or by its configuration."""
+"""Prefixes of resources that a device plugin names after a profile of the device or as its configuration says."""
 
 _MIG = r"mig-(\d+c\.)?\d+g\.\d+gb([.-][a-z]+)*"
-"""A slice by its profile, such as `mig-1g.10gb.me`. A configuration can use another name."""
+"""Match a MIG profile of NVIDIA, such as `mig-1g.10gb.me`. A configuration can use other names."""
 
 _LIKE_MIG = r"mig[-._]?(?P<slices>\d)g?[-._]?(?P<memory>\d+)(g|gb|gi|gib|mb)?"
-"""The pattern of a name that was probably meant as a profile."""
+"""Match a name that was probably meant as a MIG profile."""
 
 _LABEL_OF_NODES = r"gpus?[-._](count|num|number|product|memory|family|replicas|machine|present)"
-"""The labels of GPU feature discovery. They describe nodes, and no container requests them."""
+"""Match a label of NVIDIA's GPU feature discovery. It describes nodes, and no container can request it."""
 
 _VENDORS = ("nvidia", "amd", "intel")
-"""Words of a domain that identify the vendor, if its last part names a GPU."""
+"""Vendors of GPUs. If the device is `gpu`, a similar word in the domain identifies the vendor."""
 
-_LETTERS_OF_A_SLIP = 2
+_LETTERS_OF_A_TYPO = 2
 
 _MILLI = NANOS // 1000
 
 
 def misspelt_resource(name: str) -> str:
-    """Return `; did you mean "x"?` for a name close to a known device's, or ""."""
+    """Return `; did you mean "x"?` if `name` is similar to the resource name of a known device, or ""."""
     if name in _NAMES or "/" not in name:
         return ""
     domain, _, device = name.partition("/")
@@ -91,7 +91,7 @@ def misspelt_resource(name: str) -> str:
 
 
 def near_resource(name: str) -> str:
-    """Return `; did you mean "x"?` for a name that no container may request."""
+    """Return `; did you mean "x"?` for a resource name that no container may request, or "" if no name is similar."""
     short = name.casefold()
     if "gpu" in short:
         return '; did you mean "nvidia.com/gpu"?'
@@ -99,12 +99,12 @@ def near_resource(name: str) -> str:
 
 
 def _typo_letters(name: str) -> int:
-    """Return the number of letters that a typo may change. In a short name a second letter would make another name."""
-    return _LETTERS_OF_A_SLIP if len(name) > len("nvidia.com/") else 1
+    """Return the number of letters that a typo may change. A short name with two other letters is a different name."""
+    return _LETTERS_OF_A_TYPO if len(name) > len("nvidia.com/") else 1
 
 
 def _is_near(word: str, vendor: str) -> bool:
-    return letters_apart(word, vendor) <= (_LETTERS_OF_A_SLIP if len(vendor) > len("intel") else 0)
+    return letters_apart(word, vendor) <= (_LETTERS_OF_A_TYPO if len(vendor) > len("intel") else 0)
 
 
 _CONTAINER = Rule(
@@ -134,36 +134,36 @@ RULES = (_CONTAINER, _RESOURCE, _TOLERATION, _NAME, _HUGE, SCHEDULER_NAME)
 
 _CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 _USUAL_UNITS = {"cpu": 1, "memory": 1, "ephemeral-storage": 1, "nvidia.com/gpu": NANOS}
-"""Names without a problem, with the unit in which any amount from 0 has no problem: most containers have only these."""
+"""The names of most resources, each with a unit in billionths. A multiple of it that is not negative has no problem."""
 _STRINGS = frozenset({str})
 _HUGE_PAGES = "hugepages-"
-_OF_QUOTAS = frozenset({
+_QUOTA_NAMES = frozenset({
     "configmaps", "limits.cpu", "limits.ephemeral-storage", "limits.memory", "persistentvolumeclaims", "pods",
     "replicationcontrollers", "requests.cpu", "requests.ephemeral-storage", "requests.memory", "requests.storage",
     "resourcequotas", "secrets", "services", "services.loadbalancers", "services.nodeports", "storage",
 })  # fmt: skip
-"""Names without a domain that Kubernetes uses in quotas, and that no container may request."""
+"""Names without a domain that are valid only in quotas. No container may request them."""
 
 _OPERATORS = ("Equal", "Exists")
 _LATER_OPERATORS = ("Gt", "Lt")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-def layer_problems(spec: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
-    """Yield problems of a part of a pod's spec that is merged with others. Missing values may be in other parts."""
+def partial_pod_problems(spec: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
+    """Yield problems of a part of a pod's spec. Another part may have the missing values, so these are no problem."""
     for rule, problem in pod_problems(spec):
         if ": Required value" not in (problem.operator_message or ""):
-            # The API server names the fields of the whole pod.
+            # The text of the API server has paths in the whole pod, and would be misleading for a part.
             yield rule, problem.replace(operator_message=None, stage=None)
 
 
 def pod_problems(
     spec: Mapping[str, Value], image_of: str = "", *, has_unique_names: bool = False
 ) -> Iterator[tuple[Rule, Problem]]:
-    """Yield problems of a pod with this spec, by path in it. Texts are about the pod.
+    """Yield problems of a pod with this spec, each with its rule. Paths are relative to the spec.
 
-    `image_of` names the container that gets its image from an operator, or "". With `has_unique_names`, a schema
-    refuses two containers of one name in one list.
+    `image_of` is the name of a container that gets its image from an operator, or "". `has_unique_names` is true if a
+    schema already refuses two containers with one name in one list.
     """
     if spec.get("containers") == []:
         yield _CONTAINER, _refusal(("containers",), ErrorType.REQUIRED, None, "", "must have a container")
@@ -178,7 +178,10 @@ def pod_problems(
 
 
 def _duplicate_names(spec: Mapping[str, Value], *, has_unique_names: bool) -> Iterator[Problem]:
-    """Yield containers with equal names. The API server compares both lists, the regular containers first."""
+    """Yield a problem for each container with the name of an earlier one.
+
+    As in the API server, regular containers come before init containers.
+    """
     seen: dict[str, str] = {}
     for kind in ("containers", "initContainers"):
         for index, container in enumerate(entries(spec.get(kind))):
@@ -192,7 +195,7 @@ def _duplicate_names(spec: Mapping[str, Value], *, has_unique_names: bool) -> It
 
 def _container(container: Mapping[str, Value], path: FieldPath, image_of: str) -> Iterator[tuple[Rule, Problem]]:
     name, image = container.get("name"), container.get("image")
-    # A value with placeholders is checked after they are filled in.
+    # A value with a placeholder cannot be checked before another tool replaces the placeholder.
     if not name:
         yield _CONTAINER, _refusal(path, ErrorType.REQUIRED, None, "", "must have a name", field=(*path, "name"))
     elif isinstance(name, str) and not is_placeholder(name):
@@ -211,7 +214,7 @@ def _container(container: Mapping[str, Value], path: FieldPath, image_of: str) -
 
 def _resources(resources: Mapping[str, Value], path: FieldPath) -> Iterator[tuple[Rule, Problem]]:
     limits, requests = mapping(resources.get("limits")), mapping(resources.get("requests"))
-    # A number and a truth value can be equal as keys of the cache.
+    # Only texts may be keys of the cache, because 1 and True are equal as keys.
     is_text = _STRINGS.issuperset(map(type, (*limits.values(), *requests.values())))
     if not is_text or _has_problem(tuple(limits.items()), tuple(requests.items())):
         yield from _resource_problems(_quantities(limits), _quantities(requests), path)
@@ -219,7 +222,7 @@ def _resources(resources: Mapping[str, Value], path: FieldPath) -> Iterator[tupl
 
 @lru_cache(maxsize=1024)
 def _has_problem(limits: tuple[tuple[str, Value], ...], requests: tuple[tuple[str, Value], ...]) -> bool:
-    """Return True if limits and requests have a problem. Most containers of a run have the same few."""
+    """Return True if limits and requests have a problem. The result is cached, because containers often repeat."""
     problems = _resource_problems(_quantities(dict(limits)), _quantities(dict(requests)), ())
     return next(problems, None) is not None
 
@@ -243,18 +246,18 @@ def _resource_problems(
     for name, requested in requests.items():
         problem = _request_problem(name, requested, limits.get(name), path)
         if problem is not None:
-            # KAI's own answers place pods with huge pages only in requests.
+            # The goldens of KAI contain pods with huge pages only in requests, so this is only a warning.
             is_huge = name.startswith(_HUGE_PAGES) and name not in limits
             yield (_HUGE if is_huge else _RESOURCE), problem
 
 
 def _resource_name(name: str, at: FieldPath) -> Iterator[Problem]:
-    """Yield problems of a resource's name. Only the first of several texts is reported."""
+    """Yield problems of a resource's name. Callers use only the first."""
     for wrong in qualified_name(name):
         yield _refusal(at, ErrorType.INVALID, name, wrong, f'must be the name of a resource; got "{name}": {wrong}')
     if "/" not in name and name not in _CONTAINER_RESOURCES and not name.startswith(_HUGE_PAGES):
         detail = "must be a standard resource type or fully qualified"
-        if name in _OF_QUOTAS:
+        if name in _QUOTA_NAMES:
             detail = "must be a standard resource for containers"
         message = (
             f"must be one of {list_known(_CONTAINER_RESOURCES)}, hugepages, or a name with the domain of its device "
@@ -283,7 +286,7 @@ def _amount(name: str, text: str, amount: int, at: FieldPath) -> Problem | None:
 def _request_problem(
     name: str, requested: tuple[str, int], limit: tuple[str, int] | None, path: FieldPath
 ) -> Problem | None:
-    """Return the problem of a request and its limit."""
+    """Return the problem of a request without a limit or with a different limit, or None."""
     text, amount = requested
     overcommits = _is_native(name) and not name.startswith(_HUGE_PAGES)
     if overcommits if limit is None else amount == limit[1] or (overcommits and amount < limit[1]):
@@ -351,13 +354,13 @@ def _refusal(
     field: FieldPath | None = None,
     at_key: bool = False,
 ) -> Problem:
-    """Return a problem with the API server's text about the pod. `field` is its path if it differs."""
+    """Return a problem at `path`. The API server's text names `field` instead of `path` if it is given."""
     shown = ("spec", *(path if field is None else field))
     return field_error(path, kind, value, detail, message, stage=Stage.POD, field=_pod_path(shown), at_key=at_key)
 
 
 def _pod_path(path: FieldPath) -> str:
-    """Return the path in the API server's spelling, with the name of a resource in brackets."""
+    """Return the path as the API server spells it. The name of a resource is in brackets."""
     at = path.index("resources") + 2 if "resources" in path else len(path)
     return format_path(path[:at]) + "".join([f"[{step}]" for step in path[at:]])
 
@@ -367,7 +370,7 @@ def _is_native(name: str) -> bool:
 
 
 def _quantities(amounts: Mapping[str, Value]) -> dict[str, tuple[str, int]]:
-    """Return each quantity as written and its amount. Another rule reports invalid ones."""
+    """Return each valid quantity as its text and its amount in billionths. Another rule reports invalid quantities."""
     read: dict[str, tuple[str, int]] = {}
     for name, written in amounts.items():
         amount = read_nanos(written)
@@ -381,8 +384,8 @@ def _text(value: Value) -> str:
 
 
 def pod_key_problems(pod: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
-    """Yield problems of the keys of a pod of any maker that KAI schedules."""
-    # Few inputs have pods.
+    """Yield problems of the labels and annotations of a Pod that KAI schedules, each with its rule."""
+    # The import is lazy, because few inputs have Pods.
     from packwise.frontends.workloads.keys import WORKLOAD_KEYS
 
     for part in WORKLOAD_KEYS.parts:

@@ -34,7 +34,7 @@ from packwise.inputs.paths import contains, find_files, real
 from packwise.inputs.request import UsageError
 from packwise.lenient import strings
 from packwise.objects.index import READABLE
-from packwise.objects.kinds import KINDS, POD, is_nearly_known
+from packwise.objects.kinds import KINDS, POD, is_incomplete_object
 from packwise.objects.lists import entries_of
 from packwise.objects.workloads_in_text import workloads_in
 from packwise.pipeline.registry import document_keys, is_document, may_be_document
@@ -363,7 +363,7 @@ def _document(document: YamlDocument, path: InputPath, is_unread: Unread | None)
         is_object = isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("apiVersion", "kind"))
         if not is_object and is_document(value):
             foreign = KubeObject.cut(source, cast("dict[str, Value]", value))
-        elif isinstance(value, dict) and (is_object or is_nearly_known(value)):
+        elif isinstance(value, dict) and (is_object or is_incomplete_object(value)):
             item = KubeObject.cut(source, value)
     entries = entries_of(item) if item is not None and is_read else ()
     return Document(document.separator, document.text, item, document.line, foreign, entries), value

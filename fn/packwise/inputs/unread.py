@@ -14,7 +14,7 @@ from functools import lru_cache
 from krmfn.hints import TYPE_CHECKING
 from krmfn.kubeobject import PATH_KEYS
 from packwise.objects.index import KAI_WORDS
-from packwise.objects.kinds import BESIDE_PODS, CONFIGURING, KINDS, QUEUEING, WORKLOADS, may_be_misspelt
+from packwise.objects.kinds import CONFIGURING, KINDS, POD_DEPENDENCIES, QUEUEING, WORKLOADS, may_be_misspelt
 from packwise.objects.workload_kinds import WORKLOAD_KINDS
 from packwise.objects.wrapped import WRAPPERS
 from packwise.pipeline.selection import DEPLOYING
@@ -40,7 +40,7 @@ READ_BY_TEXT: frozenset[_Head] = frozenset({("", "ConfigMap"), _DEFINITION})
 
 _READ: frozenset[_Head] = frozenset([
     *[kind.key for kind in (*KINDS, *CONFIGURING, *QUEUEING)],
-    *BESIDE_PODS,
+    *POD_DEPENDENCIES,
     *WORKLOAD_KINDS,
     *WRAPPERS,
     *DEPLOYING,

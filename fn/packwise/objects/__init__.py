@@ -1,1 +1,1 @@
-"""Places in objects, the origins of derived objects, and the objects that a render makes."""
+"""Kinds, identities and lists of Kubernetes objects, and the workloads that controllers create from other objects."""

@@ -1,7 +1,7 @@
-"""The identity of an object, and the items of an input and of its baseline by kind and identity.
+"""The identity of an object, and an index of the input and of its baseline by kind and identity.
 
-The names of gangs have epochs in newer releases of Grove. Their stable identities have none. Generated
-objects are kept apart from users' objects.
+Newer releases of Grove write an epoch into the name of a gang. The stable identity of a gang has no epoch. The index
+separates generated objects from users' objects.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from packwise.objects.kinds import (
     GENERATED,
     KINDS,
     POD,
+    TRAIN_JOB,
     WORKLOADS,
 )
 
@@ -48,7 +49,7 @@ _NO_FIELDS: Mapping[str, Value] = {}
 
 
 def identity(value: Mapping[str, Value]) -> Identity:
-    """Return the identity of an object. Absent or malformed parts are "", and a blank namespace is "default"."""
+    """Return the identity of an object. A missing or malformed namespace is "default". Other such parts are ""."""
     metadata = value.get("metadata")
     names = metadata if isinstance(metadata, dict) else _NO_FIELDS
     group, kind = group_and_kind(value)
@@ -58,14 +59,14 @@ def identity(value: Mapping[str, Value]) -> Identity:
 
 
 def group_and_kind(value: Mapping[str, Value]) -> tuple[str, str]:
-    """Return API group and kind of an object in any version. Absent parts and parts that are not strings are ""."""
+    """Return API group and kind of an object. Missing parts and parts that are not strings are ""."""
     kind, version = value.get("kind"), value.get("apiVersion")
     group, slash, _ = version.partition("/") if isinstance(version, str) else ("", "", "")
     return group if slash else "", kind if isinstance(kind, str) else ""
 
 
 def shown_name(value: Mapping[str, Value]) -> str:
-    """Return the name of an object for messages: its own, or `prefix-*` if the API server generates it."""
+    """Return the name of an object for messages, or `prefix-*` if the API server generates the name."""
     name = identity(value)[3]
     metadata = value.get("metadata")
     prefix = metadata.get("generateName") if isinstance(metadata, dict) else None
@@ -73,7 +74,7 @@ def shown_name(value: Mapping[str, Value]) -> str:
 
 
 def format_object(value: Mapping[str, Value]) -> str:
-    """Return the object in the form of messages: `Job team-a/train-*`."""
+    """Return kind, namespace and name of an object as messages show them: `Job team-a/train-*`."""
     _, kind, namespace, _ = identity(value)
     return ObjectId("", kind, namespace, shown_name(value)).short_text
 
@@ -89,19 +90,19 @@ def is_placeholder(text: str) -> bool:
 
 
 def _has_words_in_angles(text: str) -> bool:
-    """Return True if the text asks the reader to replace a part, as in `<your-namespace>`."""
+    """Return True if the first part in angle brackets is made of words, as in `<your-namespace>`."""
     words = text.partition("<")[2].partition(">")
     return bool(words[1]) and words[0][:1].isalpha() and all(each.isalnum() or each in " _.-" for each in words[0])
 
 
 def format_identity(key: Identity) -> str:
-    """Return the identity in the form of messages: `PodGang team-a/a-0`."""
+    """Return kind, namespace and name of an identity as messages show them: `PodGang team-a/a-0`."""
     _, kind, namespace, name = key
     return ObjectId("", kind, namespace, name).short_text
 
 
 def is_generated(value: Mapping[str, Value]) -> bool:
-    """True if an earlier render generated this object."""
+    """Return True if an earlier render generated this object."""
     metadata = value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     return isinstance(annotations, dict) and RENDERED_FROM in annotations and group_and_kind(value) in _GENERATED
@@ -112,7 +113,7 @@ def _namespace(namespace: Value) -> str:
 
 
 EPOCH = "grove.io/epoch"
-"""Label of PodGangs that are built from PodGangMaps, with the epoch of their entry."""
+"""Label of a PodGang that is built from an entry of a PodGangMap. The value is the epoch of the entry."""
 
 
 GENERATION = "grove.io/podcliqueset-generation-hash"
@@ -124,11 +125,11 @@ REPLICA = "grove.io/podcliqueset-replica-index"
 
 
 ROLE = "grove.io/podgang-role"
-"""Label with the role of the entry."""
+"""Label with the role of the PodGangMap's entry, for example `Anchor`."""
 
 
 PART_OF = "app.kubernetes.io/part-of"
-"""Label with the name of the PodCliqueSet that an object belongs to."""
+"""Label with the name of the PodCliqueSet to which an object belongs."""
 
 
 PLACEHOLDER = "spec/grove-releases.md#placeholder"
@@ -148,9 +149,10 @@ _KINDS = frozenset(kind.key for kind in GANGS)
 
 
 def stable_identities(values: Iterable[Mapping[str, Value]]) -> list[Identity]:
-    """Return the identities. Gangs with an epoch get a name without it that no object has.
+    """Return the identity of each object. For a gang with an epoch, the name is replaced by a name without epoch.
 
-    Several anchors of one replica are numbered by epoch.
+    No real object can have that name, because it contains an underscore. If a replica has several anchors, the names
+    of the later epochs end with a number.
     """
     values = list(values)
     if not any(map(has_epoch, values)):
@@ -170,7 +172,7 @@ def stable_identities(values: Iterable[Mapping[str, Value]]) -> list[Identity]:
 
 
 def gang_identities(gangs: Iterable[tuple[str, str, Mapping[str, str]]]) -> list[Identity]:
-    """Return the identities of gangs without epochs. Each gang is given by namespace, name and labels."""
+    """Return the stable identity of each gang. A gang is given by its namespace, name and labels."""
     return stable_identities(
         [
             {
@@ -184,7 +186,7 @@ def gang_identities(gangs: Iterable[tuple[str, str, Mapping[str, str]]]) -> list
 
 
 def without_epoch(name: str, labels: Mapping[str, str]) -> str:
-    """Return the name of a gang without its epoch, or the name itself."""
+    """Return the name of a gang without its epoch. A name without an epoch is returned as it is."""
     epoch = labels.get(EPOCH, "")
     before = f"{labels.get(PART_OF, '')}-{labels.get(REPLICA, '')}-"
     if not epoch or not f"{name}-".startswith(f"{before}{epoch}-"):
@@ -193,11 +195,11 @@ def without_epoch(name: str, labels: Mapping[str, str]) -> str:
 
 
 def has_epoch(value: Mapping[str, Value]) -> bool:
-    """Return True if the object is a gang with an epoch in its name.
+    """Return True if the object is a gang with an epoch in its labels and in its name.
 
-    Names of other objects are never parsed for one.
+    An object without these labels has no epoch, whatever its name is.
     """
-    # This check is sufficient for nearly every object.
+    # Nearly every object fails this first, cheap check.
     if EPOCH not in _written_labels(value) or identity(value)[:2] not in _KINDS:
         return False
     labels = _labels(value)
@@ -263,26 +265,31 @@ _GANG_KINDS = frozenset(kind.name for kind in GANGS)
 
 
 class Index(Record):
-    """`users` are the users' own objects and `generated` the objects of an earlier render.
+    """The objects of an input. Generated objects are separate from users' objects.
 
-    `repeated` are all users' objects of an identity that several have. `findings` are about unreadable items, which are
-    in none of these. `gangs` are gangs with an epoch by their identity in
-    all epochs. Generated ones win. `malformed` are users' objects with names, labels or annotations that are not
-    strings. `by_kind` lacks these, so that no step reads them, unless a decoder of their kind reports them field by
-    field.
+    Items that cannot be read are only in `findings`.
     """
 
     users: Mapping[Identity, KubeObject] = {}
+    """The users' objects. If several have one identity, the first counts."""
     generated: Mapping[Identity, KubeObject] = {}
+    """The objects of an earlier render."""
     by_kind: Mapping[tuple[str, str], tuple[KubeObject, ...]] = {}
+    """Users' objects by API group and kind. A malformed object is included only if its kind has a decoder, because the
+    decoder reports each wrong field.
+    """
     findings: tuple[Finding, ...] = ()
+    """An error for each item that cannot be read."""
     gangs: Mapping[Identity, KubeObject] = {}
+    """Gangs with an epoch, by their stable identity. A generated gang replaces a user's gang of the same identity."""
     malformed: tuple[KubeObject, ...] = ()
+    """Users' objects with a name, label or annotation that is not a string."""
     repeated: Mapping[Identity, tuple[KubeObject, ...]] = {}
+    """All users' objects of each identity that several objects have."""
 
     @classmethod
     def of(cls, items: Iterable[KubeObject]) -> Index:
-        """Return the index of `items`. The first of two with one identity counts."""
+        """Return the index of `items`. If two items have the same identity, the first counts."""
         users: dict[Identity, KubeObject] = {}
         generated: dict[Identity, KubeObject] = {}
         by_kind: dict[tuple[str, str], list[KubeObject]] = {}
@@ -313,24 +320,27 @@ class Index(Record):
         return cls(users, generated, grouped, tuple(findings), gangs, tuple(malformed), together)
 
     def of_kind(self, group: str, kind: str) -> tuple[KubeObject, ...]:
-        """The users' own objects of this kind, in their order."""
+        """Return the users' objects of this kind, in the order of the input."""
         return self.by_kind.get((group, kind), ())
 
     def has_word(self, word: str) -> bool:
-        """Return True if the word is in a text of the users' objects."""
-        # Entries of one list share its text.
+        """Return True if the text of any user's object contains the word."""
+        # All entries of a List share the text of the List.
         texts = {item.source.text for item in self.users.values() if item.has_source}
         return any(word in text for text in texts)
 
 
 def _gangs(items: Mapping[Identity, KubeObject]) -> dict[Identity, KubeObject]:
-    """Return the gangs with an epoch, by their identity without it."""
+    """Return the gangs with an epoch, by their stable identity."""
     gangs = [item for key, item in items.items() if key[1] in _GANG_KINDS and has_epoch(item.value)]
     return dict(zip(stable_identities([item.value for item in gangs]), gangs, strict=True))
 
 
 def are_strings(metadata: Mapping[str, Value]) -> bool:
-    """Return True if names, labels and annotations are strings. The API server decodes them in every kind alike."""
+    """Return True if names, labels and annotations are strings.
+
+    The API server requires this of every kind of object.
+    """
     texts = [metadata.get(name) for name in _TEXTS]
     for name in _MAPPINGS:
         entries = metadata.get(name)
@@ -339,7 +349,10 @@ def are_strings(metadata: Mapping[str, Value]) -> bool:
 
 
 def repetitions(items: Iterable[KubeObject]) -> list[Finding]:
-    """Return an error for each of `items` with the identity of an earlier one. Placeholders in names are skipped."""
+    """Return an error for each item with the same identity as an earlier item.
+
+    Items with a placeholder in their namespace or name are ignored.
+    """
     first: dict[Identity, KubeObject] = {}
     findings: list[Finding] = []
     for item in items:
@@ -353,17 +366,18 @@ def repetitions(items: Iterable[KubeObject]) -> list[Finding]:
 
 
 class Inventory(Record):
-    """The items of the input. `baseline` are the items before the change, or None without a baseline.
-
-    `documents` are other tools' documents and not Kubernetes objects. `documents_before` are the baseline's. `pairs`
-    map the ids of objects of a repeated name to their earlier objects.
-    """
+    """The items and documents of the input and of its baseline."""
 
     items: Index
+    """The objects of the input."""
     baseline: Index | None = None
+    """The objects before the change, or None without a baseline."""
     documents: tuple[KubeObject, ...] = ()
+    """Documents of other tools in the input. They are not Kubernetes objects."""
     documents_before: tuple[KubeObject, ...] = ()
+    """Documents of other tools in the baseline."""
     pairs: Mapping[int, KubeObject | None] = {}
+    """For each object of a repeated identity: its Python `id`, and its counterpart in the baseline or None."""
 
     @classmethod
     def of(
@@ -373,17 +387,17 @@ class Inventory(Record):
         documents: tuple[KubeObject, ...] = (),
         documents_before: tuple[KubeObject, ...] = (),
     ) -> Inventory:
-        """Return the inventory of both indices. Objects of one name are paired by their files."""
+        """Return the inventory of both indices. Objects with a repeated identity are paired by their files."""
         pairs: dict[int, KubeObject | None] = {}
         for key in () if baseline is None else dict.fromkeys([*items.repeated, *baseline.repeated]):
             pairs.update(pair_by_file(_members(items, key), _members(baseline, key)))
         return cls(items, baseline, documents, documents_before, pairs)
 
     def baseline_object(self, now: KubeObject | Mapping[str, Value]) -> Mapping[str, Value] | None:
-        """Return the object in the baseline with any author and epoch, or None.
+        """Return the counterpart of an object in the baseline, or None if the object is new.
 
-        Among several objects of one name, an object is compared with the earlier one of its file. An object with a
-        generated name is always new.
+        The counterpart may be a user's object or a generated one, and a gang of another epoch. If several objects have
+        this identity, their files decide. An object without a name is always new: the API server generates the name.
         """
         if self.baseline is None:
             return None
@@ -408,9 +422,10 @@ def _members(index: Index | None, key: Identity) -> tuple[KubeObject, ...]:
 
 
 def pair_by_file(after: Iterable[KubeObject], before: Iterable[KubeObject]) -> dict[int, KubeObject | None]:
-    """Map the id of each object `after` to the one `before` that it is compared with, or None. No two share one.
+    """Map the `id` of each object in `after` to its counterpart in `before`, or to None if it has no counterpart.
 
-    Paths pair by the longest common end, because a change can move files.
+    Each object of `before` is the counterpart of at most one object. Objects are paired by the longest common end of
+    their paths, because a change can move files.
     """
     waiting = [(item, _steps(item.file)) for item in after]
     earlier = [(item, _steps(item.file)) for item in before]
@@ -430,32 +445,32 @@ def pair_by_file(after: Iterable[KubeObject], before: Iterable[KubeObject]) -> d
 
 
 def _steps(file: str | None) -> tuple[str, ...]:
-    """Return the names of a path, the last one first, without the commit."""
+    """Return the names of a path, the last one first. A commit before the path is removed."""
     return tuple((file or "").rpartition(":")[2].split("/")[::-1])
 
 
-_OF_OTHERS = frozenset(kind.key for kind in KINDS if kind is not POD)
-
-_TRAIN_JOB = ("trainer.kubeflow.org", "TrainJob")
+_NOT_FOR_KAI = frozenset(kind.key for kind in KINDS if kind is not POD)
 
 KAI_WORDS = ("schedulerName", "kai.scheduler/", "batchScheduler")
 """Every workload with a scheduler or a key of KAI contains one of these texts."""
 
 _TYPED, _TYPES = "kubeflow.org", "ReplicaSpecs"
-"""The group of jobs with replicas by type, and the suffix of their fields. Without this suffix, no pod has a template.
+"""The group of Kubeflow's training jobs, and the suffix of the field with their replicas.
+
+A job without such a field has no pod template.
 """
 
 
 def kai_candidates(index: Index) -> Iterator[KubeObject]:
-    """Yield the users' objects that KAI may group, checked by their texts alone.
+    """Yield the users' objects that KAI may group. Only their texts are searched.
 
-    A TrainJob's runtime names its scheduler. If there is any candidate, TrainJobs are candidates too.
+    The runtime of a TrainJob names the scheduler. So all TrainJobs are candidates as soon as one other object is.
     """
     seen: dict[str, bool] = {}
     waiting: list[KubeObject] = []
     is_any = False
     for key, items in index.by_kind.items():
-        if key in _OF_OTHERS:
+        if key in _NOT_FOR_KAI:
             continue
         for item in items:
             if not item.has_source or (key[0] == _TYPED and _TYPES not in item.source.text):
@@ -469,7 +484,7 @@ def kai_candidates(index: Index) -> Iterator[KubeObject]:
             if seen[text]:
                 is_any = True
                 yield item
-            elif key == _TRAIN_JOB:
+            elif key == TRAIN_JOB:
                 waiting.append(item)
     yield from waiting if is_any else ()
 
@@ -480,21 +495,25 @@ def has_kai_candidates(index: Index) -> bool:
 
 
 class Generated(Record):
-    """An object to write. `value` is the manifest without packwise's own annotations.
-
-    `source` describes its origin in words and `subject` is that object, or None without a configuration. `notes` are
-    further annotations without the prefix `packwise.dev/`. With `recreate`, the API server refuses updates. The object
-    must be deleted and created, and it satisfies every rule of its CRD. With `emit_by_default`, it is written even if
-    `spec.emit` is not set. `validated` is true if it has passed the cluster's CRD. A `preview` is for review only: a
-    component of the cluster makes and owns the object. `origins` computes the origin of each part of the manifest.
-    """
+    """An object to write."""
 
     value: Mapping[str, Value]
+    """The manifest without packwise's own annotations."""
     source: str
+    """The object from which this one is made, in words."""
     subject: KubeObject | None
+    """The object from which this one is made, or None without a configuration."""
     origins: Callable[[], Mapping[FieldPath, Origin]]
+    """Compute the origin of each part of the manifest."""
     notes: Mapping[str, str] = {}
+    """Further annotations. The keys lack the prefix `packwise.dev/`."""
     recreate: bool = False
+    """True if the API server refuses updates, so that the object must be deleted and created again. It is false for an
+    object that the CRD may refuse.
+    """
     emit_by_default: bool = False
+    """True if the object is written even if `spec.emit` is not set."""
     validated: bool = False
+    """True if the cluster's CRD has already checked the object."""
     preview: bool = False
+    """True if the object is only for review, because a component of the cluster creates and owns the real one."""

@@ -1,7 +1,6 @@
-"""The kinds of objects that packwise reads and writes: one table in the order of a reader's needs.
+"""The kinds of objects that packwise reads and writes, in one table, and the rule about misspelt kinds.
 
-It also finds misspelt kinds and counts workloads in unparsed texts. Source: spec/packwise.md#1, spec/gitops.md,
-spec/kai.md, spec/kueue.md#5, spec/grove.md#9 and #10.
+Source: spec/packwise.md#1, spec/gitops.md, spec/kai.md, spec/kueue.md#5, spec/grove.md#9 and #10.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class FixedLevels(Record):
-    """The outcome of a change of the levels of a topology."""
+    """The reaction of the API server to a change of a topology's levels."""
 
     answer: str
-    """The API server's text if it refuses the change. The object is then deleted and created again."""
+    """The API server's text if it refuses the change. The object must then be deleted and created again."""
 
     releases: str
     """The releases that refuse every change."""
@@ -32,20 +31,21 @@ class FixedLevels(Record):
 
 
 class GangFields(Record):
-    """The fields of a gang kind with the data that commands need of every gang. Lists are below `spec`."""
+    """The fields in which a kind of gang has its sets of pods and its topology constraints. Lists are below `spec`."""
 
     rank: int | None = None
-    """Rank among the kinds of gangs, or None for other kinds. A gang with several objects is counted by the first rank.
+    """Rank among the kinds of gangs, or None for other kinds. If a gang has objects of several kinds, the object with
+    the lowest rank is counted.
     """
 
     pod_lists: tuple[str, ...] = ()
-    """Fields with lists of its sets of pods."""
+    """Fields with lists of the gang's sets of pods."""
 
     tree_lists: tuple[str, ...] = ()
-    """Fields with lists of its sets as a tree. A set that is the `parent` of others holds no pods itself."""
+    """Fields with lists of sets that form a tree. A set that another set names as its `parent` holds no pods itself."""
 
     group_lists: tuple[tuple[str, str], ...] = ()
-    """Fields with lists of groups of its sets, each with the field of a group that names its sets."""
+    """Fields with lists of groups, each with the name of a field. This field of a group names the sets in the group."""
 
     constraint: str = ""
     """The field with the constraint of the gang, of its sets and of its groups."""
@@ -60,19 +60,19 @@ class GangFields(Record):
     """Path below a constraint to the name of its topology."""
 
     topology_annotation: str = ""
-    """The annotation of a gang that names the topology of its constraints."""
+    """The annotation of a gang with the name of the topology for its constraints."""
 
     of_operator: bool = False
-    """True if only the workload's operator creates the objects, and relabels the pods if it renames one. False if they
-    are the scheduler's own groups of pods.
+    """True if the workload's operator creates the objects. If it renames an object, it also relabels the pods. False if
+    the objects are the scheduler's own groups of pods.
     """
 
     scheduler: str = ""
-    """The scheduler that the objects exist for, by its name in pods, or "" for every scheduler."""
+    """The only scheduler that reads the objects, as pods name it in `schedulerName`, or "" for every scheduler."""
 
 
 class Kind(Record):
-    """One kind of object, and everything that depends only on the kind."""
+    """A kind of object, and all properties that depend only on the kind."""
 
     group: str
     """API group, "" for the core group."""
@@ -90,44 +90,47 @@ class Kind(Record):
     """Rank among the generated objects, or None if packwise generates none."""
 
     before_workloads: bool = False
-    """True if an object must exist before a workload names it, because Grove's webhook and KAI look for it."""
+    """True if an object must exist before a workload that names it, because Grove's webhook and KAI look for it."""
 
     folder: str = "workloads"
     """Folder of generated objects, below `packwise/`."""
 
     immutable: bool = False
-    """True if the API server refuses every change of the spec. The object is then deleted and created again."""
+    """True if the API server refuses every change of the spec. A changed object must be deleted and created again."""
 
     server_filled: tuple[tuple[str, ...], ...] = ()
-    """Fields below `spec` that controllers set. A second step is a field of each entry of a list."""
+    """Paths below `spec` of fields that controllers set. If a path has two steps, the first step is a list, and the
+    second is a field of each entry.
+    """
 
     checked_by_crd: bool = True
-    """True if the cluster's own CRD checks the objects if it is available."""
+    """True if the objects are checked by the cluster's own CRD, provided that the input contains the CRD."""
 
     compared: bool = True
-    """True if `packwise diff` compares the objects, because the scheduler reads them."""
+    """True if the scheduler reads the objects. `packwise diff` then compares them."""
 
     is_listed: bool = False
     """True if `packwise topologies` lists users' objects of the kind. No front end reads them."""
 
     fixed_levels: FixedLevels | None = None
-    """The effect of a change of its levels, if `packwise diff` knows it from the kind alone."""
+    """The API server's reaction to a change of levels, or None if `packwise diff` needs other facts for this kind."""
 
     replacing_rule: str = ""
-    """The rule that reports that an update needs a new object, or ""."""
+    """The name of the rule that reports an update for which the object must be created again, or ""."""
 
     dropping_rule: str = ""
-    """The rule that reports fields that the API server drops, or ""."""
+    """The name of the rule that reports fields that the API server drops, or ""."""
 
     counts: tuple[str, ...] = ()
-    """Fields, at any depth of the spec, with the number of pods or groups that a gang needs. They can change in place.
+    """Names of fields, at any depth of the spec, with the number of pods or groups that a gang needs. The API server
+    accepts changes of these fields.
     """
 
     title: str = ""
     """The kind's name in packwise's settings and files if another kind has the same name, or ""."""
 
     written_with: str = ""
-    """The word of `spec.emit` that selects its objects, if it is the name of another kind."""
+    """The kind whose word in `spec.emit` also selects objects of this kind, or "" if this kind has its own word."""
 
     previewed: bool = False
     """True if rendered objects are only for review. An operator in the cluster creates and owns the real ones."""
@@ -137,7 +140,7 @@ class Kind(Record):
 
     @property
     def api_version(self) -> str:
-        """`apiVersion` as manifests spell it."""
+        """Return `apiVersion` as manifests spell it."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
@@ -153,7 +156,7 @@ class Kind(Record):
 
     @property
     def emit_word(self) -> str:
-        """The word of `spec.emit` that writes objects of the kind."""
+        """Return the word of `spec.emit` that selects objects of the kind."""
         return self.written_with or self.word
 
     @property
@@ -299,13 +302,13 @@ KINDS = (
     PODGANG_MAP,
     DYNAMO_GRAPH,
 )
-"""All kinds. Kinds that others refer to come first."""
+"""All kinds. A kind comes before the kinds that refer to it."""
 
 SCHEDULING_SHARD = Kind("kai.scheduler", "SchedulingShard", "v1", cluster_scoped=True, compared=False)
 KAI_CONFIG = Kind("kai.scheduler", "Config", "v1", cluster_scoped=True, compared=False)
 
 CONFIGURING = (SCHEDULING_SHARD, KAI_CONFIG)
-"""The kinds of KAI's own configuration. They are separate because other projects have kinds with the same names."""
+"""The kinds of KAI's configuration. They are not in `KINDS`, because other projects have kinds with the same names."""
 
 CLUSTER_QUEUE = Kind("kueue.x-k8s.io", "ClusterQueue", "v1beta2", cluster_scoped=True, compared=False)
 LOCAL_QUEUE = Kind("kueue.x-k8s.io", "LocalQueue", "v1beta2", compared=False)
@@ -320,7 +323,7 @@ QUEUEING = (CLUSTER_QUEUE, LOCAL_QUEUE, COHORT, ADMISSION_CHECK, WORKLOAD_PRIORI
 
 PRIORITY_CLASS = Kind("scheduling.k8s.io", "PriorityClass", "v1", cluster_scoped=True, compared=False)
 
-BESIDE_PODS = frozenset({
+POD_DEPENDENCIES = frozenset({
     PRIORITY_CLASS.key,
     ("", "Namespace"),
     ("", "Node"),
@@ -328,7 +331,10 @@ BESIDE_PODS = frozenset({
     ("", "LimitRange"),
     ("node.k8s.io", "RuntimeClass"),
 })  # fmt: skip
-"""Group and name of Kubernetes' own kinds that pods need. packwise reads their names, labels and a few fields."""
+"""Group and name of Kubernetes' own kinds to which pods refer. packwise reads their names, labels and a few fields."""
+
+TRAIN_JOB = ("trainer.kubeflow.org", "TrainJob")
+"""Group and name of Kubeflow Trainer's kind of jobs."""
 
 WORKLOADS = (POD_CLIQUE_SET, DYNAMO_GRAPH)
 """The kinds of users' workloads."""
@@ -357,9 +363,9 @@ def kind_of_object(value: Mapping[str, Value]) -> Kind:
     return _BY_KEY[group if slash else "", str(value["kind"])]
 
 
-# Near misses: objects whose kind, group or version is similar to one that packwise reads. No API server knows them, and
-# packwise would skip them silently. The table also contains similar kinds of other projects. Source: the CRDs of Grove,
-# KAI, Volcano and Kueue.
+# A near miss is an object whose kind, group or version is similar to a kind that packwise reads. No API server knows
+# such an object, and packwise would skip it silently. The table also contains similar kinds of other projects, which
+# are correct. Source: the CRDs of Grove, KAI, Volcano and Kueue.
 
 SPELLING = Rule("kind-spelling", "An object has a misspelt kind, API group or version.", "spec/kubernetes.md#1.3")
 RULES = (SPELLING,)
@@ -386,7 +392,7 @@ _OTHERS = {
     ("scheduling.k8s.io", "PriorityClass"): (),
     ("nvidia.com", "DynamoGraphDeploymentRequest"): (),
 }
-"""Other kinds of the same groups with their versions, or no version for any."""
+"""Other kinds of the same groups, each with its versions. If there are none, every version is accepted."""
 
 _VERSIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
     **{kind.key: (kind.version,) for kind in (*KINDS, *CONFIGURING) if kind is not POD},
@@ -396,37 +402,39 @@ _KINDS_BY_GROUP: dict[str, list[str]] = {}
 for _group, _kind in _VERSIONS:
     _KINDS_BY_GROUP.setdefault(_group, []).append(_kind)
 
-_OWN = ("PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGangMap", "PodGang", "ClusterTopologyBinding",
-        "TopologyRender", "DynamoGraphDeployment", "DynamoGraphDeploymentRequest")  # fmt: skip
-"""Kinds whose names no other project uses. Any other group is a mistake."""
+_UNIQUE_NAMES = (
+    "PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGangMap", "PodGang", "ClusterTopologyBinding",
+    "TopologyRender", "DynamoGraphDeployment", "DynamoGraphDeploymentRequest",
+)  # fmt: skip
+"""Kinds whose names no other project uses. An object of such a kind with another group is a mistake."""
 
 _RENAMED = {"PodGangSet": ("PodCliqueSet", "v0.1.0-alpha.1")}
 """Former names of kinds, each with the new name and the first release that has it. Source: grove, #186."""
 
-_SHARED = ("ClusterTopology", "OperatorConfiguration", "Topology", "Queue", "PodGroup")
-"""Kinds whose names other projects also use. Another group is a mistake if it is similar to the right one."""
+_SHARED_NAMES = ("ClusterTopology", "OperatorConfiguration", "Topology", "Queue", "PodGroup")
+"""Kinds whose names other projects also use. An object of such a kind is a mistake only if its group is similar."""
 
 _WORDS = {
     "grove": ("grove.io", "operator.config.grove.io"),
     "kai": ("kai.scheduler", "scheduling.run.ai"),
     "runai": ("scheduling.run.ai",),
 }
-"""Words of a group that show which project it means."""
+"""Words in a misspelt group, each with the groups of the project that it names."""
 
-_NEIGHBOURS = frozenset({
+_GROUPS_OF_OTHERS = frozenset({
     "acid.zalan.do", "kueue.x-k8s.io", "run.ai", "scheduling.incubator.k8s.io", "scheduling.k8s.io",
     "scheduling.koordinator.sh", "scheduling.sigs.k8s.io", "scheduling.volcano.sh", "scheduling.x-k8s.io",
     "topology.node.k8s.io", "topology.volcano.sh",
 })  # fmt: skip
-"""Groups of other projects that have kinds with such names."""
+"""Groups of other projects that have kinds with these or similar names."""
 
 _FEW = 2
-"""The largest number of different letters in a near miss. For a short name it is one."""
+"""The largest number of different letters in a near miss. For a short name, the largest number is one."""
 _SHORT = 8
 
 
-class _Right(Record):
-    """The intended kind and the wrong field. `since` is the release that renamed it."""
+class _Intended(Record):
+    """The intended kind, and the field with the mistake. `since` is the release that renamed the kind, or ""."""
 
     group: str
     kind: str
@@ -459,44 +467,44 @@ def may_be_misspelt(group: str, kind: str) -> bool:
     return group in _KINDS_BY_GROUP or _intended_kind(group, kind) is not None
 
 
-def is_nearly_known(value: Value) -> bool:
-    """Return True if a mapping without kind or API version was meant as an object that packwise reads."""
+def is_incomplete_object(value: Value) -> bool:
+    """Return True if a mapping lacks kind or API version, and the other shows that it is an object for packwise."""
     if not isinstance(value, dict):
         return False
     kind, version = value.get("kind"), value.get("apiVersion")
     if kind is None:
         return isinstance(version, str) and version.partition("/")[0] in _KINDS_BY_GROUP
-    return version is None and isinstance(kind, str) and (kind in _OWN or kind in _RENAMED)
+    return version is None and isinstance(kind, str) and (kind in _UNIQUE_NAMES or kind in _RENAMED)
 
 
 def _api(group: str, kind: str, versions: tuple[str, ...]) -> str:
     return f'"{kind}" of "{group}/{versions[-1]}"'
 
 
-def _intended_kind(group: str, kind: str) -> _Right | None:
+def _intended_kind(group: str, kind: str) -> _Intended | None:
     """Return the intended kind, or None if the kind is known or has no near miss."""
-    if (group, kind) in _VERSIONS or (group in _NEIGHBOURS and group not in _KINDS_BY_GROUP):
+    if (group, kind) in _VERSIONS or (group in _GROUPS_OF_OTHERS and group not in _KINDS_BY_GROUP):
         return None
     if kind in _RENAMED:
         name, since = _RENAMED[kind]
-        return _Right(_groups_of(name)[0], name, "kind", since)
+        return _Intended(_groups_of(name)[0], name, "kind", since)
     if group in _KINDS_BY_GROUP:
         near = _nearest_name(kind, _KINDS_BY_GROUP[group])
         if near is not None:
-            return _Right(group, near, "kind")
-        return _kind_in_other_group(kind, _OWN) or _kind_in_other_group(kind, _SHARED)
-    own = _kind_in_other_group(kind, _OWN)
+            return _Intended(group, near, "kind")
+        return _kind_in_other_group(kind, _UNIQUE_NAMES) or _kind_in_other_group(kind, _SHARED_NAMES)
+    own = _kind_in_other_group(kind, _UNIQUE_NAMES)
     if own is not None:
         return own
-    name = _nearest_name(kind, _SHARED)
+    name = _nearest_name(kind, _SHARED_NAMES)
     groups = [each for each in _groups_of(name) if _is_near_group(group, each)] if name is not None else []
-    return _Right(groups[0], str(name), "apiVersion") if groups else None
+    return _Intended(groups[0], str(name), "apiVersion") if groups else None
 
 
-def _kind_in_other_group(kind: str, kinds: tuple[str, ...]) -> _Right | None:
-    """Return the kind of this or a similar name in another group."""
+def _kind_in_other_group(kind: str, kinds: tuple[str, ...]) -> _Intended | None:
+    """Return the entry of `kinds` with this name or a similar one, or None. The mistake is in `apiVersion`."""
     name = _nearest_name(kind, kinds)
-    return None if name is None else _Right(_groups_of(name)[0], name, "apiVersion")
+    return None if name is None else _Intended(_groups_of(name)[0], name, "apiVersion")
 
 
 def _groups_of(kind: str | None) -> list[str]:
@@ -509,7 +517,7 @@ def _is_near_group(group: str, right: str) -> bool:
 
 
 def _nearest_name(name: str, known: tuple[str, ...] | list[str]) -> str | None:
-    """Return the `known` name that differs from `name` in case or a few letters, or None."""
+    """Return the `known` name that differs from `name` only in case or in a few letters, or None."""
     for each in known:
         if name.casefold() == each.casefold():
             return each

@@ -1,6 +1,6 @@
 """The Deployments and LeaderWorkerSets that KServe makes of InferenceServices and LLMInferenceServices.
 
-Only what schedulers read is made. Source: spec/podgrouper.md#4.23; KServe v0.20,
+The objects contain only the fields that schedulers read. Source: spec/podgrouper.md#4.23; KServe v0.20,
 pkg/controller/v1beta1/inferenceservice and pkg/controller/v1alpha2/llmisvc.
 """
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
 Made = tuple[dict[str, "Value"], "FieldPath", tuple[tuple["FieldPath", "FieldPath"], ...]]
-"""An object, the path of its part of the service, and the origin of each part that is read elsewhere."""
+"""An object, the path in the service from which it is made, and pairs of paths for its other parts.
+
+Each pair has a path in the object, and the path in the service from which this part is made.
+"""
 
 _FORMS = ("labels", "annotations")
 _COMPONENTS = ("predictor", "transformer", "explainer")
@@ -41,9 +44,10 @@ _WORKER: FieldPath = ("spec", "leaderWorkerTemplate", "workerTemplate")
 
 
 def objects_of_inference_service(value: Mapping[str, Value]) -> Iterator[Made]:
-    """Yield the Deployment of each component; none if Knative or ModelMesh runs it.
+    """Yield the Deployment of each component. Yield none if Knative or ModelMesh runs the service.
 
-    A component's labels and annotations override the service's. All are copied to the Deployment and its pods.
+    A label or annotation of a component overrides the same key of the service. KServe copies all of them to the
+    Deployment and to its pods.
     """
     outer = mapping_at(value, "metadata")
     if texts(outer.get("annotations")).get(_MODE, "") not in _DEPLOYED:
@@ -79,7 +83,7 @@ def objects_of_inference_service(value: Mapping[str, Value]) -> Iterator[Made]:
 def _pod_of_component(
     component: Mapping[str, Value], path: FieldPath
 ) -> tuple[dict[str, Value], list[tuple[FieldPath, FieldPath]]]:
-    """Return the spec of a component's pods, with the model as its last container, and the origin of that."""
+    """Return the spec of a component's pods and the origins of its parts. The last container is made from the model."""
     models = [name for name in _MODELS if isinstance(component.get(name), dict)]
     pod = {key: field for key, field in component.items() if key not in _EXTENSION and key not in _MODELS}
     if not models:
@@ -92,10 +96,10 @@ def _pod_of_component(
 
 
 def objects_of_llm_service(value: Mapping[str, Value]) -> Iterator[Made]:
-    """Yield the object of the main workload and of the prefill: a LeaderWorkerSet with workers, else a Deployment.
+    """Yield the object of the main workload and of the prefill workload.
 
-    Kueue's keys of the service are copied to the object and its pods; `labels` and `annotations` of a spec to its pods
-    only.
+    A workload with a `worker` becomes a LeaderWorkerSet. Others become a Deployment. KServe copies Kueue's keys of the
+    service to the object and to its pods. It copies `labels` and `annotations` of the workload's spec only to the pods.
     """
     for path in (("spec",), ("spec", "prefill")):
         part = value_at(value, *path)
@@ -148,7 +152,11 @@ def _made_workload(value: Mapping[str, Value], part: Mapping[str, Value], path: 
 
 
 def _size(parallelism: Mapping[str, Value]) -> int:
-    """Return the pods of a group: the data-parallel ranks divided by the ranks of one pod, else the pipeline stages."""
+    """Return the number of pods in a group.
+
+    With data parallelism, this is the number of ranks divided by the ranks of one pod. Otherwise, it is the number of
+    pipeline stages.
+    """
     data, local, pipeline = [max(integer(parallelism.get(field), 0), 0) for field in ("data", "dataLocal", "pipeline")]
     if data or local:
         return max((data or 1) // (local or 1), 1)

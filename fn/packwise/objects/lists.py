@@ -1,4 +1,4 @@
-"""Lists of Kubernetes: their entries as items of their own, and the whole put back together."""
+"""Lists of Kubernetes, such as `kind: List`: replace them by their entries, and restore them after a render."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
 
-def taken_apart(items: Iterable[KubeObject]) -> tuple[KubeObject, ...]:
-    """Return the objects with Lists replaced by their entries."""
+def expand_lists(items: Iterable[KubeObject]) -> tuple[KubeObject, ...]:
+    """Return `items` with each List replaced by its entries."""
     return tuple(entry for item in items for entry in (entries_of(item) or (item,)))
 
 
-def put_back(items: Iterable[KubeObject], kept: Iterable[KubeObject]) -> tuple[KubeObject, ...]:
-    """Return `items` with each List as it is and other items replaced by the render's `kept` objects.
+def restore_lists(items: Iterable[KubeObject], kept: Iterable[KubeObject]) -> tuple[KubeObject, ...]:
+    """Return `items`, with each item that is not a List replaced by its object in `kept`, the output of a render.
 
-    A render drops the objects of an earlier one.
+    A render drops the objects of an earlier render. These are not returned.
     """
     answers = iter([item for item in kept if not item.source.entry])
     return tuple(item if entries_of(item) else next(answers) for item in items if not is_generated(item.value))
 
 
 def entries_of(item: KubeObject) -> tuple[KubeObject, ...]:
-    """Return the objects in a List, also in a List within it, or none for other objects.
+    """Return the objects in a List and in the Lists within it. Other objects have no entries.
 
-    Entries of a list of one kind need not state their kind.
+    An entry without a kind gets its kind from the List. For example, entries of a `PodList` are Pods.
     """
     kind = item.value.get("kind")
     if not isinstance(kind, str) or not kind.endswith("List"):
@@ -43,7 +43,7 @@ def entries_of(item: KubeObject) -> tuple[KubeObject, ...]:
     if kind != "List":
         own = {"apiVersion": item.value.get("apiVersion"), "kind": kind.removesuffix("List")}
     sources = _sources(item, len(entries))
-    return taken_apart(
+    return expand_lists(
         [
             KubeObject.cut(source, {**own, **entry})
             for source, entry in zip(sources, entries, strict=True)
@@ -53,15 +53,16 @@ def entries_of(item: KubeObject) -> tuple[KubeObject, ...]:
 
 
 def _sources(item: KubeObject, number: int) -> list[Source]:
-    """Return the source of each entry of a List. Each gets its own text if the list can be cut, so that no lookup
-    reads it all.
+    """Return the source of each entry of a List.
+
+    If the text can be cut, each entry gets only its own part. Looking up a place is then faster.
     """
     source = item.source
     places: list[FieldPath] = [(*source.entry, "items", index) for index in range(number)]
     pieces = _pieces(item.text)
     if not pieces or len(pieces) != number:
         return [source.replace(root=(*source.root, *place[-2:]), entry=place) for place in places]
-    # The text around the list moves all of its lines down and to the right by the same amount.
+    # The lines of the list lie at the same distance below, and to the right of, their places in the file.
     known, cut_at = item.location(("items", 0)), text_location(pieces[0], ())
     lines, margin = known.line - cut_at.line, " " * (known.column - cut_at.column)
     return [
@@ -71,7 +72,7 @@ def _sources(item: KubeObject, number: int) -> list[Source]:
 
 
 def _pieces(text: str) -> list[Source]:
-    """Return the lines of each entry of the List in `text`, or none if they cannot be separated."""
+    """Return the text of each entry of the List in `text`. Return no text if the entries cannot be separated."""
     try:
         pieces = [piece.source for piece in cut(text).items]
     except ValueError:

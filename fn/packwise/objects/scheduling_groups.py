@@ -1,4 +1,4 @@
-"""Groups as the default scheduler reads them: templates and objects, their trees, and the pods that name them.
+"""The groups that the default scheduler reads: their templates, their objects, their trees, and the pods in them.
 
 Source: spec/kubernetes-gangs.md#3, #5, #8.
 """
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 _LEAVES, _COMPOSITES = "podGroupTemplates", "compositePodGroupTemplates"
 _MOST_DEPTH = 16
-"""The largest depth of a tree that is read. The API server refuses a deeper tree."""
+"""packwise reads a tree of groups to this depth. The API server refuses a deeper tree."""
 
 DEFAULT_SCHEDULER = "default-scheduler"
 _DEFAULT_PREEMPTION = "PreemptLowerPriority"
 
 
 class Group(Record):
-    """A template or an object with the fields `value` at `path` of `item`.
+    """A group of pods or of other groups. It is an object, or a template in a Workload.
 
-    `parent` is the group above, or None at the root or if missing. `children` is the number of groups below, or None if
-    unknown.
+    The fields of the group are `value`, found at `path` of `item`. `parent` is None for a root, and if the parent is
+    not in the input. `children` is the number of groups with this parent, or None if unknown.
     """
 
     item: KubeObject
@@ -41,7 +41,7 @@ class Group(Record):
 
     @property
     def gang(self) -> Mapping[str, Value] | None:
-        """Return the policy of a gang, or None for a basic group."""
+        """Return the gang policy of the group, or None for a basic group."""
         gang = value_at(self.value, "schedulingPolicy", "gang")
         return gang if isinstance(gang, dict) else None
 
@@ -57,27 +57,30 @@ class Group(Record):
 
     @property
     def key(self) -> str:
-        """Return the node label of its domain, or "". Its pods are placed within one value of the label."""
+        """Return the node label of the group's topology constraint, or "".
+
+        The scheduler places all pods of the group on nodes with the same value of this label.
+        """
         constraints = mappings_by_place(value_at(self.value, "schedulingConstraints", "topology"))
         return text(constraints[0][1].get("key")) if constraints else ""
 
     @property
-    def is_whole(self) -> bool:
-        """Return True if its pods are disrupted together."""
+    def is_disrupted_together(self) -> bool:
+        """Return True if the pods of the group are disrupted together."""
         return value_at(self.value, "disruptionMode", "all") is not None
 
     @property
     def priority_class(self) -> str:
-        """The name of its PriorityClass, "" for none."""
+        """Return the name of the group's PriorityClass, or ""."""
         return text(self.value.get("priorityClassName"))
 
     def field_path(self, *steps: str | int) -> FieldPath:
-        """The path of a field."""
+        """Return the path of a field of the group in `item`."""
         return (*self.path, *steps)
 
     @property
     def constrained_ancestors(self) -> list[Group]:
-        """The groups above it that have a key, the nearest first."""
+        """Return the ancestors with a topology constraint, the nearest first."""
         nearest: list[Group] = []
         above = self.parent
         while above is not None and len(nearest) < _MOST_DEPTH:
@@ -88,7 +91,10 @@ class Group(Record):
 
 
 def templates_of(item: KubeObject, spec: Mapping[str, Value]) -> list[Group]:
-    """Return the templates of a Workload, parents before children. `spec` is the part stored by its API server."""
+    """Return the templates of a Workload, parents before children.
+
+    `spec` has only the fields that the API server of the release stores.
+    """
     return list(_templates(item, spec, ("spec",), None, 1))
 
 
@@ -108,36 +114,35 @@ def _templates(
 
 
 class Pods(Record):
-    """Pods of one template that name a group: `spec` at `path` of `item`. `count` is their number, or None if unknown.
-
-    `holders` are the paths of the metadata of the workload and of its pods.
-    """
+    """The pods of one template, which name a group. Their spec is found at `path` of `item`."""
 
     item: KubeObject
     path: FieldPath
     group: str
     spec: Mapping[str, Value]
     count: int | None  # pyright: ignore[reportIncompatibleMethodOverride]
+    """The number of pods, or None if unknown."""
     holders: tuple[FieldPath, ...]
+    """The paths of the metadata of the workload and of its pods."""
 
     @property
     def scheduler(self) -> str:
-        """The name of the scheduler of the pods."""
+        """Return the name of the scheduler of the pods."""
         return text(self.spec.get("schedulerName")) or DEFAULT_SCHEDULER
 
     @property
     def priority_class(self) -> str:
-        """The name of their PriorityClass, "" for none."""
+        """Return the name of the pods' PriorityClass, or ""."""
         return text(self.spec.get("priorityClassName"))
 
     @property
     def preemption(self) -> str:
-        """Return the common preemption policy of the pods."""
+        """Return the preemption policy of the pods, by default `PreemptLowerPriority`."""
         return text(self.spec.get("preemptionPolicy")) or _DEFAULT_PREEMPTION
 
     @property
     def key(self) -> tuple[str, str]:
-        """The namespace and the name of the group."""
+        """Return namespace and name of the group."""
         return identity(self.item.value)[2], self.group
 
 
@@ -146,7 +151,7 @@ FIELD = "schedulingGroup"
 
 
 def pods_of(item: KubeObject) -> Iterator[Pods]:
-    """Yield the pods of an object of any kind that name a group, template by template."""
+    """Yield the pods of each template that names a group. The object may be of any kind."""
     for path, spec in _specs(item.value, (), 0):
         name = text_at(spec, FIELD, "podGroupName")
         own = path[:-1]
@@ -155,12 +160,13 @@ def pods_of(item: KubeObject) -> Iterator[Pods]:
 
 
 def _specs(value: Value, path: FieldPath, depth: int) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
-    """Yield the specs of pods with the field, which is beside the containers."""
+    """Yield path and value of each pod spec with the field `schedulingGroup`."""
     if depth > 2 * _MOST_DEPTH:
         return
     if isinstance(value, dict):
         group = value.get(FIELD)
-        # The field of another kind may have its name. A pod has containers, and its API server refuses other values.
+        # Another kind may have a field of the same name. If the value is not a mapping, this is a pod only if it has
+        # containers: the API server then refuses the value.
         if path[-1:] == ("spec",) and (isinstance(group, dict) or (group is not None and "containers" in value)):
             yield path, value
             return
@@ -182,7 +188,7 @@ def pod_count(value: Mapping[str, Value], path: FieldPath) -> int | None:
 
 
 def job_pods(spec: Mapping[str, Value]) -> int | None:
-    """Return the number of a Job's simultaneous pods, or None if its fields are unreadable."""
+    """Return the number of pods that a Job runs at the same time, or None if a field is not an integer."""
     parallelism, completions = spec.get("parallelism"), spec.get("completions")
     numbers = [1 if parallelism is None else parallelism, *([] if completions is None else [completions])]
     whole = [number for number in numbers if type(number) is int]
@@ -220,7 +226,7 @@ _COUNTS: Mapping[tuple[str, str], Callable[[Mapping[str, Value], FieldPath], int
     ("batch", "Job"): _count_job_pods,
     ("jobset.x-k8s.io", "JobSet"): _count_job_set_pods,
 }
-"""The kinds whose number of pods follows from their spec. The pods of a DaemonSet depend on nodes."""
+"""The kinds whose number of pods follows from their spec. A DaemonSet is missing, because its pods depend on nodes."""
 
 
 def is_controlled(item: KubeObject) -> bool:
@@ -229,8 +235,8 @@ def is_controlled(item: KubeObject) -> bool:
     return any(owner.get("controller") is True for _, owner in owners)
 
 
-def link(groups: Iterable[Group]) -> list[Group]:
-    """Return the objects, each with its parent and its number of children."""
+def link_groups(groups: Iterable[Group]) -> list[Group]:
+    """Return `groups`, each with its parent and its number of children."""
     by_name = {(identity(each.item.value)[2], each.name, each.is_composite): each for each in groups}
     children: dict[tuple[str, str], int] = {}
     for (namespace, _, _), group in by_name.items():
@@ -244,7 +250,7 @@ def link(groups: Iterable[Group]) -> list[Group]:
 
 
 def _with_ancestors(key: tuple[str, str, bool], groups: Mapping[tuple[str, str, bool], Group]) -> Group:
-    """Return the group with its ancestors. In a cycle of groups the chain ends where it closes."""
+    """Return the group with its ancestors. In a cycle, each group is an ancestor only once."""
     chain = [key]
     above = (key[0], _parent_name(groups[key]), True)
     while above in groups and above not in chain and len(chain) < _MOST_DEPTH:

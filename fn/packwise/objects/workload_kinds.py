@@ -1,8 +1,7 @@
-"""The kinds of workloads that KAI groups or Kueue queues. Each has one row with all its differences.
+"""The kinds of workloads that KAI groups or Kueue queues, in a table with one row for each kind.
 
-A row holds its API versions, pod templates and metadata, the grouping rule of KAI's pod-grouper, and Kueue's
-integration. Other versions of a kind and kinds without a row follow the default rule. Source: spec/podgrouper.md#1 and
-#4, spec/kueue.md#3.
+A row has the API versions, the pod templates and metadata, the grouping rule of KAI's pod-grouper, and the integration
+in Kueue. Source: spec/podgrouper.md#1 and #4, spec/kueue.md#3.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from enum import Enum, auto
 
 from krmfn.hints import TYPE_CHECKING, Record
 from packwise.objects.index import identity
+from packwise.objects.kinds import TRAIN_JOB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,82 +20,84 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
 ANYWHERE = "**"
-"""A step that matches every path to a pod template, for kinds with templates in any place."""
+"""A step that matches the path to each pod template of an object. Kinds with templates in any place have it."""
 
-_OF_OTHERS = frozenset({"replicatedJobs", "leaderWorkerTemplate", "headGroupSpec", "workerGroupSpecs", "jobTemplate"})
-"""Fields of workloads that KAI knows. Another kind with such a field creates that workload."""
+_FIELDS_OF_OTHER_KINDS = frozenset(
+    {"replicatedJobs", "leaderWorkerTemplate", "headGroupSpec", "workerGroupSpecs", "jobTemplate"}
+)
+"""Fields of workloads with their own row. An object of another kind with such a field creates that workload."""
 
 
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
-"""The label with the name of Kueue's queue."""
+"""The label of a workload with the name of its LocalQueue in Kueue."""
 
 
 class Grouping(Enum):
     """KAI's rule for grouping the pods of a kind."""
 
     POD = auto()
-    """A bare pod is a group."""
+    """A Pod without an owner is a group."""
     JOB = auto()
-    """A Job is a group with the number of pods in its annotation."""
+    """A Job is a group. An annotation of the Job sets the number of pods that the group needs."""
     EACH_POD = auto()
     """Each pod is its own group."""
     OWNER = auto()
-    """All pods of the owner are one group, and KAI needs one of them. This is the default."""
+    """All pods of the owner are one group, which needs one pod. This is KAI's default."""
     JOB_SET = auto()
     LEADER_WORKER_SET = auto()
     REPLICA_TYPES = auto()
-    """Kubeflow's training operator, with replicas by type."""
+    """A job of Kubeflow's training operator, with replicas by type."""
     RAY = auto()
     REVISION = auto()
-    """Knative, in which the pods of a revision are one group."""
+    """Knative: the pods of a revision are one group."""
     TRAIN_JOB = auto()
-    """Kubeflow Trainer, which creates a JobSet from a runtime."""
+    """Kubeflow Trainer: it creates a JobSet from the TrainJob and its runtime."""
     RUNTIME = auto()
-    """A template of JobSets, which has no pods."""
+    """A runtime of Kubeflow Trainer. It is a template of JobSets and has no pods."""
     WORKFLOW = auto()
-    """Argo, in which each pod is its own group and inherits missing labels and annotations from the workflow."""
+    """Argo: each pod is its own group. It inherits missing labels and annotations from the Workflow."""
     REPLICA_SET = auto()
-    """All pods are one group: a ReplicaSet with the annotations of the object and the labels of its pods."""
-    UNREAD = auto()
-    """KAI may not read the object. Each pod is its own group, and KAI ignores the object."""
+    """All pods are one group, that of a ReplicaSet with the annotations of the object and the labels of its pods."""
+    NO_ACCESS = auto()
+    """KAI has no permission to read the object, and ignores it. Each pod is its own group."""
 
 
 class Integration(Enum):
-    """The part of Kueue that knows a kind: it makes the pod sets, and has a webhook of its own."""
+    """The part of Kueue that supports a kind. It makes the pod sets, and most integrations have a webhook."""
 
     JOB = auto()
     JOB_SET = auto()
     LEADER_WORKER_SET = auto()
     POD = auto()
     KUBEFLOW = auto()
-    """Replicas by type, for all kinds except MPIJobs."""
+    """Jobs with replicas by type, except MPIJobs."""
     MPI = auto()
     RAY_CLUSTER = auto()
     RAY_JOB = auto()
     RAY_SERVICE = auto()
     SPARK = auto()
     TRAIN_JOB = auto()
-    """The JobSet that the controller creates from a runtime."""
+    """A TrainJob. The pod sets are those of the JobSet that Trainer creates from a runtime."""
     APP_WRAPPER = auto()
-    """The pods of the wrapped objects. No webhook checks their templates."""
+    """An AppWrapper. The pod sets are the pods of the wrapped objects. No webhook checks their templates."""
     PODS = auto()
-    """The pods are queued, one by one or as a group. No webhook checks their template."""
+    """Kueue queues the pods of the object, one by one or as a group. No webhook checks their template."""
     BARE_PODS = auto()
-    """Kueue does not know the object. Its pods are queued one by one if they have a queue themselves."""
+    """Kueue does not know the kind. If the pods name a queue themselves, Kueue queues them one by one."""
     JOBS = auto()
-    """The Jobs of the object are queued. No webhook checks their template."""
+    """Kueue queues the Jobs of the object. No webhook checks their template."""
 
 
 class Role(Enum):
-    """The role of the metadata at a place, for KAI."""
+    """The object to which metadata belongs, as KAI's pod-grouper sees it."""
 
     OWNER = auto()
-    """Metadata of the object that the PodGroup belongs to. KAI reads the keys of groups here."""
-    ABOVE = auto()
-    """Metadata of an owner of that object."""
+    """Metadata of the object that owns the PodGroup. KAI reads labels and annotations for the group here."""
+    ANCESTOR = auto()
+    """Metadata of an object that owns the owner of the PodGroup."""
     JOB = auto()
-    """Metadata of a Job that the object creates. The Job of a CronJob owns the PodGroup, and the Job of a JobSet is a
-    subgroup.
+    """Metadata of a Job that the object creates. The Job of a CronJob owns the PodGroup. The Job of a JobSet becomes a
+    subgroup of the PodGroup.
     """
     POD = auto()
     """Metadata of pods."""
@@ -111,11 +113,11 @@ class Metadata(Record):
 
     role: Role
     title: str
-    """The name of the object with the metadata, in messages and pages."""
+    """The name of the object with the metadata in messages and on pages, such as `pods of a JobSet`."""
 
     @property
     def spec(self) -> tuple[str, ...]:
-        """Return the path of the matching pod spec, for metadata of pods."""
+        """Return the path of the pod spec with this metadata, which must be metadata of pods."""
         return (*self.path[:-1], "spec")
 
 
@@ -127,29 +129,30 @@ class WorkloadKind(Record):
 
     name: str
     versions: tuple[str, ...]
-    """The versions that the rule of the kind applies to."""
+    """The versions for which KAI's grouping rule is the rule of the kind."""
 
     grouping: Grouping
     metadata: tuple[Metadata, ...]
-    """All places of labels and annotations, from the object's own to the pod templates."""
+    """All places of labels and annotations: first the object's own metadata, last the pod templates."""
 
     body: tuple[str, ...] = ("spec",)
-    """The steps to the counted part, such as Kubeflow's replicas by type or the spec of a Ray cluster."""
+    """The steps to the part with the numbers of pods, such as Kubeflow's replicas by type or the spec of a Ray cluster.
+    """
 
     types: tuple[str, ...] = ()
-    """Types of replicas, in the order of their operator."""
+    """Types of replicas, in the order in which the operator lists them."""
 
     required: tuple[str, ...] = ()
-    """Types of replicas that KAI requires. Without them it makes no group."""
+    """Types of replicas that KAI requires. If one is missing, KAI makes no group."""
 
     members: tuple[str, ...] = ()
     """The steps to the field with the number of pods that the group needs, or none."""
 
     without_members: str = ""
-    """KAI's text if that field is missing."""
+    """KAI's error text if the field at `members` is missing."""
 
     priority_class: str = "train"
-    """The class of the group if the workload names no existing class."""
+    """The priority class of the group if the workload names no existing class."""
 
     integration: Integration | None = None
     """The kind's integration in Kueue, or None if Kueue does not know the kind."""
@@ -164,17 +167,20 @@ class WorkloadKind(Record):
 
     @property
     def api_versions(self) -> tuple[str, ...]:
-        """`apiVersion` as manifests of the kind spell it."""
+        """Return each `apiVersion` as manifests of the kind spell it."""
         return tuple(f"{self.group}/{version}" if self.group else version for version in self.versions)
 
     @property
     def owner(self) -> Metadata:
-        """Return the metadata of the object that is grouped and queued: a CronJob's Job, or Knative's revision."""
-        is_made = self.metadata[0].role is Role.ABOVE and self.grouping is not Grouping.UNREAD
-        return self.metadata[1 if is_made else 0]
+        """Return the metadata of the object that is grouped and queued.
+
+        This is the object itself, the Job of a CronJob, the revision of a Knative Service, or the JobSet of a runtime.
+        """
+        is_created = self.metadata[0].role is Role.ANCESTOR and self.grouping is not Grouping.NO_ACCESS
+        return self.metadata[1 if is_created else 0]
 
     def queue_of(self, value: Mapping[str, Value]) -> str:
-        """Return Kueue's queue that an object names for itself or, as a CronJob does, for its Jobs, else ""."""
+        """Return the queue of Kueue that an object names for itself or for the objects that it creates, or ""."""
         if self.integration is Integration.BARE_PODS:
             return ""
         (labels,) = tuple(_mappings_at(value, (*self.owner.path, "labels"))) or ({},)
@@ -183,13 +189,13 @@ class WorkloadKind(Record):
 
     @property
     def templates(self) -> tuple[Metadata, ...]:
-        """Return the pod templates, or a Pod's own metadata."""
+        """Return the metadata of the pod templates. For a Pod, this is its own metadata."""
         if self.grouping is Grouping.POD:
             return self.metadata
         return tuple(part for part in self.metadata if part.role is Role.POD)
 
     def pod_specs(self, value: Mapping[str, Value]) -> Iterator[Mapping[str, Value]]:
-        """Yield the specs of an object's pods with the name of their scheduler if stated."""
+        """Yield the parts of an object that can set `schedulerName` of its pods: the pod specs, and specs of Argo."""
         if self.grouping is Grouping.WORKFLOW:
             yield from _mappings_at(value, ("spec",))
             yield from _mappings_at(value, ("spec", "templates", "*"))
@@ -214,9 +220,9 @@ def _mappings_at(value: Value, steps: tuple[str, ...]) -> Iterator[Mapping[str, 
 
 
 def pod_templates_in(value: Mapping[str, Value]) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
-    """Yield the pod templates anywhere in an object, in order. A template has a spec with containers.
+    """Yield path and value of each pod template anywhere in an object, in order. A template has a spec with containers.
 
-    Manifests within the object and parts that become a workload known to KAI are skipped.
+    Whole manifests within the object are skipped. Parts that become a workload of a kind with its own row are too.
     """
     nodes: list[tuple[FieldPath, Value]] = []
     nodes += [((field,), value[field]) for field in value if field != "status"][::-1]
@@ -228,24 +234,24 @@ def pod_templates_in(value: Mapping[str, Value]) -> Iterator[tuple[FieldPath, Ma
             spec = node.get("spec")
             if isinstance(spec, dict) and isinstance(spec.get("containers"), list):
                 yield path, node
-            elif not ("apiVersion" in node and "kind" in node) and _OF_OTHERS.isdisjoint(node):
+            elif not ("apiVersion" in node and "kind" in node) and _FIELDS_OF_OTHER_KINDS.isdisjoint(node):
                 nodes += [((*path, field), entry) for field, entry in node.items()][::-1]
 
 
 def workload_kind(value: Mapping[str, Value]) -> WorkloadKind:
-    """Return the row of an object's kind. A kind without one gets the row for kinds that KAI may not read."""
+    """Return the row of an object's kind. For a kind without a row, return a row of a kind that KAI cannot read."""
     group, slash, version = str(value.get("apiVersion")).rpartition("/")
     name = str(value.get("kind"))
     known = WORKLOAD_KINDS.get((group if slash else "", name))
     if known is not None:
         return known
-    own = Metadata(("metadata",), Role.ABOVE, _article(name))
+    own = Metadata(("metadata",), Role.ANCESTOR, _article(name))
     pods = _pods(f"pods of {_article(name)}", ANYWHERE)
-    return WorkloadKind(group if slash else "", name, (version,), Grouping.UNREAD, (own, pods))
+    return WorkloadKind(group if slash else "", name, (version,), Grouping.NO_ACCESS, (own, pods))
 
 
 def is_queued(item: KubeObject) -> bool:
-    """True if Kueue queues the object: one of a kind that it knows, with the label that names a queue."""
+    """Return True if Kueue queues the object: Kueue knows the kind, and a label names a queue."""
     kind = WORKLOAD_KINDS.get(identity(item.value)[:2])
     return kind is not None and kind.integration is not None and bool(kind.queue_of(item.value))
 
@@ -255,7 +261,7 @@ def _article(name: str) -> str:
 
 
 _APPS, _BATCH = "apps", "batch"
-_JOBS, _KUBEFLOW, _TRAINER, _RAY = "jobset.x-k8s.io", "kubeflow.org", "trainer.kubeflow.org", "ray.io"
+_JOBS, _KUBEFLOW, _TRAINER, _RAY = "jobset.x-k8s.io", "kubeflow.org", TRAIN_JOB[0], "ray.io"
 
 
 def _own_metadata(title: str) -> Metadata:
@@ -275,7 +281,7 @@ def _kind_with_template(
     priority_class: str = "train",
     integration: Integration | None = None,
 ) -> WorkloadKind:
-    """A kind with one pod template, at `spec.template`."""
+    """Return a kind with one pod template, at `spec.template`."""
     own, pods = _own_metadata(_article(name)), _pods(f"pods of {_article(name)}", "spec", "template")
     return WorkloadKind(
         group, name, versions, grouping, (own, pods), priority_class=priority_class, integration=integration
@@ -291,7 +297,7 @@ def _default_kind(
     members: tuple[str, ...] = (),
     without_members: str = "",
 ) -> WorkloadKind:
-    """Return a kind of the default rule with pod templates at any place."""
+    """Return a kind that KAI groups by its default rule, with pod templates at any place."""
     own, pods = _own_metadata(_article(name)), _pods(f"pods of {_article(name)}", ANYWHERE)
     return WorkloadKind(
         group, name, (version,), Grouping.OWNER, (own, pods),
@@ -300,13 +306,13 @@ def _default_kind(
 
 
 def _runtime(name: str) -> WorkloadKind:
-    """A runtime of Kubeflow Trainer, with a template of JobSets."""
+    """Return a kind of Kubeflow Trainer's runtimes, with a template of JobSets."""
     template = ("spec", "template")
     jobs = (*template, "spec", "replicatedJobs", "*", "template")
     return WorkloadKind(
         _TRAINER, name, ("v1alpha1",), Grouping.RUNTIME,
         (
-            Metadata(("metadata",), Role.ABOVE, f"a {name}"),
+            Metadata(("metadata",), Role.ANCESTOR, f"a {name}"),
             Metadata((*template, "metadata"), Role.OWNER, f"the JobSets of a {name}"),
             Metadata((*jobs, "metadata"), Role.JOB, f"replicatedJobs of a {name}"),
             _pods(f"pods of a {name}", *jobs, "spec", "template"),
@@ -323,7 +329,7 @@ def _replica_types(
     grouping: Grouping = Grouping.REPLICA_TYPES,
     integration: Integration = Integration.KUBEFLOW,
 ) -> WorkloadKind:
-    """A kind of Kubeflow's training operator, with replicas of these types at `spec.<field>`."""
+    """Return a kind of Kubeflow's training operator, with replicas of these types at `spec.<field>`."""
     pods = _pods(f"replica types of a {name}", "spec", field, "*", "template")
     return WorkloadKind(
         group=_KUBEFLOW,
@@ -342,7 +348,10 @@ def _replica_types(
 def _ray(
     name: str, integration: Integration, *body: str, submitter: tuple[str, ...] = (), suspended: tuple[str, ...] = ()
 ) -> WorkloadKind:
-    """Return a kind that has or is a Ray cluster. `submitter` is the path to the template of a further pod."""
+    """Return a kind of Ray's operator. The spec of its cluster is at `body`.
+
+    `submitter` is the path to the template of the pod that submits the job.
+    """
     groups = (
         _pods(f"the head of a {name}", *body, "headGroupSpec", "template"),
         _pods(f"worker groups of a {name}", *body, "workerGroupSpecs", "*", "template"),
@@ -378,8 +387,8 @@ _KINDS = (
     _replica_types("TFJob", "tfReplicaSpecs", "Chief", "Master", "PS", "Worker", "Evaluator"),
     _replica_types("XGBoostJob", "xgbReplicaSpecs", "Master", "Worker", required=("Master", "Worker")),
     _replica_types("JAXJob", "jaxReplicaSpecs", "Worker", required=("Worker",)),
-    # Kinds that KAI may not read. Each of their pods is separate.
-    _replica_types("PaddleJob", "paddleReplicaSpecs", "Master", "Worker", grouping=Grouping.UNREAD),
+    # KAI has no permission to read PaddleJobs. Each of their pods is its own group.
+    _replica_types("PaddleJob", "paddleReplicaSpecs", "Master", "Worker", grouping=Grouping.NO_ACCESS),
     _replica_types(
         "MPIJob", "mpiReplicaSpecs", "Launcher", "Worker", required=("Launcher", "Worker"), versions=("v2beta1", "v1"),
         integration=Integration.MPI,
@@ -391,17 +400,17 @@ _KINDS = (
         suspended=("spec", "rayClusterConfig", "suspend"),
     ),
     WorkloadKind(
-        "sparkoperator.k8s.io", "SparkApplication", ("v1beta2",), Grouping.UNREAD,
+        "sparkoperator.k8s.io", "SparkApplication", ("v1beta2",), Grouping.NO_ACCESS,
         (
-            Metadata(("metadata",), Role.ABOVE, "a SparkApplication"),
+            Metadata(("metadata",), Role.ANCESTOR, "a SparkApplication"),
             Metadata(("spec", "driver"), Role.POD, "the driver of a SparkApplication"),
             Metadata(("spec", "executor"), Role.POD, "executors of a SparkApplication"),
         ),
         integration=Integration.SPARK,
     ),
     WorkloadKind(
-        "workload.codeflare.dev", "AppWrapper", ("v1beta2",), Grouping.UNREAD,
-        (Metadata(("metadata",), Role.ABOVE, "an AppWrapper"),), (), integration=Integration.APP_WRAPPER,
+        "workload.codeflare.dev", "AppWrapper", ("v1beta2",), Grouping.NO_ACCESS,
+        (Metadata(("metadata",), Role.ANCESTOR, "an AppWrapper"),), (), integration=Integration.APP_WRAPPER,
     ),
     WorkloadKind("", "Pod", ("v1",), Grouping.POD, (_own_metadata("a Pod"),), (), integration=Integration.POD),
     WorkloadKind(
@@ -420,7 +429,7 @@ _KINDS = (
     WorkloadKind(
         _BATCH, "CronJob", ("v1",), Grouping.JOB,
         (
-            Metadata(("metadata",), Role.ABOVE, "a CronJob"),
+            Metadata(("metadata",), Role.ANCESTOR, "a CronJob"),
             Metadata(("spec", "jobTemplate", "metadata"), Role.JOB, "the Jobs of a CronJob"),
             _pods("pods of a CronJob", "spec", "jobTemplate", "spec", "template"),
         ),
@@ -429,7 +438,7 @@ _KINDS = (
     WorkloadKind(
         "serving.knative.dev", "Service", ("v1",), Grouping.REVISION,
         (
-            Metadata(("metadata",), Role.ABOVE, "a Knative Service"),
+            Metadata(("metadata",), Role.ANCESTOR, "a Knative Service"),
             Metadata(("spec", "template", "metadata"), Role.POD, "the revisions of a Knative Service"),
         ),
         priority_class="inference",
@@ -444,10 +453,10 @@ _KINDS = (
             Metadata(("spec", "templates", "*", "metadata"), Role.POD, "templates of a Workflow"),
         ),
     ),
-    # KAI may not read it, and Argo copies its annotations to the ReplicaSet.
+    # KAI has no permission to read Rollouts. Argo copies their annotations to the ReplicaSet.
     WorkloadKind(
         "argoproj.io", "Rollout", ("v1alpha1",), Grouping.REPLICA_SET,
-        (Metadata(("metadata",), Role.ABOVE, "a Rollout"), _pods("pods of a Rollout", "spec", "template")),
+        (Metadata(("metadata",), Role.ANCESTOR, "a Rollout"), _pods("pods of a Rollout", "spec", "template")),
     ),
     WorkloadKind(
         "kubevirt.io", "VirtualMachineInstance", ("v1",), Grouping.POD, (_own_metadata("a VirtualMachineInstance"),)
@@ -468,7 +477,7 @@ _KINDS = (
 )  # fmt: skip
 
 WORKLOAD_KINDS: Mapping[tuple[str, str], WorkloadKind] = {kind.key: kind for kind in _KINDS}
-"""Every kind with a row, by group and name."""
+"""The rows of the table, by the group and name of the kind."""
 
 POD_KIND = WORKLOAD_KINDS["", "Pod"]
-"""The row of single pods."""
+"""The row of Pods."""

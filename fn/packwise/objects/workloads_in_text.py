@@ -1,4 +1,4 @@
-"""The number of workloads in a text that is not read as objects: a template, a file that is ignored or broken."""
+"""The number of workloads in a text that packwise does not parse, such as a template or an excluded or broken file."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ _KIND = (
     r"""^(?:[ \t]*- (?:[^\n]*\n[ \t]+)?)?kind:[ \t]*["']?(\w+)["']?[ \t]*(?:#[^\n]*)?\r?$"""
     r"""|"kind"[ \t]*:[ \t]*"(\w+)\""""
 )
-"""The kind of a document, or of an entry of a list. The kind of a reference has a larger indentation."""
+"""Match the kind of a document or of an entry of a list. The kind of a reference does not match: it is indented more.
+"""
 
 _SCHEDULER = r"""schedulerName["']?[ \t]*+:[^\n]{0,200}?\bkai-scheduler\b"""
-"""A field that names KAI, also as the default in the expression of a template."""
+"""Match a field `schedulerName` with KAI's name, also if the name is the default in an expression of a template."""
 _KEY = r"kai\.scheduler/|kueue\.x-k8s\.io/(?:queue-name|podset-)"
-"""A label or annotation for which a workload is checked."""
+"""Match the label or annotation of KAI or Kueue that makes packwise check a workload."""
 _NEEDLES = ("schedulerName", "kai.scheduler/", "kueue.x-k8s.io/")
 
 _TEMPLATED = r"apiVersion:[ \t]*\{\{"
@@ -34,7 +35,8 @@ _OTHERS = frozenset(kind.name for kind in KINDS)
 def workloads_in(text: str) -> int:
     """Return the likely number of workloads in the text. A workload that a template repeats counts once.
 
-    A kind of KAI's or Kueue's counts if its document names the scheduler or has one of its keys, as in an object.
+    An object of a kind that KAI or Kueue schedules counts only under a condition. Its document must name KAI as
+    scheduler, or have a label or annotation of KAI or Kueue.
     """
     number = sum([1 for name in _kinds_in(text) if name in _OWN])
     if any(needle in text for needle in _NEEDLES):
@@ -43,7 +45,7 @@ def workloads_in(text: str) -> int:
 
 
 def _count_scheduled(document: str) -> int:
-    """Return the number of objects in a document that KAI or Kueue is to schedule."""
+    """Return the number of objects in a document that KAI or Kueue must schedule."""
     names = [name for name in _kinds_in(document) if name not in _OWN]
     is_scheduled = re.search(_SCHEDULER, document) is not None
     if is_scheduled and len(names) == 1 and names[0] not in _groups() and names[0] not in _OTHERS:
@@ -65,7 +67,7 @@ def _has_group(document: str, groups: Iterable[str]) -> bool:
 
 @cache
 def _groups() -> dict[str, list[str]]:
-    """Return the API groups of each kind with pods that KAI or Kueue schedules."""
+    """Return the API groups of each kind with pods that KAI or Kueue can schedule."""
     groups: dict[str, list[str]] = {}
     for kind in WORKLOAD_KINDS.values():
         if kind.grouping is not Grouping.RUNTIME:

@@ -1,7 +1,7 @@
 """Workloads that a controller makes from parts of other objects: the roles of DisaggregatedSets, the components of
 KServe's services, and the contents of AppWrappers.
 
-Each is checked as the resulting object. Findings are reported at the field that it is read from. Source:
+packwise checks each resulting workload, and reports its findings at the field from which it is made. Source:
 spec/podgrouper.md#4, spec/kueue.md#3; LWS, pkg/controllers/disaggregatedset/lws_manager.go; AppWrapper, v1beta2.
 """
 
@@ -32,31 +32,32 @@ WRAPPERS = (*MAKERS, APP_WRAPPER)
 
 
 class Wrapped(Record):
-    """A workload `item` that a controller makes of the part of `outer` at `path`.
-
-    `origins` are parts of the workload that are read from other fields of `outer`; the first that matches counts.
-    """
+    """A workload `item` that a controller makes from the part of `outer` at `path`."""
 
     outer: KubeObject
     item: KubeObject
     path: FieldPath
     origins: tuple[tuple[FieldPath, FieldPath], ...] = ()
+    """Parts of the workload that are made from other fields of `outer`. Each pair has the path in the workload, and the
+    path in `outer`. The first pair that matches counts.
+    """
 
     def path_of(self, path: FieldPath) -> FieldPath:
-        """Return the field of the outer object that a field of the workload is read from."""
+        """Return the path in the outer object from which the field at `path` of the workload is made."""
         for part, origin in self.origins:
             if path[: len(part)] == part:
                 return (*origin, *path[len(part) :])
         return (*self.path, *path)
 
     def finding(self, finding: Finding) -> Finding:
-        """A finding about the workload, at the field of the outer object that it is read from."""
+        """Return a finding about the workload, moved to the field of the outer object from which its field is made."""
         return finding.replace(subject=self.outer, path=self.path_of(finding.path))
 
     def key_findings(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Yield findings about labels and annotations at the fields of the outer object.
+        """Yield findings about labels and annotations, moved to the fields of the outer object.
 
-        A key that is copied to several places is misplaced only if every copy is, and is then reported once.
+        A controller can copy a label or annotation to several places. Its finding is yielded once, and only if every
+        copy has one.
         """
         by_source: dict[FieldPath, dict[FieldPath, list[Finding]]] = {}
         for finding in findings:
@@ -69,21 +70,21 @@ class Wrapped(Record):
 
 
 def wrapped_objects(index: Index) -> Iterator[Wrapped]:
-    """The workloads within the objects of the input, in their order."""
+    """Yield the workloads within the objects of the input, kind by kind."""
     for kind in WRAPPERS:
         for outer in index.of_kind(*kind):
             yield from unwrap(outer)
 
 
 def unwrap(outer: KubeObject) -> Iterator[Wrapped]:
-    """Yield the workloads within an object, if any."""
+    """Yield the workloads within an object. Objects of other kinds have none."""
     key = identity(outer.value)[:2]
     if key == DISAGGREGATED_SET:
         yield from _roles(outer)
     elif key == APP_WRAPPER:
         yield from _components(outer)
     elif key in (INFERENCE_SERVICE, LLM_SERVICE):
-        # Few inputs have one.
+        # The import is lazy, because few inputs have a service of KServe.
         from packwise.objects.kserve import objects_of_inference_service, objects_of_llm_service
 
         make = objects_of_inference_service if key == INFERENCE_SERVICE else objects_of_llm_service
@@ -98,7 +99,10 @@ _UNREAD: Mapping[tuple[str, str], str] = {
 
 
 def unread_keys(outer: KubeObject, parts: Iterable[Wrapped], prefix: str) -> Iterator[tuple[FieldPath, str]]:
-    """Yield the labels and annotations of an object that none of the workloads made of it gets, and the reason."""
+    """Yield the path of each label and annotation of an object that no workload made from it gets, and the reason.
+
+    Only keys that begin with `prefix` are considered. `parts` are the workloads within the object.
+    """
     why = _UNREAD.get(identity(outer.value)[:2])
     workloads = tuple(parts)
     for form in ("labels", "annotations") if why is not None else ():
@@ -110,7 +114,7 @@ def unread_keys(outer: KubeObject, parts: Iterable[Wrapped], prefix: str) -> Ite
 
 
 def _roles(outer: KubeObject) -> Iterator[Wrapped]:
-    """Yield the LeaderWorkerSet of each role with the role's metadata instead of the set's."""
+    """Yield the LeaderWorkerSet of each role, with the metadata of the role. Metadata of the set is not copied."""
     for place, role in mappings_by_place(value_at(outer.value, "spec", "roles")):
         metadata = mapping_at(role, "metadata")
         value: dict[str, Value] = {
@@ -123,7 +127,7 @@ def _roles(outer: KubeObject) -> Iterator[Wrapped]:
 
 
 def _components(outer: KubeObject) -> Iterator[Wrapped]:
-    """Yield the objects in an AppWrapper's templates. They are made in its namespace."""
+    """Yield the objects in the templates of an AppWrapper. They get its namespace."""
     for place, component in mappings_by_place(value_at(outer.value, "spec", "components")):
         template = mapping(component.get("template"))
         if isinstance(template.get("kind"), str) and isinstance(template.get("apiVersion"), str):

@@ -16,7 +16,7 @@ from packwise.frontends.grove.frontend import DECODE, SCHEMA, UNKNOWN
 from packwise.frontends.grove.rules.topology import DISABLED
 from packwise.keys import key_findings
 from packwise.objects.index import KAI_WORDS, ONCE, are_strings, group_and_kind, is_placeholder
-from packwise.objects.kinds import BESIDE_PODS, KINDS, POD_CLIQUE_SET, WORKLOADS
+from packwise.objects.kinds import KINDS, POD_CLIQUE_SET, POD_DEPENDENCIES, WORKLOADS
 from packwise.pipeline.registry import front_ends, metadata_of_workloads, workload_key_findings
 from packwise.pipeline.selection import ABSENT
 from packwise.revisions.grove import RELEASES
@@ -173,7 +173,7 @@ def _metadata_findings(index: Index, known: Iterable[Finding]) -> Iterator[Findi
     """
     for item in index.malformed:
         key = group_and_kind(item.value)
-        if key in _KINDS or key in BESIDE_PODS or _configures(item) or _may_be_workload(item):
+        if key in _KINDS or key in POD_DEPENDENCIES or _configures(item) or _may_be_workload(item):
             yield from _type_findings(item, known)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
     from packwise.findings import Finding, Rule
-    from packwise.frontends.frontend import FrontEnd, OmissionsOf, Recognition
+    from packwise.frontends.frontend import FindOmissions, FrontEnd, Recognition
     from packwise.objects.index import Index, Inventory
     from packwise.placement import NodePool, Placement
     from packwise.revisions.grove import Revision
@@ -52,7 +52,7 @@ class FrontEndEntry(Record):
     carriers: tuple[tuple[str, str], ...] = ()
     kind: tuple[str, str] | None = None
     has_objects: Callable[[Inventory], bool] | None = None
-    omissions: Callable[[], OmissionsOf] | None = None
+    omissions: Callable[[], FindOmissions] | None = None
     speaker: str = ""
 
     def has_workloads(self, inventory: Inventory) -> bool:
@@ -119,7 +119,7 @@ def _dynamo() -> FrontEnd:
     return dynamo(grove.grove_for(MAIN))
 
 
-def _dynamo_omissions() -> OmissionsOf:
+def _dynamo_omissions() -> FindOmissions:
     from packwise.frontends.dynamo.omissions import omissions
     from packwise.frontends.grove.omissions import omissions as of_grove
 
@@ -239,7 +239,7 @@ def front_ends(inventory: Inventory) -> tuple[FrontEnd, ...]:
     return tuple(entry.load() for entry in FRONT_ENDS if entry.has_workloads(inventory))
 
 
-def omission_sources(inventory: Inventory) -> tuple[OmissionsOf, ...]:
+def omission_sources(inventory: Inventory) -> tuple[FindOmissions, ...]:
     """Return the sources of missing values of the front ends with possible input."""
     return tuple(
         entry.omissions()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from packwise.frontends.dynamo.graph import Component
-    from packwise.frontends.frontend import OmissionsOf
+    from packwise.frontends.frontend import FindOmissions
     from packwise.objects.index import Inventory
     from packwise.placement import Cluster, WorkloadPlan
     from packwise.revisions.dynamo import DynamoRelease
@@ -33,7 +33,7 @@ _MEMBERS = "spec/grove.md#podgroups"
 """Grove's rule about omitted replicas beyond minAvailable."""
 
 
-def omissions(of_sets: OmissionsOf) -> OmissionsOf:
+def omissions(of_sets: FindOmissions) -> FindOmissions:
     """Return the omissions of graphs. `of_sets` returns the omissions of their PodCliqueSets."""
 
     def of_graphs(

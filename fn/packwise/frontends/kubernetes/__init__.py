@@ -1,1 +1,1 @@
-"""Kubernetes' own gangs: Workloads, PodGroups and CompositePodGroups, and the Jobs and pods of such groups."""
+"""Gangs of the default scheduler: Workloads, PodGroups and CompositePodGroups, and the Jobs and pods in such groups."""

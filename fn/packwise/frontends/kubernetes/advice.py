@@ -1,6 +1,6 @@
-"""Advice on objects that the API server accepts: groups that never start, constraints without effect.
+"""Findings about objects that the API server accepts, such as groups that never start or constraints without effect.
 
-Each rule is a function over the groups, the pods and the Jobs of the input. Source: spec/kubernetes-gangs.md#8.
+Each rule is a function that reads the groups, the pods and the Jobs of the input. Source: spec/kubernetes-gangs.md#8.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from packwise.revisions.kubernetes import KubernetesRelease
 
 WELL_KNOWN_LEVELS = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
-"""Node labels whose order Kubernetes defines, the broadest first."""
+"""The node labels whose order Kubernetes defines, the broadest first."""
 
 _KAI_KEYS, _KUEUE_KEYS = ("kai.scheduler/",), (QUEUE_NAME, "kueue.x-k8s.io/podset-")
 _LONGEST_JOB = 57
@@ -35,26 +35,29 @@ _PGT = "-pgt-0"
 
 
 class Scene(Record):
-    """The input of advice.
-
-    `templates` are the templates of each Workload by namespace and name. `groups` are the PodGroups and
-    CompositePodGroups. `users` are the pods of each group by its namespace and name. `jobs` are all Jobs as the API
-    server stores them. `known` are the names of all groups by kind, including refused ones. `levels` are lists of node
-    labels from the broadest level. `nodes` are the labels of the nodes, or empty if unknown. `classes` are the values
-    of the PriorityClasses by name, or empty if the input has none.
-    """
+    """The facts that the rules of this module need."""
 
     release: KubernetesRelease
     gates: frozenset[str]
+    """The enabled feature gates."""
     templates: Mapping[tuple[str, str], Sequence[Group]]
+    """The templates of each Workload, by its namespace and name."""
     groups: Sequence[Group]
+    """The PodGroups and CompositePodGroups."""
     users: Mapping[tuple[str, str], Sequence[Pods]]
+    """The pods of each group, by the group's namespace and name."""
     jobs: Sequence[tuple[KubeObject, Mapping[str, Value]]]
+    """Each Job, also in the form in which the API server stores it."""
     known: frozenset[tuple[str, str, str]]
+    """Namespace, kind and name of each Workload, PodGroup and CompositePodGroup. Refused objects are included."""
     levels: Sequence[tuple[str, ...]]
+    """Lists of node labels, each from the broadest level to the narrowest."""
     nodes: Sequence[Mapping[str, str]]
+    """The labels of each node. Empty if the nodes are unknown."""
     kai_name: str
+    """The name of KAI in `schedulerName`."""
     classes: Mapping[str, Value] = {}
+    """The value of each PriorityClass, by name. Empty if the input has none."""
 
 
 def advise(scene: Scene) -> Iterator[Finding]:
@@ -78,7 +81,7 @@ def _about_group(group: Group, scene: Scene) -> Iterator[Finding]:
 
 def _min_group_count(group: Group, _scene: Scene) -> Iterator[Finding]:
     needed, has = group.minimum, group.children
-    # The children of an object without children in the input may be elsewhere.
+    # If no child of a group is in the input, the children may be in another input.
     if group.is_composite and needed is not None and has and needed > has:
         path = group.field_path("schedulingPolicy", "gang", group.count_field)
         message = f"the group never starts: it needs {needed} child {'groups' if needed > 1 else 'group'} and has {has}"
@@ -98,17 +101,20 @@ def _basic_under_gang(group: Group, scene: Scene) -> Iterator[Finding]:
 def _disruption_mode(group: Group, scene: Scene) -> Iterator[Finding]:
     path = group.field_path("disruptionMode") if "disruptionMode" in group.value else group.path
     severity = _refused_later(group, scene)
-    if group.is_whole and group.gang is None:
+    if group.is_disrupted_together and group.gang is None:
         message = 'Kubernetes 1.38 refuses "all" without a gang. Set single: {}, or set a gang'
         severity = Severity.ERROR if scene.release.refuses_mixed_modes else None
         yield Finding.of(rules.DISRUPTION_MODE, group.item, path, message, severity=severity)
-    elif group.parent is not None and group.parent.is_whole and not group.is_whole:
+    elif group.parent is not None and group.parent.is_disrupted_together and not group.is_disrupted_together:
         message = "the parent group is disrupted as a whole, but this group is not. Set disruptionMode: {all: {}}"
         yield Finding.of(rules.DISRUPTION_MODE, group.item, path, message, severity=severity)
 
 
 def _refused_later(group: Group, scene: Scene) -> Severity | None:
-    """Return ERROR if the release refuses a template for an earlier one. It does not compare objects."""
+    """Return ERROR if `group` is a template and the release refuses it, otherwise None.
+
+    The API server compares a template with its parent in the same Workload. It cannot compare separate objects.
+    """
     is_template = group.path != ("spec",)
     return Severity.ERROR if is_template and scene.release.refuses_mixed_modes else None
 
@@ -153,7 +159,10 @@ def _domain_split(group: Group, scene: Scene) -> Iterator[Finding]:
 
 
 def _split_value(key: str, broader: str, scene: Scene) -> tuple[str, str, str] | None:
-    """Return the first value of a label that occurs under two values of a broader label, with these two."""
+    """Return the first value of label `key` that nodes with two values of label `broader` have, and these two values.
+
+    Return None if there is no such value.
+    """
     above: dict[str, str] = {}
     for labels in scene.nodes:
         value, outer = labels.get(key), labels.get(broader)
@@ -187,7 +196,7 @@ def _priority_class(group: Group, scene: Scene) -> Iterator[Finding]:
         )
         yield Finding.of(rules.PRIORITY_CLASS, group.item, path, message)
     elif priority is not None and priority != scene.classes[name]:
-        # The priority plugin compares both.
+        # The admission plugin Priority refuses a group whose priority differs from the value of its class.
         message = f'the PriorityClass "{name}" has the value {scene.classes[name]}, and the group has {priority}'
         yield Finding.of(rules.PRIORITY_CLASS, group.item, group.field_path("priority"), message)
 
@@ -199,7 +208,7 @@ _GROUP_RULES: tuple[Callable[[Group, Scene], Iterator[Finding]], ...] = (
     _min_group_count, _basic_under_gang, _disruption_mode, _no_constraint, _coarser_child, _domain_split, _key_unknown,
     _priority_class,
 )  # fmt: skip
-"""The rules of one group, template or object."""
+"""The rules about one group, which is a template or an object."""
 
 
 def _two_roots(templates: Sequence[Group]) -> Iterator[Finding]:
@@ -209,7 +218,7 @@ def _two_roots(templates: Sequence[Group]) -> Iterator[Finding]:
         yield Finding.of(rules.TWO_ROOTS, roots[1].item, roots[1].path, message)
 
 
-# References of objects to others.
+# Rules about references from one object to another.
 
 
 def _about_references(group: Group, scene: Scene) -> Iterator[Finding]:
@@ -243,7 +252,7 @@ def _about_template(group: Group, workload: str, name: str, scene: Scene) -> Ite
 
 
 def _is_known(group: tuple[str, str, str], scene: Scene) -> bool:
-    """Return True if an object is in the input, or if another tool fills in its name."""
+    """Return True if an object is in the input, or if its name has a placeholder that another tool replaces."""
     return group in scene.known or is_placeholder("".join(group))
 
 
@@ -270,11 +279,11 @@ def _priority_text(group: Group) -> str:
 _COMPARED: tuple[tuple[str, Callable[[Group], str]], ...] = (
     ("schedulingPolicy", _policy_text),
     ("schedulingConstraints", lambda group: f"key {group.key}" if group.key else ""),
-    ("disruptionMode", lambda group: "all" if group.is_whole else "single"),
+    ("disruptionMode", lambda group: "all" if group.is_disrupted_together else "single"),
     ("priorityClassName", lambda group: f"priorityClassName {group.priority_class}" if group.priority_class else ""),
     ("priority", _priority_text),
 )
-"""The compared fields of a group and its template, each with the function that describes its value."""
+"""The fields in which a group is compared with its template, each with a function that describes the value."""
 
 
 def _about_users(group: Group, users: Sequence[Pods]) -> Iterator[Finding]:
@@ -292,7 +301,7 @@ def _about_users(group: Group, users: Sequence[Pods]) -> Iterator[Finding]:
         yield Finding.of(rules.MIN_COUNT_PODS, group.item, path, message)
 
 
-# Pods that name a group.
+# Rules about pods that name a group.
 
 
 def _about_pods(scene: Scene) -> Iterator[Finding]:
@@ -334,7 +343,7 @@ def _field(pods: Pods, name: str) -> FieldPath:
 def _two_gangs(
     item: KubeObject, path: FieldPath, spec: Mapping[str, Value], holders: Iterable[FieldPath], scene: Scene
 ) -> Iterator[Finding]:
-    """Pods of a group that KAI or Kueue groups too."""
+    """Yield a warning if KAI or Kueue also groups these pods. `holders` are the paths of the metadata to search."""
     if text(spec.get("schedulerName")) == scene.kai_name:
         yield Finding.of(rules.TWO_GANGS, item, (*path, "schedulerName"), _KAI_TEXT)
         return
@@ -353,7 +362,7 @@ _KAI_TEXT = "KAI ignores this group and makes its own. Remove one of the two"
 _KUEUE_TEXT = "Kueue ignores this group and admits the pods by its own rules. Remove one of the two"
 
 
-# Jobs.
+# Rules about Jobs.
 
 
 def _about_job(item: KubeObject, value: Mapping[str, Value], scene: Scene) -> Iterator[Finding]:
@@ -392,7 +401,7 @@ def _job_minimum(item: KubeObject, spec: Mapping[str, Value], scheduling: Mappin
 
 
 def is_odd_job_name(name: str) -> bool:
-    """Return True if the Job controller cannot name a Workload's template after a Job of that name."""
+    """Return True if the Job controller cannot make a valid name for a Workload's template from this name of a Job."""
     return "." in name or len(name) > _LONGEST_JOB
 
 

@@ -1,4 +1,4 @@
-"""Validation of one group scheduling object as by its API server: version, types, gates, validation, update.
+"""Check one object of group scheduling as the API server does: its version, types, gates, values and changes.
 
 Source: spec/kubernetes-gangs.md#2 to #7.
 """
@@ -38,7 +38,8 @@ _POD = ("", "Pod")
 class CheckedObject(Record):
     """An object with its findings.
 
-    `kept` is the object as its API server stores it, or None if it is refused. `dropped` are the fields removed before.
+    `kept` is the object in the form that the API server stores. It is None if the API server refuses the object or
+    drops all its fields of group scheduling. `dropped` are the dropped fields.
     """
 
     item: KubeObject
@@ -48,9 +49,9 @@ class CheckedObject(Record):
 
 
 class Server(Record):
-    """The API server: its release, its enabled gates, and the severity of unknown fields.
+    """The API server: its release and its enabled gates. `unknown` is the severity of unknown fields.
 
-    `is_assumed` is true if the settings name no release.
+    `is_assumed` is true if packwise assumes the release, because the settings name none.
     """
 
     release: KubernetesRelease
@@ -60,7 +61,7 @@ class Server(Record):
 
 
 def check_group(item: KubeObject, before: Mapping[str, Value] | None, server: Server) -> CheckedObject:
-    """Check a Workload, PodGroup or CompositePodGroup. `before` is its value before the change."""
+    """Check a Workload, PodGroup or CompositePodGroup. `before` is the object before the change, or None."""
     kind, value, release, gates = item.kind, item.value, server.release, server.gates
     version = item.api_version.rpartition("/")[2]
     wrong = version_message(kind, version, server)
@@ -88,7 +89,7 @@ def check_group(item: KubeObject, before: Mapping[str, Value] | None, server: Se
 
 
 def check_job(item: KubeObject, before: Mapping[str, Value] | None, server: Server) -> CheckedObject:
-    """Check `spec.scheduling` of a Job."""
+    """Check `spec.scheduling` of a Job. `before` is the Job before the change, or None."""
     table = job_scheduling()
     decoded = _decode(item, "v1", SCHEDULING, table, server)
     if has_errors(decoded):
@@ -103,7 +104,7 @@ def check_job(item: KubeObject, before: Mapping[str, Value] | None, server: Serv
 
 
 def check_pods(pods: Pods, before: Mapping[str, Value] | None, server: Server) -> CheckedObject:
-    """Check the `schedulingGroup` of a pod, or of a template of pods."""
+    """Check `schedulingGroup` of a pod or a pod template. `before` is the object before the change, or None."""
     item, path, group = pods.item, (*pods.path, FIELD), mapping(pods.spec.get(FIELD))
     decoded = _decode(item, "v1", path, SCHEDULING_GROUP, server)
     if has_errors(decoded):
@@ -118,7 +119,7 @@ def check_pods(pods: Pods, before: Mapping[str, Value] | None, server: Server) -
 
 
 def version_message(kind: str, version: str, server: Server) -> str | None:
-    """Return why the API server does not serve a kind in a version, or None."""
+    """Return a message if the API server does not serve a kind in this version, otherwise None."""
     release = server.release
     served, name = release.served_versions.get(kind, ()), f"Kubernetes {release.short_name}"
     if version not in served:
@@ -152,9 +153,9 @@ def _verdict(
     problems: Callable[[Mapping[str, Value] | None], Sequence[Problem]],
     old: Mapping[str, Value] | None,
 ) -> Iterator[Finding]:
-    """Yield the refusals of an object with the old value `old`.
+    """Yield the problems for which the API server refuses an object, compared with the stored object `old`.
 
-    They also show whether it can be created again instead.
+    If it would accept the object as a new one, also yield a finding that the object must be created again.
     """
     refused, as_new = problems(old), problems(None) if old is not None else None
     fresh = refused if as_new is None else [problem for problem in refused if problem in as_new]
@@ -177,7 +178,7 @@ def _pod_change(pods: Pods, before: Mapping[str, Value]) -> Iterable[Finding]:
 
 
 def check_freed_pod(item: KubeObject, before: Mapping[str, Value] | None) -> CheckedObject:
-    """Check a pod that has lost its group."""
+    """Return the error about a Pod that loses its group by the change."""
     return CheckedObject(item, _moved_pod(item, ("spec",), value_at(before, "spec", FIELD, "podGroupName")))
 
 
@@ -198,7 +199,7 @@ def _drop_text(gate: str) -> str:
 
 
 def _without_group(value: Mapping[str, Value], gates: frozenset[str]) -> Mapping[str, Value]:
-    """Return a Job. Its pods have no group if that gate is off."""
+    """Return a Job, without the field `schedulingGroup` of its pods if the gate of this field is off."""
     if POD_GATE in gates:
         return value
     spec, template = mapping_at(value, "spec"), mapping_at(value, "spec", "template")

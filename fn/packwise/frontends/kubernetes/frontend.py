@@ -1,4 +1,4 @@
-"""The front end of Kubernetes' own gangs: each object checked as its API server does, then advice over all of them.
+"""The front end of the default scheduler's gangs: check each object as the API server does, then all objects together.
 
 Source: spec/kubernetes-gangs.md.
 """
@@ -18,7 +18,7 @@ from packwise.frontends.kubernetes.schema import POD_GATE
 from packwise.lenient import mapping, texts, value_at
 from packwise.objects.index import identity
 from packwise.objects.kinds import KUEUE_TOPOLOGY, TOPOLOGY
-from packwise.objects.scheduling_groups import FIELD, Group, link, pods_of, templates_of
+from packwise.objects.scheduling_groups import FIELD, Group, link_groups, pods_of, templates_of
 from packwise.placement import WorkloadPlan
 from packwise.revisions.kubernetes import GROUP, GROUP_KINDS, NEWEST, kind_and_version, release_for
 from packwise.settings.topologyrender import settings_place
@@ -45,7 +45,10 @@ _JOB = ("batch", "Job")
 
 
 class GangObjects(Record):
-    """The objects of an input that have to do with group scheduling. `freed` are pods that have lost their group."""
+    """The objects of an input with fields for group scheduling.
+
+    `freed` are Pods without a group that had one in the baseline.
+    """
 
     groups: tuple[KubeObject, ...]
     jobs: tuple[KubeObject, ...]
@@ -54,7 +57,7 @@ class GangObjects(Record):
 
     @property
     def items(self) -> list[KubeObject]:
-        """Return the distinct objects in the order of the checks."""
+        """Return the objects without duplicates, in the order in which they are checked."""
         return list(dict.fromkeys([*self.groups, *self.jobs, *[pods.item for pods in self.pods], *self.freed]))
 
 
@@ -66,7 +69,10 @@ class _Kubernetes(FrontEnd):
         settings: TopologyRender,
         definitions: Definitions,  # noqa: ARG002
     ) -> Iterable[WorkloadPlan]:
-        """Yield the plan of each object. It is written unchanged and makes no other object."""
+        """Yield the plan of each Workload, group or Job with scheduling, and of each other object with findings.
+
+        A plan of this front end generates no objects.
+        """
         objects = read_objects(inventory)
         release = release_for(inventory.items, settings.kubernetes.version)
         gates = gates_for(objects, settings, release)
@@ -98,9 +104,9 @@ class _Kubernetes(FrontEnd):
         settings: TopologyRender,
         revision: Revision,  # noqa: ARG002
     ) -> Iterable[Use]:
-        """Yield the objects of the group, each with the node labels that constrain it.
+        """Yield a use for each node label that constrains a Workload or a group, or one use without a topology.
 
-        Each label is a separate level.
+        There is no topology object, so each node label counts as a topology of one level.
         """
         for item, keys in _keys_by_item(inventory, settings).items():
             yield from (Use(key, item) for key in keys or [None])
@@ -112,7 +118,7 @@ class _Kubernetes(FrontEnd):
         revision: Revision,  # noqa: ARG002
         known: KnownTopologies,  # noqa: ARG002
     ) -> Iterable[ListedTopology]:
-        """Yield the node labels that constrain groups, in order. Any node label can be one."""
+        """Yield each node label that constrains a group, in alphabetical order, as a topology of one level."""
         first: dict[str, KubeObject] = {}
         for item, keys in _keys_by_item(inventory, settings).items():
             for key in keys:
@@ -122,7 +128,10 @@ class _Kubernetes(FrontEnd):
 
 
 def _keys_by_item(inventory: Inventory, settings: TopologyRender) -> dict[KubeObject, list[str]]:
-    """Return the node labels of each object in its order. Fields dropped by a gate are ignored."""
+    """Return the node labels that constrain each Workload and group, in the order of its fields.
+
+    Fields that the API server drops because of a disabled gate are ignored.
+    """
     objects = read_objects(inventory)
     release = release_for(inventory.items, settings.kubernetes.version)
     gates = gates_for(objects, settings, release)
@@ -139,7 +148,7 @@ def _keys_by_item(inventory: Inventory, settings: TopologyRender) -> dict[KubeOb
 
 
 def read_objects(inventory: Inventory) -> GangObjects:
-    """Return the objects of the input that have to do with group scheduling."""
+    """Return the objects of the input with fields for group scheduling."""
     index = inventory.items
     groups = [item for kind in GROUP_KINDS for item in index.of_kind(GROUP, kind)]
     pods = [
@@ -159,13 +168,13 @@ def read_objects(inventory: Inventory) -> GangObjects:
 
 
 def _is_grouped(item: KubeObject, inventory: Inventory) -> bool:
-    """Return True if a Job states or stated its scheduling, or its name cannot become a group's name."""
+    """Return True if a Job has `spec.scheduling`, had it in the baseline, or has a name that is no template's name."""
     was = None if inventory.baseline is None else value_at(inventory.baseline_object(item), *SCHEDULING)
     return item.get(SCHEDULING) is not None or was is not None or is_odd_job_name(item.name)
 
 
 def gates_for(objects: GangObjects, settings: TopologyRender, release: KubernetesRelease) -> Gates:
-    """Return the gates of the settings, or the gates that the objects need if none are set."""
+    """Return the feature gates in the settings. If the settings have none, return the gates that the objects need."""
     needed: list[str] = []
     if settings.kubernetes.feature_gates is None:
         needed += [POD_GATE] if objects.pods or objects.freed else []
@@ -177,7 +186,7 @@ def gates_for(objects: GangObjects, settings: TopologyRender, release: Kubernete
 
 
 def check_gang_objects(objects: GangObjects, inventory: Inventory, server: Server) -> list[CheckedObject]:
-    """Check every object as its API server does."""
+    """Check every object as the API server does, and return the results."""
     checked = [check_group(item, inventory.baseline_object(item), server) for item in objects.groups]
     if server.release.is_validated:
         checked += [check_job(item, inventory.baseline_object(item), server) for item in objects.jobs]
@@ -195,7 +204,7 @@ def _scene(  # noqa: PLR0917
     cluster: Cluster,
     settings: TopologyRender,
 ) -> Scene:
-    """Return the input of advice: the objects as the API server stores them."""
+    """Return the facts for the rules in `advice`. Objects have the form in which the API server stores them."""
     kept = [(each.item, each.kept) for each in checked if each.kept is not None]
     users: dict[tuple[str, str], list[Pods]] = {}
     for pods in objects.pods if POD_GATE in gates.on else ():
@@ -209,7 +218,7 @@ def _scene(  # noqa: PLR0917
             for item, value in kept
             if item.kind == "Workload"
         },
-        groups=link(_groups(kept)),
+        groups=link_groups(_groups(kept)),
         users=users,
         jobs=[(item, value) for item, value in kept if identity(item.value)[:2] == _JOB],
         known=frozenset([(identity(item.value)[2], item.kind, item.name) for item in objects.groups]),
@@ -229,7 +238,7 @@ def _groups(kept: Iterable[tuple[KubeObject, Mapping[str, Value]]]) -> list[Grou
 
 
 def _levels(index: Index, cluster: Cluster) -> list[tuple[str, ...]]:
-    """The lists of levels that are known, each from the broadest on."""
+    """Return the known lists of node labels, each from the broadest level to the narrowest."""
     topologies = [item for kind in (TOPOLOGY, KUEUE_TOPOLOGY) for item in index.of_kind(*kind.key)]
     written = [tuple(node_labels(item.value)) for item in topologies]
     configured = [tuple([level.key for level in topology.levels]) for topology in cluster.topologies.values()]
@@ -237,7 +246,7 @@ def _levels(index: Index, cluster: Cluster) -> list[tuple[str, ...]]:
 
 
 def _unnamed_release(objects: GangObjects, settings: TopologyRender, release: KubernetesRelease) -> Iterator[Finding]:
-    """Yield one warning if the objects, and not the settings, chose a release other than the newest one."""
+    """Yield one warning if the settings name no release, and the objects need a release other than the newest."""
     if settings.kubernetes.version is None and release is not NEWEST:
         item = next(item for item in objects.groups if not NEWEST.serves([kind_and_version(item)]))
         message = (
@@ -265,4 +274,4 @@ def _unnamed_gates(objects: GangObjects, gates: Gates) -> Iterator[Finding]:
 
 
 KUBERNETES: FrontEnd = _Kubernetes()
-"""The front end of Kubernetes' own gangs."""
+"""The front end of the default scheduler's gangs."""

@@ -1,4 +1,4 @@
-"""Objects as the API server prepares them for validation: fields without their gate go, defaults come.
+"""Prepare objects for validation as the API server does: drop the fields of disabled gates, and fill in defaults.
 
 Source: spec/kubernetes-gangs.md#3, #7.
 """
@@ -23,31 +23,31 @@ _DEFAULT_PREEMPTION = "PreemptLowerPriority"
 
 
 class Dropped(Record):
-    """A field that the API server drops without a word, and the gate that is off."""
+    """A field that the API server drops silently, and its feature gate, which is off."""
 
     path: FieldPath
     gate: str
 
 
 class Prepared(Record):
-    """An object as the API server validates it, and the dropped fields."""
+    """An object in the form that the API server validates, and the dropped fields."""
 
     value: Mapping[str, Value]
     dropped: tuple[Dropped, ...] = ()
 
 
 def prepare_group(kind: str, value: Mapping[str, Value], release: KubernetesRelease, gates: frozenset[str]) -> Prepared:
-    """Return a group object without fields of disabled gates."""
+    """Return a Workload, PodGroup or CompositePodGroup without the fields of disabled gates."""
     dropped: list[Dropped] = []
     spec = _drop_gated(mapping(value.get("spec")), spec_of(kind, release), ("spec",), gates, dropped)
     return Prepared({**value, "spec": spec}, tuple(dropped))
 
 
 def prepare_job(value: Mapping[str, Value], gates: frozenset[str]) -> Prepared:
-    """Return a Job without `spec.scheduling` if its gate is off.
+    """Return a Job, without `spec.scheduling` if the gate of this field is off.
 
-    If it is on, all its parts are stored, even parts of other disabled gates. The Workload that the controller makes
-    loses these parts.
+    If the gate is on, the API server stores the whole field. It drops parts with another disabled gate only in the
+    Workload that the Job controller makes.
     """
     spec = mapping(value.get("spec"))
     scheduling = spec.get("scheduling")
@@ -63,7 +63,7 @@ def prepare_job(value: Mapping[str, Value], gates: frozenset[str]) -> Prepared:
 
 
 def with_defaults(kind: str, value: Mapping[str, Value], gates: frozenset[str]) -> Mapping[str, Value]:
-    """Return an object of the group with the API server's defaults. Templates get none."""
+    """Return a PodGroup or CompositePodGroup with the API server's defaults. A Workload has no defaults."""
     if kind == "Workload":
         return value
     defaults: dict[str, Value] = {"disruptionMode": dict(_DEFAULT_MODE)}
@@ -98,18 +98,18 @@ def _drop_gated(
     return kept
 
 
-# The gates that a run assumes.
+# The feature gates that packwise assumes.
 
 
 class Gates(Record):
-    """The enabled gates. `needed` are the gates that the objects need if the settings name none."""
+    """The enabled gates. If the settings have none, `needed` are the gates that the objects need."""
 
     on: frozenset[str]
     needed: tuple[str, ...] = ()
 
 
 def gates_of(settings: Kubernetes, release: KubernetesRelease, needed: Iterable[str]) -> Gates:
-    """Return the gates of the settings, or the gates that the objects need if none are set."""
+    """Return the gates in the settings. If the settings have none, return `needed` and the gates that these need."""
     if settings.feature_gates is not None:
         return Gates(release.effective_gates([gate for gate, is_on in settings.feature_gates.items() if is_on]))
     wanted = set(needed)
@@ -118,7 +118,7 @@ def gates_of(settings: Kubernetes, release: KubernetesRelease, needed: Iterable[
 
 
 def unmet_gates(settings: Kubernetes, release: KubernetesRelease) -> Iterator[tuple[str, str]]:
-    """Yield each gate that is on with a gate that it needs and that is off."""
+    """Yield pairs of gates: a gate that is on, and a gate that it needs but that is off."""
     wanted = settings.feature_gates or {}
     for gate, is_on in wanted.items():
         if is_on and gate in release.gates:
@@ -126,11 +126,11 @@ def unmet_gates(settings: Kubernetes, release: KubernetesRelease) -> Iterator[tu
 
 
 def needed_gates(kind: str, value: Mapping[str, Value], release: KubernetesRelease) -> Iterator[str]:
-    """Yield the gates that an object of the group needs."""
+    """Yield the gates that a Workload, PodGroup or CompositePodGroup needs."""
     yield GENERIC
     if kind == "CompositePodGroup":
         yield COMPOSITE
-    # Fields below a dropped field matter only if that field is kept.
+    # If the field of composite groups is dropped, the gates of the fields within it are unknown. So look again with it.
     for kept in (frozenset[str](), frozenset({COMPOSITE})):
         yield from (each.gate for each in prepare_group(kind, value, release, kept).dropped)
 
@@ -143,4 +143,4 @@ def job_gates(value: Mapping[str, Value]) -> Iterator[str]:
 
 
 POD_NEEDS = (POD_GATE,)
-"""The gates that a pod with a group needs."""
+"""The gates that a pod needs if it names a group."""

@@ -1,4 +1,4 @@
-"""Groups as `packwise explain` shows them: the requests of each, its pods, and dropped fields.
+"""The outline of groups that `packwise explain` shows: the requests of each group, its pods, and dropped fields.
 
 Source: spec/kubernetes-gangs.md#9.
 """
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from packwise.objects.scheduling_groups import Group, Pods
 
     _Below: TypeAlias = Mapping[tuple[KubeObject, FieldPath], Sequence[Group]]
-    """The groups directly below another group, by the object and path of that group."""
+    """The child groups of each group, by the object and the path of the parent."""
 
 
 _MOST_DEPTH = 4
 
 
 def outlines_of(checked: Iterable[CheckedObject], scene: Scene) -> dict[KubeObject, tuple[Outline, ...]]:
-    """Return the groups of each object with their parts, then its dropped fields."""
+    """Return the outline of each object: first its groups with their children and pods, then its dropped fields."""
     own: dict[KubeObject, list[Group]] = {}
     below: dict[tuple[KubeObject, FieldPath], list[Group]] = {}
     for group in (*[each for templates in scene.templates.values() for each in templates], *scene.groups):
@@ -52,7 +52,7 @@ def outlines_of(checked: Iterable[CheckedObject], scene: Scene) -> dict[KubeObje
 
 def _outline(group: Group, below: _Below, scene: Scene, depth: int = 0) -> Outline:
     is_template = group.path != ("spec",)
-    # Objects can name one another as parents in a cycle.
+    # The limit is needed because objects can name one another as parents in a cycle.
     children = below.get((group.item, group.path), ()) if depth < _MOST_DEPTH else ()
     parts = [_outline(each, below, scene, depth + 1) for each in children]
     if not is_template and not group.is_composite:
@@ -70,7 +70,7 @@ def _details(group: Group, *, is_template: bool) -> Iterator[str]:
         yield "basic, needs 1 pod"
     if group.key:
         yield f"within one {group.key}"
-    if group.is_whole:
+    if group.is_disrupted_together:
         yield "disrupted as a whole"
     elif "disruptionMode" in group.value:
         yield "disrupted pod by pod"

@@ -1,4 +1,4 @@
-"""The rules of Kubernetes' own gangs: refusals by the API server, silently dropped fields, groups that never start.
+"""The rules of the default scheduler's gangs: objects that the API server refuses, dropped fields, and ignored fields.
 
 Source: spec/kubernetes-gangs.md#8.
 """

@@ -1,7 +1,7 @@
-"""The fields of group scheduling: types, validation, permitted changes, and the gate of each.
+"""The fields of group scheduling, each with its type, validation, permitted changes and feature gate.
 
-One table per kind. Its rows repeat the `+k8s:` tags beside the fields of Kubernetes' Go types. The decoder's table of
-`packwise.fields` is built from the same rows. Source: spec/kubernetes-gangs.md#3, #4, #6, #7.
+Each kind has a table. Its rows repeat the `+k8s:` tags of the fields in Kubernetes' Go types. The decoder uses a table
+of `packwise.fields` that is built from the same rows. Source: spec/kubernetes-gangs.md#3, #4, #6, #7.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ class Change(Enum):
     """The changes that an update may make to a field."""
 
     FREE = auto()
-    """The field and the fields below it can change."""
+    """The field and the fields within it can change."""
     FIXED = auto()
-    """Nothing can change."""
+    """Neither the field nor a field within it can change."""
     ONCE = auto()
-    """The fields below it can change. The field itself is set at creation or never."""
+    """The fields within it can change. The field itself cannot be added or removed after creation."""
 
 
 class Leaf(Record):
-    """A text or a number. `texts` returns the API server's errors about a text. `enum` are the valid texts.
+    """A text or a number. `texts` returns the API server's errors about a text. `enum` lists the only valid texts.
 
-    With `is_pointer`, an empty text or 0 is a value. Otherwise it counts as absent.
+    With `is_pointer`, an empty text and 0 are values. Otherwise, they count as absent.
     """
 
     kind: Kind = Text()
@@ -54,10 +54,11 @@ class Leaf(Record):
 
 
 class Struct(Record):
-    """A mapping by its Go type. Exactly one member of its `union` is set.
+    """A mapping, by the name of its Go type. If there is a `union`, exactly one of these fields must be set.
 
-    With `is_embedded`, Go has no pointer to it, so an absent one is empty. `variant` is the API server's text about an
-    update that sets another member of the union, or "" if the text names the members.
+    With `is_embedded`, the Go field is not a pointer, so an absent mapping counts as empty. `variant` is the API
+    server's text if an update sets another field of the union. If it is "", each field of the union is checked by
+    itself.
     """
 
     name: str
@@ -68,7 +69,7 @@ class Struct(Record):
 
 
 class Listing(Record):
-    """A list of at most `most` items, or any number for 0. With `is_map`, the name of an item is unique."""
+    """A list of at most `most` items. 0 means no limit. With `is_map`, the names of the items must be unique."""
 
     item: Callable[[], Struct]
     go: str
@@ -77,7 +78,7 @@ class Listing(Record):
 
 
 class Member(Record):
-    """A field. The API server drops it if `gate` is off."""
+    """A field. The API server drops it if the feature gate `gate` is off."""
 
     of: Leaf | Struct | Listing
     is_required: bool = False
@@ -122,7 +123,10 @@ _PARENT = _FIXED(_text(_subdomain, is_pointer=True), gate=COMPOSITE)
 
 
 def _policy(group: str, count: str, *, of_job: bool = False) -> Struct:
-    """Return a scheduling policy. A Job may omit its policy and its count: the API server fills them in."""
+    """Return the table of a scheduling policy. `count` is the field with the number that a gang needs.
+
+    A Job may omit the policy and the count, because the API server fills them in.
+    """
     minimum = Leaf(Number(), least=1, is_pointer=of_job)
     basic = Member(Struct("BasicSchedulingPolicy"), change=Change.FREE if of_job else Change.FIXED)
     gang = Struct(_GANG_TYPES.get(group, "GangSchedulingPolicy"), {count: Member(minimum, is_required=not of_job)})
@@ -138,7 +142,7 @@ def _policy(group: str, count: str, *, of_job: bool = False) -> Struct:
 def _common_members(
     prefix: str, policy: Member, most_priority: int | None, *, claims: bool, has_priority: bool = True
 ) -> dict[str, Member]:
-    """Return the fields that templates, groups and Jobs share, in the order of the types."""
+    """Return the fields that templates, groups and Jobs have in common, in the order of the Go types."""
     constraints = Struct(f"{prefix}SchedulingConstraints", {
         "topology": Member(Listing(lambda: _CONSTRAINT, "[]{0}.TopologyConstraint", most=1)),
     })  # fmt: skip
@@ -163,7 +167,7 @@ def _common_members(
 
 @cache
 def _templates(most_priority: int | None) -> tuple[Listing, Listing]:
-    """The lists of templates of groups of pods, and of groups of groups."""
+    """Return the types of `podGroupTemplates` and of `compositePodGroupTemplates`."""
     name = Member(_text(_label), is_required=True)
     leaf_policy = Member(_policy("PodGroup", "minCount"))
     leaf = Struct(
@@ -185,7 +189,7 @@ def _templates(most_priority: int | None) -> tuple[Listing, Listing]:
 
 
 def spec_of(kind: str, release: KubernetesRelease) -> Struct:
-    """Return the table of `spec` of a kind of the group."""
+    """Return the table of `spec` of a Workload, PodGroup or CompositePodGroup."""
     return _spec(kind, release.most_priority, release.fixes_group_count)
 
 
@@ -235,21 +239,22 @@ def job_scheduling() -> Struct:
 
 
 POD_GROUP_NAME = _text(dns_subdomain, is_pointer=True)
-"""The name of the group in `spec.schedulingGroup` of a pod."""
+"""The type of the group's name in `spec.schedulingGroup` of a pod."""
 SCHEDULING_GROUP = Struct("PodSchedulingGroup", {"podGroupName": Member(POD_GROUP_NAME)})
 """The table of `spec.schedulingGroup` of a pod."""
 JOB_GATE, POD_GATE = JOBS, GENERIC
-"""The gates of `spec.scheduling` of Jobs and of `spec.schedulingGroup` of pods."""
+"""The gate of `spec.scheduling` of Jobs, and the gate of `spec.schedulingGroup` of pods."""
 
 
 def decoder_table(struct: Struct, version: str, known: dict[str, Object] | None = None) -> Object:
-    """Return the types of a struct for a decoder. Messages name types of the API `version`. `known` are the types so
-    far.
+    """Return the table of a struct for the decoder. Messages of the decoder name types of the API `version`.
+
+    `known` are the tables that already exist, by the name of the struct. New tables are added to it.
     """
     known = {} if known is None else known
     if struct.name in known:
         return known[struct.name]
-    # Templates of composite groups contain templates of their own kind, so the table must exist before its fields.
+    # A template of a composite group can contain such templates, so the table must be known before its fields are made.
     fields: dict[str, Field] = {}
     known[struct.name] = table = Object(struct.name, fields, version)
     for name, member in struct.members.items():

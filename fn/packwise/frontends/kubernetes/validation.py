@@ -1,7 +1,7 @@
-"""The API server's refusals in group scheduling: by the tables of fields and by the rules of a whole Workload.
+"""The problems for which the API server refuses objects of group scheduling.
 
-An update is compared with the earlier object. A changed immutable field is refused for that reason alone. Source:
-spec/kubernetes-gangs.md#4, #5, #6.
+It checks each field by the tables in `schema`, and a Workload also as a whole. An update is compared with the stored
+object. A changed immutable field has no other problem. Source: spec/kubernetes-gangs.md#4, #5, #6.
 """
 
 from __future__ import annotations
@@ -37,34 +37,34 @@ if TYPE_CHECKING:
 
 _LEAVES, _COMPOSITES = "podGroupTemplates", "compositePodGroupTemplates"
 _DUMP = Unquoted("{…}")
-"""Stands for a whole object, which the API server prints here."""
+"""Replaces a whole object in a text. The API server prints the object."""
 _EMPTY: Mapping[str, Value] = {}
 _MOST_WALKED = 32
-"""The depth to which a tree is checked. A deeper tree is refused for its depth."""
+"""The depth to which a tree of templates is checked. A deeper tree is refused because of its depth."""
 _FIXED_FIX = "immutable; delete the object and create it again"
 
 
 _OWNERS: Mapping[str | int, str] = {"schedulingGroup": "PodSpec", "scheduling": "JobSpec"}
-"""The Go types that hold the fields of pods and Jobs."""
+"""The Go types with the fields of group scheduling in pods and Jobs."""
 
 
 class Decoded(Record):
-    """The type problems of an object, and its unknown fields."""
+    """The problems of decoding an object: wrong types, and unknown fields."""
 
     decode: tuple[Problem, ...] = ()
     unknown: tuple[Problem, ...] = ()
 
 
 _OTHERS = ("apiVersion", "kind", "metadata", "status")
-"""The fields of an object of the group other than its spec."""
+"""The fields of an object other than `spec`."""
 
 
 def decode(
     kind: str, version: str, value: Value, table: Struct, path: FieldPath, *, whole: Mapping[str, Value] | None = None
 ) -> Decoded:
-    """Return the problems of decoding the value at `path` of an object. The first has the API server's text.
+    """Return the problems of decoding `value`, found at `path` of an object. Only the first has the API server's text.
 
-    `whole` is the object if all its fields belong to the group.
+    `whole` is the object if all of it is decoded, otherwise None.
     """
     types: Kind = decoder_table(table, version)
     owner = _OWNERS.get(path[-1], "")
@@ -96,9 +96,10 @@ def _wrap_kind(step: str | int, inner: Kind, struct: str) -> Object | Array:
 def group_problems(
     kind: str, value: Mapping[str, Value], before: Mapping[str, Value] | None, release: KubernetesRelease
 ) -> list[Problem]:
-    """Return the API server's refusals of a group object, a new one or an update of `before`.
+    """Return the problems for which the API server refuses a Workload, PodGroup or CompositePodGroup.
 
-    Both lack fields of disabled gates and have their defaults.
+    `before` is the stored object, or None for a new object. Both objects must be prepared: without the fields of
+    disabled gates, and with defaults.
     """
     problems = [
         Problem(each.path, each.message, each.error.text(), Stage.SCHEMA)
@@ -117,7 +118,7 @@ def group_problems(
 
 
 def job_problems(value: Mapping[str, Value], before: Mapping[str, Value] | None) -> list[Problem]:
-    """Return the API server's refusals of `spec.scheduling` of a Job."""
+    """Return the problems for which the API server refuses `spec.scheduling` of a Job. `before` is the stored Job."""
     path: FieldPath = ("spec", "scheduling")
     spec, old = mapping(value.get("spec")), mapping(mapping(before).get("spec"))
     scheduling, stored = spec.get("scheduling"), old.get("scheduling")
@@ -135,7 +136,7 @@ def job_problems(value: Mapping[str, Value], before: Mapping[str, Value] | None)
         detail = f"must not be greater than parallelism ({most})"
         message = f"must be at most {most}, the parallelism; got {minimum}"
         problems.append(_problem(at, ErrorType.INVALID, minimum, detail, message=message))
-    # A Job without a policy has the basic one.
+    # A Job without a policy has the basic policy.
     is_fixed = any(problem.path == (*path, "disruptionMode") for problem in problems)
     if mode.get("all") is not None and policy.get("gang") is None and not is_fixed:
         detail = "the disruptionMode `all` is not supported with the Basic scheduling policy"
@@ -144,7 +145,7 @@ def job_problems(value: Mapping[str, Value], before: Mapping[str, Value] | None)
 
 
 def pod_problems(group: Mapping[str, Value], path: FieldPath) -> Iterator[Problem]:
-    """Yield the API server's refusals of `schedulingGroup` at `path` of a pod or pod template."""
+    """Yield the problems for which the API server refuses `group`, the `schedulingGroup` at `path` of a pod."""
     name = group.get("podGroupName")
     at = (*path, "podGroupName")
     if name is None:
@@ -153,7 +154,7 @@ def pod_problems(group: Mapping[str, Value], path: FieldPath) -> Iterator[Proble
         yield from _leaf_problems(name, POD_GROUP_NAME, at)
 
 
-# The rules of each field in the order of the tables.
+# The functions below check each field, in the order of the tables.
 
 
 def _struct_problems(
@@ -242,11 +243,11 @@ def _list_problems(
         yield _problem(at, ErrorType.FORBIDDEN, detail="item may not be removed", message=message)
 
 
-# Fields that may change.
+# The functions below compare a field with its stored value.
 
 
 def _change_problem(entry: Value, stored: Value, member: Member, at: FieldPath) -> Problem | None:
-    """Return the refusal of a changed field, or None if it is mutable or unchanged."""
+    """Return the problem of a change that the field does not permit, or None."""
     if member.change is Change.FIXED and not is_same(entry, stored, member.of):
         return _problem(at, ErrorType.INVALID, None, "field is immutable", message=_FIXED_FIX)
     if member.change is Change.ONCE and _is_set(entry) != _is_set(stored):
@@ -260,7 +261,7 @@ def _set_once_problem(at: FieldPath, *, is_set: bool) -> Problem:
 
 
 def is_same(left: Value, right: Value, of: Leaf | Struct | Listing) -> bool:
-    """Return True if Go considers both values equal. An absent value is zero unless the type is a pointer."""
+    """Return True if Go considers both values equal. An absent value equals the zero value unless it is a pointer."""
     return _normalize(left, of) == _normalize(right, of)
 
 
@@ -277,7 +278,7 @@ def _normalize(value: Value, of: Leaf | Struct | Listing) -> Value:
 
 
 def _is_zero(value: Value, of: Leaf | Struct | Listing) -> bool:
-    """Return True if Go has no value: the field is absent, or it is the zero value of a type without a pointer."""
+    """Return True if Go treats the field as absent: it is absent or, if it is not a pointer, has the zero value."""
     if isinstance(of, Leaf):
         return value is None or (not of.is_pointer and value in ("", 0))
     return value is None or (isinstance(of, Listing) and value == [])
@@ -288,11 +289,11 @@ def _is_set(value: Value) -> bool:
     return value is not None and value != []
 
 
-# The rules of a whole Workload: names, depth, priorities, children.
+# The functions below check a whole Workload: its names, depth, priorities and children.
 
 
 class _Template(Record):
-    """A template at `path`. `depth` is 1 at the root."""
+    """A template at `path` of a Workload. A root has the depth 1."""
 
     value: Mapping[str, Value]
     path: FieldPath
@@ -312,7 +313,7 @@ def _whole_problems(spec: Mapping[str, Value], release: KubernetesRelease) -> It
 
 
 def composites_of(spec: Mapping[str, Value], path: FieldPath = ("spec",), depth: int = 1) -> Iterator[_Template]:
-    """Yield the templates of groups of groups, parents first."""
+    """Yield the templates of composite groups, parents before children."""
     if depth > _MOST_WALKED:
         return
     for position, entry in enumerate(mappings_in_place(spec.get(_COMPOSITES))):
@@ -322,8 +323,9 @@ def composites_of(spec: Mapping[str, Value], path: FieldPath = ("spec",), depth:
 
 
 def _name_problems(spec: Mapping[str, Value]) -> Iterator[Problem]:
-    """Yield names that another list of the Workload has already, list by list. The table reports repetitions within
-    a list.
+    """Yield a problem for each name that an earlier list of the Workload also has.
+
+    The check of the fields reports a name that is repeated within a list.
     """
     names = {text(entry.get("name")) for entry in mappings_in_place(spec.get(_LEAVES))}
     waiting: list[tuple[Mapping[str, Value], FieldPath]] = [(spec, ("spec",))]
@@ -342,7 +344,7 @@ def _name_problems(spec: Mapping[str, Value]) -> Iterator[Problem]:
                 if field == _COMPOSITES:
                     below.append((entry, at))
             names |= own
-        # Depth first and in order, as the API server visits them.
+        # The API server visits the templates depth first, in their order.
         waiting += reversed(below)
 
 
@@ -371,7 +373,7 @@ def _priority_problems(spec: Mapping[str, Value], release: KubernetesRelease) ->
         return
     message = "all templates of a Workload must have the same priorityClassName and priority"
     if release.compares_preemption:
-        # v1.38 has another text, which was read in its code and not printed by it.
+        # v1.38 has a different text. No golden shows the text, so it is not repeated here.
         yield Problem(("spec",), f"{message}, and the same preemptionPolicy", None, Stage.SCHEMA)
     else:
         yield _problem(("spec",), ErrorType.INVALID, None, detail, message=message)

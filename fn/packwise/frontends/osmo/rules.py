@@ -12,7 +12,7 @@ from krmfn.result import Severity
 from packwise.findings import Problem, Rule, Stage
 from packwise.frontends.osmo.model import Levelled, one_of_each, paths_of
 from packwise.frontends.osmo.template import sections
-from packwise.frontends.pod_rules import layer_problems, pod_key_problems
+from packwise.frontends.pod_rules import partial_pod_problems, pod_key_problems
 from packwise.keys import HOSTNAME
 from packwise.lenient import mapping, mappings_by_place
 from packwise.settings.topologyrender import KAI_PROFILE
@@ -351,7 +351,7 @@ POOL = (
 def pod_template_findings(place: Place, template: Mapping[str, Value]) -> Iterator[Finding]:
     """Yield findings about a template that OSMO merges into the pods of its pools."""
     spec = template.get("spec")
-    for rule, problem in layer_problems(spec) if isinstance(spec, dict) else ():
+    for rule, problem in partial_pod_problems(spec) if isinstance(spec, dict) else ():
         yield place.finding(rule, problem.replace(path=("spec", *problem.path)).short_form)
     for rule, problem in pod_key_problems(template):
         yield place.finding(rule, problem.short_form)

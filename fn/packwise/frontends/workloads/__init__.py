@@ -1,1 +1,1 @@
-"""Workloads that the scheduler groups itself, without an operator's gangs: Jobs, JobSets, Ray clusters and others."""
+"""Workloads that KAI groups itself, without gangs of an operator: Jobs, JobSets, Ray clusters and others."""

@@ -1,6 +1,7 @@
-"""The front end of workloads that the scheduler groups itself, and of the JobSets of TrainJobs.
+"""The front end of workloads that KAI groups itself, and of the JobSets of TrainJobs.
 
-Their groups are previews, because only KAI makes them in the cluster. Source: spec/podgrouper.md.
+packwise only previews the PodGroups of these workloads, because KAI makes them in the cluster. Source:
+spec/podgrouper.md.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Finding, Place, has_errors
 from packwise.frontends.frontend import FrontEnd
-from packwise.frontends.workloads.groups import gangs, idle_reason, pods_in_order, shapes, weight
+from packwise.frontends.workloads.groups import gangs, idle_reason, least_number_of_sets, pods_in_order, shapes
 from packwise.frontends.workloads.leaders import without_types
 from packwise.frontends.workloads.rules import advice, no_group, pod_findings, scheduler_name_findings, unscheduled_keys
 from packwise.frontends.workloads.train_jobs import derived_job_sets, owners_of, train_job_of, unscheduled_train_job
@@ -52,15 +53,15 @@ class _Workloads(FrontEnd):
         settings: TopologyRender,
         definitions: Definitions,  # noqa: ARG002
     ) -> Iterable[WorkloadPlan]:
-        """Yield the plan of each workload with KAI's pods or keys, by namespace and name."""
+        """Yield the plan of each workload with pods of KAI or with KAI's keys, in the order of namespace and name."""
         release = release_of(settings.kai_version)
         classes = classes_of(inventory.items)
         groups = inventory.items.of_kind(*PODGROUP.key)
         for item in _sort(kai_candidates(inventory.items)):
-            workloads = () if _is_of_another(item) else read_workloads(item, release, settings.kai_name, classes)
+            workloads = () if _has_grouped_owner(item) else read_workloads(item, release, settings.kai_name, classes)
             if not workloads and settings.kai_version is not None and (error := without_types(item.value)) is not None:
-                # The owner of these pods is unknown, and pods of no scheduler do not count either.
-                yield WorkloadPlan(item, _as_sure((no_group(item, error),), release))
+                # KAI refuses such a job, so it has no templates, and the schedulers of its pods are unknown.
+                yield WorkloadPlan(item, _limit_severity((no_group(item, error),), release))
             outer = train_job_of(item, inventory.items)
             plans: list[WorkloadPlan] = []
             for workload in workloads:
@@ -87,7 +88,7 @@ class _Workloads(FrontEnd):
 
     def fix(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
         """Return a workload with KAI's keys moved to the places where KAI reads them."""
-        # Only a fix needs this import.
+        # The import is lazy, because only a fix needs it.
         from packwise.frontends.workloads.keys import move_keys
 
         return move_keys(item, settings.kai_name)
@@ -100,7 +101,7 @@ class _Workloads(FrontEnd):
     ) -> Iterable[Use]:
         """Yield the workloads with pods of KAI, each with the Topology that it names."""
         for item in _sort(kai_candidates(inventory.items)):
-            workloads = () if _is_of_another(item) else read_workloads(item, NEWEST, settings.kai_name, _ANY_CLASS)
+            workloads = () if _has_grouped_owner(item) else read_workloads(item, NEWEST, settings.kai_name, _ANY_CLASS)
             named = [each.owner.annotations.get(TOPOLOGY_KEY) for each in workloads if each.scheduled_templates]
             for name in dict.fromkeys([name or None for name in named]):
                 yield Use(name, item)
@@ -112,7 +113,7 @@ class _Workloads(FrontEnd):
         revision: Revision,
         known: KnownTopologies,  # noqa: ARG002
     ) -> Iterable[ListedTopology]:
-        """The Topologies that these workloads name."""
+        """Yield the Topologies of the input that workloads with pods of KAI name, sorted by name."""
         named = {use.topology for use in self.uses(inventory, settings, revision)}
         for item in sorted(inventory.items.of_kind(*TOPOLOGY.key), key=lambda each: each.name):
             if item.name in named:
@@ -120,12 +121,12 @@ class _Workloads(FrontEnd):
 
 
 def _sort(items: Iterable[KubeObject]) -> list[KubeObject]:
-    """Objects by namespace, name and kind."""
+    """Return the objects in the order of namespace, name and kind."""
     return sorted(items, key=lambda item: (*identity(item.value)[2:], identity(item.value)[:2]))
 
 
 def _merge_plans(item: KubeObject, plans: Sequence[WorkloadPlan]) -> WorkloadPlan:
-    """Return the plan of an object with several workloads. Each finding appears once."""
+    """Return one plan for an object with several workloads. A finding of several workloads appears once."""
     if len(plans) == 1:
         return plans[0]
     findings: dict[tuple[str, FieldPath, str], Finding] = {}
@@ -138,7 +139,7 @@ def _merge_plans(item: KubeObject, plans: Sequence[WorkloadPlan]) -> WorkloadPla
 def _wrapped_plans(
     item: KubeObject, release: KaiRelease, settings: TopologyRender, classes: Classes
 ) -> Iterator[WorkloadPlan]:
-    """Yield the plans of the workloads within an object, reported at that object."""
+    """Yield the plans of the workloads within an object. Their findings are reported at the object."""
     for wrapped in unwrap(item):
         place = Place(item, wrapped.path)
         for workload in read_workloads(wrapped.item, release, settings.kai_name, classes):
@@ -153,7 +154,7 @@ def _wrapped_plans(
 
 
 def _train_job_plan(plan: WorkloadPlan, item: KubeObject) -> WorkloadPlan:
-    """Return the plan of a derived JobSet as the plan of its TrainJob."""
+    """Return the plan of a derived JobSet as a plan of its TrainJob. Findings are reported at `spec.runtimeRef`."""
     findings: list[Finding] = []
     for finding in plan.findings:
         message = f"{finding.message} (at {format_path(finding.path)} of the JobSet that the controller makes)"
@@ -163,8 +164,8 @@ def _train_job_plan(plan: WorkloadPlan, item: KubeObject) -> WorkloadPlan:
     return plan.replace(workload=item, findings=tuple(findings), placements=placements)
 
 
-def _as_sure(findings: Iterable[Finding], release: KaiRelease) -> tuple[Finding, ...]:
-    """Return the findings, at most as warnings if that release was never run."""
+def _limit_severity(findings: Iterable[Finding], release: KaiRelease) -> tuple[Finding, ...]:
+    """Return the findings. If packwise was never compared with a run of the release, errors become warnings."""
     if release.is_run:
         return tuple(findings)
     return tuple(
@@ -173,13 +174,16 @@ def _as_sure(findings: Iterable[Finding], release: KaiRelease) -> tuple[Finding,
     )  # fmt: skip
 
 
-def _is_of_another(item: KubeObject) -> bool:
-    """Return True if a controller made the object: it belongs to its owner's group, as in a cluster's dump."""
+def _has_grouped_owner(item: KubeObject) -> bool:
+    """Return True if KAI or Grove groups an owner of the object. Its pods are then in the group of the owner.
+
+    The input has such objects if it is a dump of a cluster.
+    """
     kinds: list[tuple[str, str]] = []
     for owner in owners_of(item):
         group, slash, _ = str(owner.get("apiVersion")).partition("/")
         kinds.append((group if slash else "", str(owner.get("kind"))))
-    # The group belongs to the JobSet of a TrainJob.
+    # A TrainJob is an exception, because the group belongs to its JobSet.
     return any(
         (kind in WORKLOAD_KINDS and WORKLOAD_KINDS[kind].grouping is not Grouping.TRAIN_JOB) or kind[0].endswith(_GROVE)
         for kind in kinds
@@ -203,19 +207,19 @@ def _plan(workload: Workload, most: int) -> WorkloadPlan | None:
         return WorkloadPlan(item, findings) if findings else None
     about_pods = tuple(pod_findings(workload))
     if idle_reason(workload):
-        # Kueue itself suspends objects that wait in its queues.
+        # Kueue suspends an object in its queues until it admits the object, so this is no reason to mention.
         is_queued = bool(workload.owner.labels.get(QUEUE_NAME))
         return WorkloadPlan(item, about_pods, idle="" if is_queued else idle_reason(workload))
     try:
-        number = weight(workload)
+        number = least_number_of_sets(workload)
         if number > most:
             message = excess_text(f"{number} gangs and sets of pods", 0, most)
             return WorkloadPlan(item, (Finding.of(LIMIT, item, ("spec",), message),))
         has_pods = bool(pods_in_order(workload))
         groups = shapes(workload) if has_pods else []
-        findings = (*about_pods, *_as_sure(advice(workload), workload.release))
+        findings = (*about_pods, *_limit_severity(advice(workload), workload.release))
     except RefusedError as error:
-        return WorkloadPlan(item, (*about_pods, *_as_sure((no_group(item, error),), workload.release)))
+        return WorkloadPlan(item, (*about_pods, *_limit_severity((no_group(item, error),), workload.release)))
     if has_errors(about_pods):
         # No component creates these pods, so they have no group.
         groups = []

@@ -1,6 +1,6 @@
-"""Gangs of a workload in the placement model: by the rule of its kind and its metadata.
+"""Make the gangs of a workload in the placement model, by the grouping rule of its kind and by its metadata.
 
-This module holds the rules of Jobs, JobSets and single pods. `leaders` has the rules of leaders and workers. Source:
+This module has the rules of Jobs, JobSets and single pods. `leaders` has the rules of leaders and workers. Source:
 spec/podgrouper.md#3, #4 and #5.
 """
 
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from packwise.findings import Place
     from packwise.frontends.workloads.workload import FieldRead, Owner, Template, Workload
 
-# Groups of Jobs, of JobSets and of workloads without sets: bare pods, pods of a Deployment, revisions. A JobSet is a
-# tree of its replicated Jobs, or a flat group in earlier releases. Source: spec/podgrouper.md#4 and #5.
+# The functions below make the groups of Jobs, JobSets, Pods, Deployments and revisions. The group of a JobSet is a tree
+# of its replicated Jobs. In earlier releases, it has no subgroups. Source: spec/podgrouper.md#4 and #5.
 
 _JOB_SET_RULE = "spec/podgrouper.md#5"
 
@@ -62,7 +62,7 @@ _JOB_RULE = "spec/podgrouper.md#4"
 
 
 def single_groups(workload: Workload) -> list[GroupShape]:
-    """Return the one group of the workload, or one for each of its pods."""
+    """Return the group of a workload with one set of pods. If each pod is its own group, one record stands for all."""
     number = pods_of(workload)
     if number < 1:
         return []
@@ -77,13 +77,13 @@ def single_groups(workload: Workload) -> list[GroupShape]:
     template = workload.scheduled_templates[0]
     pods = Origin(workload.place_at(*template.path), _JOB_RULE)
     own = 1 if each else number
-    # The group needs only pods of the only set.
+    # The group has one set, which counts all members of the group.
     leaf = pod_set(workload, template, template.part, members, pods, replicas=own, is_named=False)
     return [GroupShape((leaf,), origin, members, alike=number if each else 1, each_pod=each)]
 
 
 def is_own(workload: Workload) -> bool:
-    """Return True if the group belongs to the workload itself, not to a Job or revision made from it."""
+    """Return True if the workload itself owns the group. Return False if a Job or revision made from it does."""
     return workload.owner.path == ("metadata",)
 
 
@@ -101,12 +101,12 @@ def pods_of(workload: Workload) -> int:
 
 
 def completions_of(spec: Mapping[str, Value]) -> int | None:
-    """Return the completions of a Job's spec, or None if it has none."""
+    """Return `completions` of a Job's spec, or None if it is not set."""
     return integer(spec.get("completions"), None)
 
 
 def pods_at_once(parallelism: int, completions: int | None) -> int:
-    """Return the number of pods that the Job controller runs at once at most."""
+    """Return the largest number of pods that the Job controller runs at the same time."""
     return parallelism if completions is None else min(parallelism, completions)
 
 
@@ -127,7 +127,7 @@ def _members(workload: Workload) -> tuple[int, FieldPath]:
 
 
 def _written_members(workload: Workload, path: FieldPath) -> int:
-    """Return the number of members in a field of the kind. Raise RefusedError if it is missing."""
+    """Return the number of members in the field at `path`. Raise RefusedError if it is not an integer."""
     number = workload.item.get(path)
     if type(number) is int:
         return number
@@ -136,10 +136,13 @@ def _written_members(workload: Workload, path: FieldPath) -> int:
 
 
 def job_members(workload: Workload) -> tuple[int, FieldPath]:
-    """Return the members that a Job's group needs and their path. Ignore a CronJob's. Raise RefusedError."""
+    """Return the number of pods that a Job's group needs, and the path of the number, or () without a field.
+
+    Raise RefusedError if the number is invalid.
+    """
     text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
-    # KAI does not count a Job's parallelism, and never reads the annotation of a CronJob. One pod then starts alone.
-    # Source: spec/podgrouper.md#4.4, #4.5.
+    # KAI does not count a Job's parallelism, and never reads the annotation of a CronJob. Without a number, the group
+    # needs one pod. Source: spec/podgrouper.md#4.4, #4.5.
     if text is None or not is_own(workload) or not workload.release.batch_min_member:
         return 1, ()
     path = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)
@@ -166,21 +169,21 @@ class ReplicatedJob(Record):
     annotations: Mapping[str, str]
     template: Template
     waits: bool
-    """True if it is created only after another one is ready or complete."""
+    """True if its Jobs are created only after another entry is ready or complete."""
 
     @property
     def metadata(self) -> FieldPath:
-        """The path of the metadata of its Jobs."""
+        """Return the path of the metadata of its Jobs."""
         return (*self.path, "template", "metadata")
 
     @property
     def pods(self) -> int:
-        """The number of pods that each of its Jobs runs at once."""
+        """Return the number of pods that each of its Jobs runs at the same time."""
         return pods_at_once(self.parallelism, self.completions)
 
 
 def replicated_jobs(workload: Workload) -> list[ReplicatedJob]:
-    """Return the replicated Jobs with known pods, in their order."""
+    """Return the replicated Jobs that have a pod template, in their order."""
     by_path = {each.path: each for each in workload.templates}
     jobs: list[ReplicatedJob] = []
     for position, written in mappings_by_place(workload.spec.get("replicatedJobs")):
@@ -205,7 +208,7 @@ def replicated_jobs(workload: Workload) -> list[ReplicatedJob]:
 
 
 def job_set(workload: Workload) -> list[GroupShape]:
-    """The groups of a JobSet. Raises RefusedError."""
+    """Return the groups of a JobSet. Raise RefusedError if KAI makes none."""
     jobs = replicated_jobs(workload)
     if workload.release.job_sets == "tree" and not workload.stays_flat:
         return [_tree(workload, jobs)]
@@ -215,23 +218,23 @@ def job_set(workload: Workload) -> list[GroupShape]:
 
 
 def starts_in_order(workload: Workload) -> bool:
-    """Return True if each replicated Job waits for the previous one."""
+    """Return True if each replicated Job is created only after the previous one is ready."""
     return value_at(workload.spec, "startupPolicy", "startupPolicyOrder") == "InOrder"
 
 
 def needed_jobs(workload: Workload, number: int) -> int:
-    """Return the number of replicated Jobs that the group needs. Raise RefusedError."""
+    """Return how many of the `number` replicated Jobs the group needs. Raise RefusedError if it is invalid."""
     text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
     if text is not None:
         path = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)
         # KAI lowers a larger number to the number of replicated Jobs. Source: spec/podgrouper.md#5.1.
         return min(_at_least_one(text, path, "JobSet", "replicated Jobs"), number)
-    # KAI does not read dependsOn: also a Job that is created later counts. Source: spec/podgrouper.md#5.6.
+    # KAI does not read dependsOn, so it also counts a Job that is created later. Source: spec/podgrouper.md#5.6.
     return 1 if starts_in_order(workload) else number
 
 
 def _tree(workload: Workload, jobs: list[ReplicatedJob]) -> GroupShape:
-    # KAI reads the JobSet's annotation before those of its Jobs, and refuses the first wrong one.
+    # KAI reads the annotation of the JobSet before the annotations of its Jobs, and refuses the first invalid one.
     needed = needed_jobs(workload, len(jobs))
     sets: list[PodSet] = []
     for job in jobs:
@@ -256,11 +259,14 @@ def _tree(workload: Workload, jobs: list[ReplicatedJob]) -> GroupShape:
 
 
 def leaf_members(job: ReplicatedJob) -> tuple[int, FieldPath]:
-    """The number of pods that each Job needs, and its path below the replicated Job."""
+    """Return the number of pods that each Job needs, and the path of the number within the replicated Job.
+
+    Raise RefusedError if the annotation is invalid.
+    """
     text = job.annotations.get(BATCH_MIN_MEMBER)
     if not text:
-        # An empty annotation counts as none here, unlike on a Job or JobSet. KAI ignores completions here. With fewer
-        # completions, the Job never has enough pods. Source: spec/podgrouper.md#5.2.
+        # Here, an empty annotation counts as none, but not on a Job or JobSet. KAI ignores completions here. If there
+        # are fewer completions, the Job never has enough pods. Source: spec/podgrouper.md#5.2.
         return job.parallelism, ("template", "spec", "parallelism")
     path = annotation_path(job.metadata, BATCH_MIN_MEMBER)
     number = _at_least_one(text, path, "replicatedJob template", "pods")
@@ -277,7 +283,10 @@ def _at_least_one(text: str, path: FieldPath, holder: str, noun: str) -> int:
 
 
 def _flat_group(workload: Workload, jobs: list[ReplicatedJob], suffix: str = "") -> GroupShape:
-    """Return the group of releases before trees: one pod, the number in the annotation, or all pods."""
+    """Return the group without subgroups of earlier releases. It needs one pod, the annotated number, or all pods.
+
+    Raise RefusedError if the annotation is invalid.
+    """
     counts = workload.release.job_sets == "counted"
     text = workload.owner.annotations.get(BATCH_MIN_MEMBER) if workload.release.batch_min_member else None
     number = None if text is None else parse_int(text)
@@ -286,7 +295,7 @@ def _flat_group(workload: Workload, jobs: list[ReplicatedJob], suffix: str = "")
         message = f'must be a whole number of pods; got "{text}"'
         raise RefusedError(path, message, f"invalid {BATCH_MIN_MEMBER} annotation value: {number}")
     if number is None or (counts and number == 0):
-        # Zero means that no value is written.
+        # These releases treat zero as absent.
         number = sum([(job.replicas or 1) * (job.pods or 1) for job in jobs]) if counts else 1
     sets: list[PodSet] = []
     left = number
@@ -314,21 +323,21 @@ _SHAPES: Mapping[Grouping, Callable[[Workload], list[GroupShape]]] = {
     Grouping.RAY: ray_cluster,
 }
 _OWNER = ("apiVersion", "kind", "name", "uid")
-"""The fields of an owner's reference, as KAI prints them."""
+"""The fields of an owner reference, in the order in which KAI prints them."""
 _INTERNAL = ("config.kubernetes.io/", "internal.config.kubernetes.io/", "packwise.dev/")
-"""Annotations that never reach a cluster."""
+"""Prefixes of annotations that no client applies to a cluster."""
 _USER, _NODE_POOL = "user", "kai.scheduler/node-pool"
-"""Keys that KAI copies from pods to the group."""
+"""The labels, and the annotation `user`, that KAI copies from pods to the group."""
 
 
 def shapes(workload: Workload) -> list[GroupShape]:
-    """Return the shapes of its groups. Raise RefusedError if KAI makes none."""
+    """Return the groups of a workload. Raise RefusedError if KAI makes none."""
     _check_owners(workload)
     return _SHAPES.get(workload.grouping, single_groups)(workload)
 
 
 def _check_owners(workload: Workload) -> None:
-    """Raise RefusedError if a workload has several owners. KAI uses the first one only for a Pod."""
+    """Raise RefusedError if a workload has several owners. KAI accepts several only for a Pod, and uses the first."""
     path: FieldPath = ("metadata", "ownerReferences")
     owners = mappings_in_place(workload.item.get(path))
     if workload.grouping is Grouping.POD or len(owners) < 2:
@@ -338,13 +347,13 @@ def _check_owners(workload: Workload) -> None:
         f"found {workload.item.kind} <{workload.name} in namespace {workload.namespace}> with multiple owners: "
         f"[{' '.join([f'{{{value} <nil> <nil>}}' for value in values])}]"
     )
-    # KAI prints the address of a flag instead of its value.
-    is_told = not any(flag in each for each in owners for flag in ("controller", "blockOwnerDeletion"))
-    raise RefusedError(path, f"must have one owner; got {len(owners)}", text if is_told else "")
+    # KAI prints the address of a flag instead of its value, so the text is unknown if an owner has a flag.
+    is_known = not any(flag in each for each in owners for flag in ("controller", "blockOwnerDeletion"))
+    raise RefusedError(path, f"must have one owner; got {len(owners)}", text if is_known else "")
 
 
-def weight(workload: Workload) -> int:
-    """Return the least number of its gangs and sets of pods without building them."""
+def least_number_of_sets(workload: Workload) -> int:
+    """Return a lower limit for the number of gangs and sets of pods of a workload, without building them."""
     match workload.grouping:
         case Grouping.JOB_SET:
             return sum([max(job.replicas, 0) for job in replicated_jobs(workload)])
@@ -362,7 +371,7 @@ _STOPPED = "kubeflow-resource-stopped"
 
 
 def idle_reason(workload: Workload) -> str:
-    """Return why it has no pods for now (suspended or without replicas), or ""."""
+    """Return the reason why a workload has no pods for now, or "". It may be suspended or scaled to 0."""
     spec = workload.spec
     for path in (("suspend",), ("runPolicy", "suspend")):
         if value_at(spec, *path) is True:
@@ -382,37 +391,40 @@ def idle_reason(workload: Workload) -> str:
     return ""
 
 
-def is_passed_over(workload: Workload, template: Template) -> bool:
-    """Return True if the pods of a template ask the pod-grouper to skip them."""
+def is_skipped(workload: Workload, template: Template) -> bool:
+    """Return True if KAI's pod-grouper skips the pods of a template, because of an annotation."""
     if workload.grouping is Grouping.POD and POD_GROUP in template.annotations:
         return True
     own = mapping_at(workload.item.value, "metadata", "annotations")
     holders = (own, workload.owner.annotations, template.annotations)
-    # KAI compares with "true" alone: "True" has no effect. Source: spec/podgrouper.md#1.2.
+    # KAI compares only with "true", so "True" has no effect. Source: spec/podgrouper.md#1.2.
     return workload.release.skips_by_annotation and any(each.get(SKIP) == "true" for each in holders)
 
 
 def pods_in_order(workload: Workload) -> list[Template]:
-    """Return the templates of its pods in the order of their creation: leaders, masters and launchers first."""
-    templates = [each for each in workload.scheduled_templates if not is_passed_over(workload, each)]
+    """Return the templates with pods that KAI groups, in the order in which the pods are created.
+
+    Leaders, masters and launchers come first. A launcher that waits for its workers comes last.
+    """
+    templates = [each for each in workload.scheduled_templates if not is_skipped(workload, each)]
     if workload.grouping is Grouping.LEADER_WORKER_SET:
-        # Without its own template, the leader uses the workers' template. A group of one has no workers.
+        # A leader without a template of its own uses the template of the workers. A group of size 1 has no workers.
         templates = templates if size_of(workload) > 1 or len(templates) == 1 else templates[:1]
     waits = waits_for_workers(workload)
     return sorted(templates, key=lambda each: (each.part == "Worker") != waits)
 
 
 def _first_pods(workload: Workload) -> list[Template]:
-    """Return the templates of the pods that exist when the group is first complete, in the order of their creation."""
+    """Return the templates of the pods with which the group is first complete, in the order of their creation."""
     pods, without = pods_in_order(workload), _without_pods(workload)
-    # If no template has pods, the group is shown as its pods would make it.
+    # If no template has pods, show the group that KAI would make from them.
     pods = [each for each in pods if each.path not in without] or pods
-    # The group of a waiting launcher is shown as its workers make it.
+    # If the launcher waits for its workers, the group is complete before the launcher exists.
     return pods[:1] if waits_for_workers(workload) else pods
 
 
 def _without_pods(workload: Workload) -> frozenset[FieldPath]:
-    """Return the paths of the templates of types of replicas and of Ray's worker groups that have no pods."""
+    """Return the paths of pod templates without pods: of replica types and of Ray's worker groups."""
     match workload.grouping:
         case Grouping.REPLICA_TYPES:
             return frozenset(each.path for each in workload.templates if replicas_of(workload, each.part, 1) < 1)
@@ -423,12 +435,13 @@ def _without_pods(workload: Workload) -> frozenset[FieldPath]:
             return frozenset()
 
 
-def gangs(workload: Workload, of_shapes: list[GroupShape]) -> list[Gang]:
-    """Return the gangs of these shapes. The first pod gives the queue. The last pod gives all else, because it wins
-    in KAI.
+def gangs(workload: Workload, groups: list[GroupShape]) -> list[Gang]:
+    """Return the gangs of a workload for these groups.
+
+    KAI takes the queue from the first pod. It updates all other values with each later pod, so the last pod decides.
     """
     pods = _first_pods(workload)
-    return [_gang(workload, shape, pods) for shape in of_shapes]
+    return [_gang(workload, shape, pods) for shape in groups]
 
 
 def _gang(workload: Workload, shape: GroupShape, pods: list[Template]) -> Gang:
@@ -436,7 +449,7 @@ def _gang(workload: Workload, shape: GroupShape, pods: list[Template]) -> Gang:
     first, last = pods[0], pods[-1]
     in_queue = queue(owner, first)
     priority = priority_class(workload, owner, last)
-    # KAI reads only a queue and a priority from a revision.
+    # From a revision, KAI reads only the queue and the priority.
     reads_all = workload.grouping is not Grouping.REVISION
     reads_delays = reads_all and release.delays
     preempted = preemptibility(workload, owner, last) if reads_all else None
@@ -483,7 +496,7 @@ def _gang(workload: Workload, shape: GroupShape, pods: list[Template]) -> Gang:
 
 
 def _spark_name(workload: Workload, pod: Template) -> str:
-    """Return the group name of Spark's driver for all executors of the application, or "" for other pods."""
+    """Return the name of the group of a Spark application, if `pod` is one of its pods, or ""."""
     is_spark = workload.grouping is Grouping.POD and "spark-app-name" in pod.labels
     return pod.labels.get("spark-app-selector", "") if is_spark else ""
 
@@ -495,24 +508,27 @@ def _places(workload: Workload, reads: Mapping[str, FieldRead]) -> dict[str, Pla
 
 
 def _gang_owner(shape: GroupShape, owner: Owner) -> GangOwner:
-    # If each pod of a Job has its own group, that group still belongs to the Job.
+    # If each pod of a Job has its own group, the Job still owns each group.
     if shape.each_pod and owner.kind not in ("Job", "Pod"):
         return GangOwner("v1", "Pod", f"{owner.name}-{SUFFIX}")
     return GangOwner(owner.api_version, owner.kind, owner.name)
 
 
 def _labels(owner: Owner, pods: list[Template]) -> Mapping[str, str]:
-    """Return the owner's labels with the user of the last pod that names one, and the node pool of the first pod."""
+    """Return the labels of the group: the labels of the owner, completed from pods.
+
+    The label `user` comes from the last pod that has it, and the node pool comes from the first pod.
+    """
     labels = [pod.labels for pod in pods]
     return {**_last(_USER, labels), **_last(_NODE_POOL, labels[:1]), **owner.labels}
 
 
 def _annotations(owner: Owner, pods: list[Template]) -> Mapping[str, str]:
-    """Return the owner's annotations with the user of the last pod that names one."""
+    """Return the annotations of the group: the annotations of the owner, and `user` of the last pod that has it."""
     return {**_last(_USER, [pod.annotations for pod in pods]), **owner.annotations}
 
 
 def _last(key: str, holders: list[Mapping[str, str]]) -> Mapping[str, str]:
-    """Return the key with its last value in the mappings, or nothing if none has it."""
+    """Return the key with its value in the last mapping that has it. If none has it, return an empty mapping."""
     values = [each[key] for each in holders if key in each]
     return {key: values[-1]} if values else {}

@@ -1,7 +1,7 @@
-"""Labels and annotations that KAI reads on workloads that it groups itself, and misplaced ones.
+"""The labels and annotations that KAI reads on workloads that it groups itself, and the check for misplaced ones.
 
-A key without a reader is reported at its object and field. It is moved if KAI reads it at only one place. Workloads
-without KAI's pods are skipped. Source: spec/podgrouper.md#2.
+A key at a place where no component reads it is reported there. A fix moves the key if KAI reads it at only one place.
+Workloads without pods of KAI are skipped. Source: spec/podgrouper.md#2.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _PLACES: dict[Part, tuple[WorkloadKind, Metadata]] = {
 
 
 def workload_parts(is_wanted: Callable[[WorkloadKind, Metadata], bool]) -> tuple[Part, ...]:
-    """Return the wanted parts of all kinds."""
+    """Return the parts of all kinds for which `is_wanted` returns True."""
     return tuple(part for part, place in _PLACES.items() if is_wanted(*place))
 
 
@@ -70,12 +70,16 @@ _WITH_MIN_MEMBER = (Grouping.JOB, Grouping.JOB_SET, Grouping.RUNTIME, Grouping.T
 
 
 def is_owner(kind: WorkloadKind, metadata: Metadata) -> bool:
-    """Return True if the metadata belong to the PodGroup's object, or to the pod for a kind that KAI may not read."""
+    """Return True if KAI's pod-grouper reads this metadata for the whole PodGroup.
+
+    This is the metadata of the PodGroup's owner. For a Workflow, and for a kind that KAI has no permission to read, it
+    is the metadata of the pods.
+    """
     if kind.grouping is Grouping.REPLICA_SET:
-        return metadata.role is Role.ABOVE
-    if kind.grouping in (Grouping.UNREAD, Grouping.WORKFLOW) and metadata.role is Role.POD:
+        return metadata.role is Role.ANCESTOR
+    if kind.grouping in (Grouping.NO_ACCESS, Grouping.WORKFLOW) and metadata.role is Role.POD:
         return True
-    return kind.grouping is not Grouping.UNREAD and (metadata.role is Role.OWNER or metadata is kind.owner)
+    return kind.grouping is not Grouping.NO_ACCESS and (metadata.role is Role.OWNER or metadata is kind.owner)
 
 
 def _is_job_of_set(kind: WorkloadKind, metadata: Metadata) -> bool:
@@ -83,7 +87,10 @@ def _is_job_of_set(kind: WorkloadKind, metadata: Metadata) -> bool:
 
 
 def _has_topology(kind: WorkloadKind, metadata: Metadata) -> bool:
-    """Return True if KAI reads a constraint there: for the group, for a subgroup of a JobSet or for a group of Ray."""
+    """Return True if KAI reads a topology constraint in this metadata.
+
+    The constraint applies to the whole group, to a subgroup of a JobSet, or to a group of a Ray cluster.
+    """
     is_subgroup = _is_job_of_set(kind, metadata) or (
         kind.grouping is Grouping.RAY and "submitter" not in metadata.title
     )
@@ -91,13 +98,13 @@ def _has_topology(kind: WorkloadKind, metadata: Metadata) -> bool:
 
 
 def _has_segments(kind: WorkloadKind, metadata: Metadata) -> bool:
-    """Return True if the part has the levels of segments: pods, or the template of workers."""
+    """Return True if KAI reads the topology levels of segments in this metadata of pods."""
     is_cut = kind.grouping is Grouping.LEADER_WORKER_SET or kind.name == "PyTorchJob"
     return is_cut and metadata.role is Role.POD
 
 
 def _has_size(kind: WorkloadKind, metadata: Metadata) -> bool:
-    """True if the size of segments is read there."""
+    """Return True if KAI reads the size of segments in this metadata."""
     if kind.name == "PyTorchJob":
         return metadata.role is Role.POD
     return kind.grouping is Grouping.LEADER_WORKER_SET and "leaderTemplate" not in metadata.path
@@ -106,7 +113,9 @@ def _has_size(kind: WorkloadKind, metadata: Metadata) -> bool:
 _OWNERS = workload_parts(is_owner)
 _PODS = workload_parts(lambda kind, metadata: metadata.role is Role.POD or kind.grouping is Grouping.POD)
 _ABOVE = workload_parts(
-    lambda kind, metadata: metadata.role is Role.ABOVE and kind.grouping not in (Grouping.UNREAD, Grouping.RUNTIME)
+    lambda kind, metadata: (
+        metadata.role is Role.ANCESTOR and kind.grouping not in (Grouping.NO_ACCESS, Grouping.RUNTIME)
+    )
 )
 _JOBS = workload_parts(_is_job_of_set)
 _MIN_MEMBER = workload_parts(lambda kind, metadata: metadata.role is Role.OWNER and kind.grouping in _WITH_MIN_MEMBER)
@@ -117,7 +126,7 @@ _SIZES = workload_parts(_has_size)
 _SETS = workload_parts(lambda kind, metadata: kind.name == "StatefulSet" and metadata.role is Role.OWNER)
 _RAY = workload_parts(lambda kind, metadata: kind.grouping is Grouping.RAY and metadata.role is Role.OWNER)
 _ANY = tuple(dict.fromkeys([*_OWNERS, *_PODS]))
-# A ReplicaSet has the annotations of the object above it, and the labels of its pods.
+# A ReplicaSet has the annotations of its owner, such as a Rollout, but the labels of its pods.
 _LABELLED = tuple(part for part in _ANY if part not in _ABOVE or _PLACES[part][0].grouping is not Grouping.REPLICA_SET)
 _PREEMPTIBLE = tuple(part for part in _LABELLED if _PLACES[part][0].grouping is not Grouping.REVISION)
 
@@ -134,7 +143,7 @@ _OF_PODS = "an annotation of pods"
 _OF_BOTH = "a label of the object that owns the group, or of its pods"
 
 _GPU_DOMAINS = ("nvidia.com", "run.ai", "runai")
-"""Domains that users wrongly write before the keys of shared GPUs. These keys have no domain."""
+"""Domains that users wrongly write before the annotations for shared GPUs. These annotations have no domain."""
 
 _ROWS = (
     Key(KAI_QUEUE, _KAI, labels=_LABELLED, elsewhere=_OF_BOTH),
@@ -206,16 +215,16 @@ PLACES: dict[str, tuple[Part, ...]] = {
     "the pods of LeaderWorkerSets and PyTorchJobs": _SEGMENTS,
     "the head and the worker groups of Ray": tuple(part for part in _RAY_GROUPS if part in _TOPOLOGIES),
 }
-"""Groups of parts in which many keys are read, by their common name. The widest group comes first."""
+"""Sets of parts in which KAI reads the same keys, each by the name that pages show. The largest set comes first."""
 
 WORKLOAD_KEYS = KeyTable({key.name: key for key in _ROWS}, tuple(_PLACES), closed=_DOMAIN)
-"""The keys, and all parts of workloads in which keys are checked."""
+"""The table of the keys, and of all parts of workloads in which keys are checked."""
 
 
 def workload_key_findings(index: Index, kai_version: str | None, kai_name: str = KAI_PROFILE) -> Iterator[Finding]:
-    """Yield the keys of users' workloads that no component reads there, for the named release of KAI if any.
+    """Yield findings about keys that no component reads at their place in a workload of users.
 
-    Pods select KAI by `kai_name`.
+    `kai_version` is the release of KAI, or None for the newest. `kai_name` is the name of KAI in `schedulerName`.
     """
     releases = partial(_other_releases, release=release_of(kai_version))
     yield from policy_findings(index)
@@ -236,7 +245,7 @@ def workload_key_findings(index: Index, kai_version: str | None, kai_name: str =
 
 
 def _wrapped_findings(item: KubeObject, releases: Callable[[Key, KeyPlace], str], kai_name: str) -> Iterator[Finding]:
-    """Yield findings about keys of the workloads within an object, and about its own keys that no workload gets."""
+    """Yield findings about keys of the workloads within an object, and about keys of it that no workload gets."""
     scheduled = [wrapped for wrapped in unwrap(item) if is_scheduled(wrapped.item, kai_name)]
     for wrapped in scheduled:
         kind = workload_kind(wrapped.item.value)
@@ -252,7 +261,7 @@ def _wrapped_findings(item: KubeObject, releases: Callable[[Key, KeyPlace], str]
 
 
 def is_scheduled(item: KubeObject, kai_name: str = KAI_PROFILE) -> bool:
-    """Return True if KAI schedules any of the pods. A TrainJob of an unknown runtime counts if it has KAI's keys."""
+    """Return True if a pod of the object names KAI as its scheduler. A TrainJob counts if it has a key of KAI."""
     kind = workload_kind(item.value)
     if kind.grouping is Grouping.TRAIN_JOB:
         written = [mapping(item.get((*part.path, form))) for part in kind.metadata for form in FORMS]
@@ -261,7 +270,10 @@ def is_scheduled(item: KubeObject, kai_name: str = KAI_PROFILE) -> bool:
 
 
 def metadata_of_workloads(index: Index, kai_name: str) -> Iterator[tuple[KubeObject, FieldPath, Mapping[str, Value]]]:
-    """Yield each metadata of KAI's workloads at a place known for their kind."""
+    """Yield the metadata in workloads of KAI: the workload, the path and the mapping.
+
+    Metadata of pod templates in unknown places is skipped.
+    """
     for item in kai_candidates(index):
         if is_scheduled(item, kai_name):
             for part in workload_kind(item.value).metadata:
@@ -271,7 +283,7 @@ def metadata_of_workloads(index: Index, kai_name: str) -> Iterator[tuple[KubeObj
 
 @lru_cache(maxsize=64)
 def _table_of(kind: WorkloadKind) -> KeyTable:
-    """Return the keys of a kind. A kind without a row, unknown to KAI, has the keys of bare pods in its templates."""
+    """Return the table of keys for a kind. A kind without a row has the keys of Pods in its pod templates."""
     if kind.key in WORKLOAD_KINDS:
         return WORKLOAD_KEYS
     own, pods = (Part(kind.key, part.path, part.title) for part in kind.metadata)
@@ -289,7 +301,7 @@ def _table_of(kind: WorkloadKind) -> KeyTable:
 
 
 def _places(item: KubeObject, part: Part) -> Iterator[KeyPlace]:
-    """Yield the labels and annotations of a part of a workload, if any."""
+    """Yield the labels and the annotations at each place of a part of a workload."""
     if part.path[0] != ANYWHERE:
         yield from key_places(item.value, part)
         return
@@ -299,27 +311,30 @@ def _places(item: KubeObject, part: Part) -> Iterator[KeyPlace]:
 
 
 def _other_releases(key: Key, place: KeyPlace, release: KaiRelease) -> str:
-    """Return a message if only other releases read the key, else ""."""
+    """Return a message if only later releases of KAI read the key at this place, otherwise ""."""
     since = key.since_of.get(place.part, key.since)
     if release.minor >= since:
         return ""
     return f"{release.name} does not read this key here; {key.reader} reads it since v0.{since}"
 
 
-_IN_MANY = frozenset({"*", ANYWHERE})
-"""Steps of a path that match several entries."""
+_WILDCARDS = frozenset({"*", ANYWHERE})
+"""Steps of a path that can match several entries."""
 
 
 def move_keys(item: KubeObject, kai_name: str = KAI_PROFILE) -> KubeObject:
-    """Return a workload with its keys moved to the places where KAI reads them, or itself without a fix.
+    """Return a workload with its keys moved to the places where KAI reads them. Without a fix, return `item` itself.
 
-    Raise FieldError if an anchor or alias prevents it.
+    Raise FieldError if an anchor or alias prevents a move.
     """
     return item.edit_all([_edit(*move) for move in _moves(item)]) if is_scheduled(item, kai_name) else item
 
 
 def _edit(path: FieldPath, target: FieldPath, value: Value) -> tuple[FieldPath, Callable[..., KubeObject]]:
-    """Return a move as an edit of the entry that holds both places, if they are in one entry of a list."""
+    """Return the place of an edit, and the edit that moves the key at `path` to `target`.
+
+    If both are in one entry of a list, the place is this entry. Otherwise, it is the whole object.
+    """
     start = next((at + 1 for at, step in enumerate(path) if isinstance(step, int)), 0)
     start = start if path[:start] == target[:start] else 0
     return path[:start], partial(_move, path=path[start:], target=target[start:], value=value)
@@ -327,7 +342,7 @@ def _edit(path: FieldPath, target: FieldPath, value: Value) -> tuple[FieldPath, 
 
 def _move(item: KubeObject, at: FieldPath, path: FieldPath, target: FieldPath, value: Value) -> KubeObject:
     if item.get((*at, *target)) is not None:
-        # The author wrote the key there, and so decided which value counts.
+        # The user also wrote the key at the target. This value counts, so nothing is moved.
         return item
     if path[:-1] == target[:-1]:
         return item.rename((*at, *path), str(target[-1]))
@@ -335,7 +350,7 @@ def _move(item: KubeObject, at: FieldPath, path: FieldPath, target: FieldPath, v
 
 
 def _moves(item: KubeObject) -> Iterator[tuple[FieldPath, FieldPath, Value]]:
-    """Yield each key to move: its place, its target and its value."""
+    """Yield each key to move: its path, the target path and the value."""
     kind = workload_kind(item.value)
     table = _table_of(kind)
     for part in table.parts:
@@ -350,7 +365,7 @@ def _moves(item: KubeObject) -> Iterator[tuple[FieldPath, FieldPath, Value]]:
 
 
 def _target(key: Key, name: str, place: KeyPlace) -> FieldPath | None:
-    """Return the path where the key is read, or None if it is correct already or several places are possible."""
+    """Return the only path at which KAI reads the key. Return None if it is there already, or if there are several."""
     if is_read_at(key, place):
         return None if name == key.name else (*place.path, key.name)
     other = next(form for form in FORMS if form != place.form)
@@ -360,10 +375,10 @@ def _target(key: Key, name: str, place: KeyPlace) -> FieldPath | None:
         (part, form)
         for form in FORMS
         for part in parts_of(key, form)
-        # With a level for the whole group, a topology also belongs to the whole group.
+        # A topology next to a level for the whole group is meant for the whole group.
         if part.kind == place.part.kind and not (part in key.only_beside and _has_level(place))
     ]
-    if len(read) != 1 or not _IN_MANY.isdisjoint((*place.part.path, *read[0][0].path)):
+    if len(read) != 1 or not _WILDCARDS.isdisjoint((*place.part.path, *read[0][0].path)):
         return None
     (part, form) = read[0]
     return (*part.path, form, key.name)
@@ -373,7 +388,7 @@ _WORKERS: Mapping[tuple[str, str], FieldPath] = {
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): ("spec", "leaderWorkerTemplate", "workerTemplate"),
     ("kubeflow.org", "PyTorchJob"): ("spec", "pytorchReplicaSpecs", "Worker", "template"),
 }
-"""Paths to the template of the pods that are segments, by kind."""
+"""The path to the template of the pods that form segments, by kind."""
 _OF_SEGMENTS = (SEGMENT_SIZE, *SEGMENT_LEVELS)
 
 
@@ -382,9 +397,10 @@ def _has_level(place: KeyPlace) -> bool:
 
 
 def _worker_target(key: Key, place: KeyPlace, item: KubeObject) -> FieldPath | None:
-    """Return the target of a segment key without effect: the workers' template, or None.
+    """Return the path in the workers' template to which a segment key without effect is moved, or None.
 
-    A topology beside it moves too. Without a level for the whole group, it would place no pod.
+    A topology next to the key is moved too, unless there is also a level for the whole group. Without such a level, the
+    topology has no effect on the whole group.
     """
     path = _WORKERS.get(place.part.kind)
     if path is None or not isinstance(item.get(path), dict):

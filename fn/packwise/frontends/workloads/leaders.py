@@ -1,7 +1,7 @@
-"""Groups of leaders and workers: LeaderWorkerSets, Ray clusters, and Kubeflow's replicas by type.
+"""The groups of workloads with leaders and workers: LeaderWorkerSets, Ray clusters, and Kubeflow's replicas by type.
 
-Each replica of a LeaderWorkerSet is one group of a leader and its workers, or of segments. PyTorch's workers can also
-be segments. Source: spec/podgrouper.md#6, #7 and #8.
+Each replica of a LeaderWorkerSet is one group. The sets of the group are a leader and its workers, or segments. The
+workers of a PyTorchJob can also form segments. Source: spec/podgrouper.md#6, #7 and #8.
 """
 
 from __future__ import annotations
@@ -38,53 +38,56 @@ _POLICIES = (None, "LeaderCreated", "LeaderReady")
 
 
 class Segments(Record):
-    """Parts of `size` pods each, as set at `path`. `leads` is true if the leader is in the first part."""
+    """Segments with `size` pods each, as the field at `path` requests.
+
+    `leads` is true if the leader is in the first segment.
+    """
 
     size: int
     path: FieldPath
     leads: bool
 
     def sizes(self, whole: int) -> list[int]:
-        """Return the pods that KAI counts for each part of a group of `whole` pods."""
-        # The leader counts among the pods of segments unless the workers alone fill them. KAI counts the last segment
-        # by its pods, and the leader is a pod of the first segment. So the leader always counts in a single segment.
+        """Return the number of pods that KAI counts for each segment of a group with `whole` pods."""
+        # KAI counts the leader among the pods of the segments, unless the workers alone fill the segments. KAI counts
+        # the last segment by its real pods. If it is the only segment, the leader is one of them.
         pods = whole - 1 if self.is_filled(whole) else whole
         sizes = [min(self.size, pods - start) for start in range(0, pods, self.size)]
         return sizes if len(sizes) > 1 else [whole]
 
     def is_filled(self, whole: int) -> bool:
-        """Return True if the workers of a group of `whole` pods fill the segments without the leader."""
+        """Return True if the workers of a group with `whole` pods fill the segments without the leader."""
         return (whole - 1) % self.size == 0
 
 
 _MOST_SEGMENTS = 10_000
-"""The most segments that KAI makes of a group."""
+"""The largest number of segments that KAI makes of one group."""
 
 
 def _check_segments(number: int, path: FieldPath, segments: str) -> None:
-    """Raise RefusedError if a group has more segments than KAI makes. `segments` is KAI's word for them."""
+    """Raise RefusedError if `number`, the segments of a group, is too large. `segments` is the word in KAI's text."""
     if number > _MOST_SEGMENTS:
         text = f"number of subgroups {segments} {number} is greater than max allowed segmentation {_MOST_SEGMENTS}"
         raise RefusedError(path, f"must give at most {_MOST_SEGMENTS} segments; it gives {number}", text)
 
 
 def template_of(workload: Workload, part: str) -> Template | None:
-    """Return the pod template of a part of a workload, such as a type of replicas, or None."""
+    """Return the pod template with the name `part`, such as a type of replicas, or None."""
     return next((each for each in workload.templates if each.part == part), None)
 
 
 def worker_template(workload: Workload) -> Template | None:
-    """Return the template of workers, and of leaders without their own."""
+    """Return the template of workers, or None. Leaders without a template of their own also use it."""
     return template_of(workload, "workerTemplate")
 
 
 def leader_template(workload: Workload) -> Template | None:
-    """The template of leaders."""
+    """Return the template of leaders, or None if there are no templates."""
     return template_of(workload, "leaderTemplate") or worker_template(workload)
 
 
 def size_of(workload: Workload) -> int:
-    """The number of pods of each replica."""
+    """Return the number of pods of each replica."""
     return integer(mapping_at(workload.spec, "leaderWorkerTemplate").get("size"), 1)
 
 
@@ -94,7 +97,7 @@ def leader_waits(workload: Workload) -> bool:
 
 
 def leader_worker_set(workload: Workload) -> list[GroupShape]:
-    """The groups of a LeaderWorkerSet. Raises RefusedError."""
+    """Return the groups of a LeaderWorkerSet. Raise RefusedError if KAI makes none."""
     policy = workload.spec.get("startupPolicy")
     if policy not in _POLICIES:
         message = f'must be "LeaderCreated" or "LeaderReady"; got "{policy}"'
@@ -121,7 +124,7 @@ def has_segments(workload: Workload) -> bool:
 
 
 def segments_of(workload: Workload) -> Segments | None:
-    """Return the segments that the workload requests, or None. Raise RefusedError if they are invalid."""
+    """Return the segments that the workload requests, or None. Raise RefusedError if KAI refuses their size."""
     written = _segment_size(workload)
     if written is None:
         return None
@@ -207,7 +210,7 @@ def _segment_sets(
 
 
 def _segment_constraint(workload: Workload, worker: Template) -> tuple[Bounds, str]:
-    """Return the levels and topology of each segment. Both are empty if one is missing."""
+    """Return the levels and the topology of each segment. If one of them is missing, both are empty."""
     topology = worker.annotations.get(TOPOLOGY) or workload.owner.annotations.get(TOPOLOGY) or ""
     bounds = bounds_of(workload, worker.annotations, worker.metadata, SEGMENT_LEVELS)
     return (bounds, topology) if topology and not bounds.is_empty else (Bounds(), "")
@@ -220,7 +223,7 @@ _TYPES_RULE = "spec/podgrouper.md#7"
 
 
 def replica_types(workload: Workload) -> list[GroupShape]:
-    """The group of all replicas. Raises RefusedError."""
+    """Return the group of all replicas of a Kubeflow job. Raise RefusedError if KAI makes none."""
     members, path = _members(workload)
     is_pytorch = workload.kind is not None and workload.kind.name == "PyTorchJob"
     sets = tuple(_pytorch(workload, members) if is_pytorch else _unnamed_sets(workload, members))
@@ -229,7 +232,7 @@ def replica_types(workload: Workload) -> list[GroupShape]:
 
 
 def without_types(value: Mapping[str, Value]) -> RefusedError | None:
-    """Return KAI's refusal of a job without its replicas by type, or None."""
+    """Return the error of KAI about a Kubeflow job that lacks the field with its replicas, or None."""
     kind = workload_kind(value)
     if kind.grouping is not Grouping.REPLICA_TYPES or value.get("apiVersion") not in kind.api_versions:
         return None
@@ -239,7 +242,7 @@ def without_types(value: Mapping[str, Value]) -> RefusedError | None:
     _, _, namespace, name = identity(value)
     text = f"the type of the job {name} doesn't have a {field} field. Please fix the replica field"
     if isinstance(value_at(value, *MIN_AVAILABLE), int):
-        # KAI then looks at the types only for PyTorch's sets of pods.
+        # With minAvailable, KAI reads the types only for a PyTorchJob, to make its sets of pods.
         if kind.name != "PyTorchJob":
             return None
         text = f"{field} not found in {kind.name} {namespace}/{name}"
@@ -247,7 +250,7 @@ def without_types(value: Mapping[str, Value]) -> RefusedError | None:
 
 
 def replicas_of(workload: Workload, name: str, default: int = 0) -> int:
-    """The number of replicas that is written for a type."""
+    """Return the number of replicas of the type `name` in the manifest, or `default`."""
     return integer(mapping(workload.body.get(name)).get("replicas"), default)
 
 
@@ -258,7 +261,7 @@ def waits_for_workers(workload: Workload) -> bool:
 
 
 def stated_members(workload: Workload) -> tuple[int, FieldPath] | None:
-    """Return the number of pods that the job says its gang needs, and the path, or None if it says none."""
+    """Return the number of pods that the gang needs by a field of the job, and the path of this field, or None."""
     is_pytorch = workload.kind is not None and workload.kind.name == "PyTorchJob"
     for path in (MIN_AVAILABLE, _ELASTIC) if is_pytorch else (MIN_AVAILABLE,):
         if (number := integer(workload.item.get(path), None)) is not None:
@@ -267,20 +270,23 @@ def stated_members(workload: Workload) -> tuple[int, FieldPath] | None:
 
 
 def created_pods(workload: Workload) -> int | None:
-    """Return the number of pods that the training operator creates of all types, or None if an autoscaler sets it."""
-    # The operator makes a HorizontalPodAutoscaler for metrics alone, which raises the replicas to the minimum.
+    """Return the number of pods that the training operator creates, or None if an autoscaler sets the number."""
+    # Only with metrics does the operator make a HorizontalPodAutoscaler, which raises the replicas to the minimum.
     if value_at(workload.item.value, "spec", "elasticPolicy", "metrics"):
         return None
     return sum([replicas_of(workload, each, 1) for each in workload.body])
 
 
 def _members(workload: Workload) -> tuple[int, FieldPath]:
-    """Return the number of pods that the group needs and its path, or () if all are needed."""
+    """Return the number of pods that the group needs, and the path of its field, or () if it needs all pods.
+
+    Raise RefusedError if KAI refuses the job.
+    """
     stated = stated_members(workload)
-    # KAI does not check that as many pods exist as the field states. Source: spec/podgrouper.md#7.1.
+    # KAI does not compare the number in the field with the number of pods. Source: spec/podgrouper.md#7.1.
     members, path = (_total(workload), ()) if stated is None else stated
     if path == _ELASTIC:
-        # KAI counts the replicas first, and refuses a type without any.
+        # KAI counts the replicas first, and refuses a type without replicas.
         _total(workload)
     if waits_for_workers(workload):
         launchers = replicas_of(workload, _LAUNCHER)
@@ -313,7 +319,7 @@ def _total(workload: Workload) -> int:
 
 
 def _unnamed_sets(workload: Workload, members: int) -> Iterator[PodSet]:
-    """Yield the replicas by type. The scheduler does not know these sets."""
+    """Yield a set of pods for each type of replicas. The PodGroup does not contain these sets."""
     left = members
     for template in workload.templates:
         pods = replicas_of(workload, template.part, 1)
@@ -346,7 +352,7 @@ def _pytorch(workload: Workload, members: int) -> Iterator[PodSet]:
     bounds, topology = _segment_constraint(workload, worker)
     segments = -(-workers // size)
     _check_segments(segments, annotation_path(worker.metadata, SEGMENT_SIZE), "created for the segmentation")
-    # KAI counts all segments here, also segments that need no pod. Source: spec/podgrouper.md#7.4.
+    # KAI requires all segments here, including segments that need no pod. Source: spec/podgrouper.md#7.4.
     yield PodSet("worker", None, None, Bounds(), origin, needed=segments)
     due, counts = -(-least // size), workload.release.counts_segments
     size_place = workload.place_at(*annotation_path(worker.metadata, SEGMENT_SIZE))
@@ -384,7 +390,7 @@ _HEAD = "headgroup"
 
 
 class WorkerGroup(Record):
-    """An entry of `workerGroupSpecs` at `path`. `hosts` are the pods of each replica."""
+    """An entry of `workerGroupSpecs`, at `path`. `hosts` is the number of pods of each replica."""
 
     name: str
     path: FieldPath
@@ -393,21 +399,21 @@ class WorkerGroup(Record):
     min_replicas: int
     hosts: int
     is_suspended: bool
-    """True if KubeRay creates no pods for it."""
+    """True if KubeRay creates no pods for the group."""
 
-    is_skipped: bool
-    """True if KAI skips it because of a field that KubeRay does not have."""
+    is_skipped_by_kai: bool
+    """True if KAI skips the group because of the field `suspended`, which KubeRay does not have."""
 
     template: Template | None
 
     @property
     def needed_pods(self) -> int:
-        """The number of pods that KAI counts."""
+        """Return the number of pods of the group that the gang needs."""
         return (self.min_replicas if self.min_replicas > 0 else self.replicas) * self.hosts
 
 
 def worker_groups(workload: Workload) -> list[WorkerGroup]:
-    """The worker groups, in their order."""
+    """Return the worker groups of a Ray cluster, in their order."""
     by_path = {each.path: each for each in workload.templates}
     groups: list[WorkerGroup] = []
     for position, written in enumerate(mappings_in_place(workload.body.get("workerGroupSpecs"))):
@@ -421,8 +427,8 @@ def worker_groups(workload: Workload) -> list[WorkerGroup]:
                 min_replicas=integer(written.get("minReplicas"), 0),
                 hosts=integer(written.get("numOfHosts"), 1),
                 is_suspended=written.get("suspend") is True,
-                # KAI reads a field with another name than KubeRay's. Source: spec/podgrouper.md#8.3.
-                is_skipped=written.get("suspended") is True,
+                # KAI reads the field `suspended`, but KubeRay's field is `suspend`. Source: spec/podgrouper.md#8.3.
+                is_skipped_by_kai=written.get("suspended") is True,
                 template=by_path.get((*path, "template")),
             )
         )
@@ -430,13 +436,13 @@ def worker_groups(workload: Workload) -> list[WorkerGroup]:
 
 
 def ray_cluster(workload: Workload) -> list[GroupShape]:
-    """The group of the head and all workers. Raises RefusedError."""
+    """Return the group of the head and all workers. Raise RefusedError if KAI makes none."""
     head = next((each for each in workload.templates if each.path[-2:] == ("headGroupSpec", "template")), None)
     if head is None:
         return []
     sets = [_head(workload, head)]
     for group in worker_groups(workload):
-        if group.is_skipped:
+        if group.is_skipped_by_kai:
             continue
         if group.min_replicas > group.replicas:
             text = (
@@ -469,7 +475,7 @@ def _workers(workload: Workload, group: WorkerGroup, template: Template) -> PodS
 
 
 def _constraint(workload: Workload, template: Template, holder: str) -> tuple[Bounds, str]:
-    """The levels of a group, and their topology. Raises RefusedError for levels without one."""
+    """Return the levels of a group and their topology. Raise RefusedError if there are levels without a topology."""
     if not workload.release.ray_group_topology:
         return Bounds(), ""
     bounds = bounds_of(workload, template.annotations, template.metadata)

@@ -1,6 +1,6 @@
-"""Rules about unintended effects on a workload. KAI reports them in its pods' events at most.
+"""Rules about workloads that KAI refuses, or groups in another way than intended. KAI reports at most an event.
 
-The problems of its pods come first, as the API server reports them. Source: spec/podgrouper.md#5.
+The problems of the pods come first, as the API server reports them. Source: spec/podgrouper.md#5.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from krmfn.fieldpath import describe, format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Finding, Rule, Stage
-from packwise.frontends.pod_rules import SCHEDULER_NAME, layer_problems, pod_problems
+from packwise.frontends.pod_rules import SCHEDULER_NAME, partial_pod_problems, pod_problems
 from packwise.frontends.workloads.groups import (
     MIN_SCALE,
     completions_of,
     is_own,
-    is_passed_over,
+    is_skipped,
     job_members,
     leaf_members,
     needed_jobs,
@@ -127,14 +127,14 @@ _DOMAIN = "kai.scheduler/"
 
 
 def no_group(item: KubeObject, error: RefusedError) -> Finding:
-    """Report that KAI makes no group of a workload."""
+    """Return the finding that KAI makes no group of a workload, because of `error`."""
     message = f"{error.message}. KAI makes no PodGroup, and schedules no pod"
     stage = Stage.SCHEDULER if error.text else None
     return Finding.of(_REFUSED, item, error.path, message, operator_message=error.text or None, stage=stage)
 
 
 def unscheduled_keys(workload: Workload) -> Iterator[Finding]:
-    """Report KAI's first key in a workload if none of its pods names a scheduler."""
+    """Yield a finding about the first key of KAI in a workload, if none of its pods names a scheduler."""
     if any(each.scheduler for each in workload.templates):
         return
     owner = workload.owner
@@ -148,9 +148,9 @@ def unscheduled_keys(workload: Workload) -> Iterator[Finding]:
         holders += [("annotations", each.annotations, each.metadata), ("labels", each.labels, each.metadata)]
     for form, keys, path in holders:
         for key in keys:
-            # A Job without labels has the labels of its template, so they are written only there.
+            # The labels of a Job without labels come from its template. They are reported there.
             if key.startswith(_DOMAIN) and workload.item.get((*path, form, key)) is not None:
-                # The table of keys uses rules of this module.
+                # The import is lazy, because `keys` imports this module.
                 from packwise.frontends.workloads.keys import WORKLOAD_KEYS
 
                 right = WORKLOAD_KEYS.nearest_key(key) if key not in WORKLOAD_KEYS.keys else ""
@@ -167,7 +167,7 @@ _SPARK = ("sparkoperator.k8s.io", "SparkApplication")
 
 
 def batch_scheduler_findings(index: Index, scheduler: str) -> Iterator[Finding]:
-    """Report SparkApplications with KAI as batch scheduler. The Spark operator has no such plugin."""
+    """Yield a finding about each SparkApplication with KAI as batch scheduler. Spark's operator has no such plugin."""
     for item in index.of_kind(*_SPARK):
         if item.get(("spec", "batchScheduler")) == scheduler:
             message = (
@@ -178,16 +178,16 @@ def batch_scheduler_findings(index: Index, scheduler: str) -> Iterator[Finding]:
 
 
 def advice(workload: Workload) -> Iterator[Finding]:
-    """Yield findings about a workload with groups of KAI."""
+    """Yield findings about a workload that KAI groups."""
     yield from _skip_annotations(workload)
-    # A workload that the pod-grouper skips has a PodGroup of its users, which says what starts together.
+    # If the pod-grouper skips the workload, a PodGroup of the user decides which pods start together.
     if pods_in_order(workload):
-        for check in (*_OF_ALL, *_OF_KINDS.get(workload.grouping, ())):
+        for check in (*_CHECKS_OF_ALL, *_CHECKS_BY_GROUPING.get(workload.grouping, ())):
             yield from check(workload)
 
 
 def _never_starts(rule: Rule, workload: Workload, path: FieldPath, message: str, text: str | None = None) -> Finding:
-    """Return an error of a workload. Its group is still shown because KAI makes it."""
+    """Return an error about a group that never starts. packwise still shows the group, because KAI makes it."""
     stage = None if text is None else Stage.SCHEDULER
     return Finding.of(
         rule, workload.item, path, message, operator_message=text, stage=stage, when_written=Severity.WARNING
@@ -196,8 +196,7 @@ def _never_starts(rule: Rule, workload: Workload, path: FieldPath, message: str,
 
 def _skip_annotations(workload: Workload) -> Iterator[Finding]:
     for template in workload.scheduled_templates:
-        is_passed = is_passed_over(workload, template)
-        if is_passed and POD_GROUP not in template.annotations:
+        if is_skipped(workload, template) and POD_GROUP not in template.annotations:
             path = _skip_path(workload, template)
             message = (
                 "KAI never schedules these pods: this annotation excludes them from KAI's pod-grouper, and they name "
@@ -216,8 +215,9 @@ def _skip_path(workload: Workload, template: Template) -> FieldPath:
 
 
 def _differences(workload: Workload) -> Iterator[Finding]:
-    """Report templates of one group with different values. KAI uses the first pod's queue and the last pod's other
-    values.
+    """Yield findings about templates of one group with different queues or PriorityClasses.
+
+    KAI uses the queue of the first pod and the PriorityClass of the last pod.
     """
     if workload.grouping is Grouping.EACH_POD:
         return
@@ -239,7 +239,7 @@ def _differences(workload: Workload) -> Iterator[Finding]:
 
 
 def _check_other_schedulers(workload: Workload) -> Iterator[Finding]:
-    """Report pods of another scheduler in a group. KAI counts them too."""
+    """Yield a finding if pods in the group name another scheduler. KAI counts these pods too."""
     if workload.grouping in (Grouping.EACH_POD, Grouping.OWNER, Grouping.REPLICA_SET):
         return
     others = [
@@ -255,8 +255,8 @@ def _check_other_schedulers(workload: Workload) -> Iterator[Finding]:
         yield Finding.of(_DIFFERENT, workload.item, (*others[0].path, "spec"), message)
 
 
-def _queue_of_another(workload: Workload) -> Iterator[Finding]:
-    """Report another scheduler's queue on a workload without a KAI queue."""
+def _queue_of_kueue(workload: Workload) -> Iterator[Finding]:
+    """Yield a finding if a workload names a queue of Kueue but no queue of KAI."""
     if QUEUE_NAME in workload.owner.labels and not any(
         queue(workload.owner, each).path for each in workload.scheduled_templates
     ):
@@ -266,7 +266,7 @@ def _queue_of_another(workload: Workload) -> Iterator[Finding]:
 
 
 def _by_value(entries: Sequence[tuple[Template, str]]) -> dict[str, str]:
-    """The first part that has each value."""
+    """Return each value with the name of the first template that has it."""
     parts: dict[str, str] = {}
     for template, value in entries:
         parts.setdefault(value, template.part)
@@ -293,7 +293,7 @@ def _ignored_finding(workload: Workload, path: FieldPath, message: str) -> Findi
 
 
 def _job(workload: Workload) -> Iterator[Finding]:
-    """Report a Job with separately scheduled pods or with a gang larger than its number of pods."""
+    """Yield findings about a Job if its pods start one by one, or if its gang needs more pods than there are."""
     pods = pods_of(workload)
     completions = completions_of(workload.body)
     text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
@@ -316,7 +316,7 @@ def _job(workload: Workload) -> Iterator[Finding]:
 
 
 def _each_pod(workload: Workload) -> Iterator[Finding]:
-    """Report levels for pods that are each a separate group."""
+    """Yield a finding if there is a level, but each pod is a separate group."""
     level = _first_level(workload.owner.annotations)
     if level is not None:
         message = (
@@ -327,7 +327,7 @@ def _each_pod(workload: Workload) -> Iterator[Finding]:
 
 
 def _check_single_member(workload: Workload) -> Iterator[Finding]:
-    """Report a level for pods of a group that needs only one."""
+    """Yield a finding if there is a level, but the group needs only one of its pods."""
     pods, level = pods_of(workload), _first_level(workload.owner.annotations)
     if pods > 1 and level is not None:
         path = annotation_path(workload.owner.path, level)
@@ -336,7 +336,7 @@ def _check_single_member(workload: Workload) -> Iterator[Finding]:
 
 
 def _first_level(annotations: Mapping[str, str], keys: tuple[str, str] = LEVELS) -> str | None:
-    """The first of the keys that has a value."""
+    """Return the first key with a value, or None."""
     return next((key for key in keys if annotations.get(key)), None)
 
 
@@ -363,16 +363,16 @@ def _job_set(workload: Workload) -> Iterator[Finding]:
 
 
 def _short_job(workload: Workload, path: FieldPath, members: int, pods: int, completions: int | None) -> Finding:
-    """Return the error about a gang of more members than the Job has pods at once."""
+    """Return the error about a gang that needs more pods than the Job runs at the same time."""
     limit = "completions" if pods == completions else "parallelism"
     message = f"must be at most {pods}, the {limit}; got {members}. The gang never has enough pods"
     return _never_starts(_SHORT, workload, path, message)
 
 
 def _last_pods(workload: Workload, spec: FieldPath, members: int, completions: int | None) -> Iterator[Finding]:
-    """Report completions that leave fewer pods than the gang needs in the last round.
+    """Yield a finding if the last pods of a Job are fewer than its gang needs. `spec` is the path of the Job's spec.
 
-    KAI does not count pods that have ended.
+    The last pods are the rest of the completions divided by the parallelism. KAI does not count pods that have ended.
     """
     parallelism = integer(mapping(workload.item.get(spec)).get("parallelism"), 1)
     if completions is None or completions <= parallelism or not parallelism:
@@ -388,7 +388,7 @@ def _last_pods(workload: Workload, spec: FieldPath, members: int, completions: i
 
 
 def _dropped_constraints(workload: Workload, annotations: Mapping[str, str], metadata: FieldPath) -> Iterator[Finding]:
-    """Report a level without a topology, or a topology without a level. KAI silently drops both."""
+    """Yield a finding about a level without a topology, or a topology without a level. KAI silently ignores both."""
     level = _first_level(annotations)
     if level is not None and not annotations.get(TOPOLOGY):
         also = "; the workload's own topology does not apply here" if workload.owner.annotations.get(TOPOLOGY) else ""
@@ -476,13 +476,13 @@ def _replica_types(workload: Workload) -> Iterator[Finding]:
 
 def _ray(workload: Workload) -> Iterator[Finding]:
     for group in worker_groups(workload):
-        if group.is_suspended and group.needed_pods and not group.is_skipped:
+        if group.is_suspended and group.needed_pods and not group.is_skipped_by_kai:
             message = (
                 "the gang never starts: KubeRay creates no pods of this group, but KAI counts its "
                 f"{group.needed_pods}. Set its replicas and minReplicas to 0 instead"
             )
             yield _never_starts(_SHORT, workload, (*group.path, "suspend"), message)
-        if group.is_skipped:
+        if group.is_skipped_by_kai:
             yield _ignored_finding(
                 workload, (*group.path, "suspended"), 'KubeRay does not know this field; did you mean "suspend"?'
             )
@@ -502,13 +502,13 @@ def _revision(workload: Workload) -> Iterator[Finding]:
         yield _ignored_finding(workload, path, f'KAI assumes 1: "{text}" is not a whole number')
 
 
-_OF_ALL: tuple[Callable[[Workload], Iterator[Finding]], ...] = (
+_CHECKS_OF_ALL: tuple[Callable[[Workload], Iterator[Finding]], ...] = (
     _check_other_schedulers,
     _differences,
-    _queue_of_another,
+    _queue_of_kueue,
     _delays,
 )
-_OF_KINDS: Mapping[Grouping, tuple[Callable[[Workload], Iterator[Finding]], ...]] = {
+_CHECKS_BY_GROUPING: Mapping[Grouping, tuple[Callable[[Workload], Iterator[Finding]], ...]] = {
     Grouping.JOB: (_job,),
     Grouping.EACH_POD: (_each_pod,),
     Grouping.OWNER: (_check_single_member,),
@@ -521,23 +521,23 @@ _OF_KINDS: Mapping[Grouping, tuple[Callable[[Workload], Iterator[Finding]], ...]
 }
 
 
-# Problems of the pods of workloads that KAI groups itself, as the API server reports them. It refuses a kind of
-# Kubernetes itself, with the pod's errors at its template. For other kinds, it refuses the pods, or the Jobs and
-# StatefulSets that the controller creates. Source: spec/kubernetes.md#2.
+# The functions below report problems of pods as the API server does. It refuses an object of Kubernetes' own kinds, and
+# names the fields in its template. For other kinds, it refuses the pods, or the Jobs and StatefulSets that the
+# controller creates. Source: spec/kubernetes.md#2.
 
 
 _BUILT_IN = ("", "apps", "batch")
-"""The groups whose kinds the API server validates itself, including their pod templates."""
+"""The API groups of the kinds whose pod templates the API server validates."""
 
 _BY_TEMPLATE = frozenset({"JobSet", "LeaderWorkerSet", "Notebook"})
-"""Kinds whose controller creates Jobs or StatefulSets. The API server refuses these, not the object itself."""
+"""Kinds whose controller creates Jobs or StatefulSets. The API server refuses those, but accepts the object."""
 
 _COMPLETED = frozenset({Grouping.REVISION, Grouping.WORKFLOW})
-"""The groupings of kinds whose controller adds missing fields of containers."""
+"""The groupings of kinds whose controller fills in missing fields of containers."""
 
 
 def scheduler_name_findings(workload: Workload) -> Iterator[Finding]:
-    """Report names of schedulers that are not strings. A built-in kind is refused in the words of Go's decoder."""
+    """Yield an error for each `schedulerName` that is not a string. Kubernetes' own kinds have the decoder's text."""
     kind = workload.kind
     for template in workload.templates:
         written = template.spec.get("schedulerName")
@@ -556,12 +556,12 @@ def scheduler_name_findings(workload: Workload) -> Iterator[Finding]:
 
 
 def pod_findings(workload: Workload) -> Iterator[Finding]:
-    """Problems of the pods that KAI schedules."""
+    """Yield problems of the pods that KAI schedules."""
     for template in workload.scheduled_templates:
         for order, (rule, problem) in enumerate(_problems(workload, template)):
             path = (*template.path, "spec", *problem.path)
             if workload.grouping is Grouping.WORKFLOW:
-                # The container of Argo's template is not in a list.
+                # A template of Argo has its only container in the field `container` or `script`.
                 field = "script" if workload.item.get((*template.path, "script")) is not None else "container"
                 path = (*template.path, field, *problem.path[2:])
             yield Finding.of(rule, workload.item, problem.replace(path=path).short_form, order=order)
@@ -571,7 +571,7 @@ def _problems(workload: Workload, template: Template) -> Iterator[tuple[Rule, Pr
     kind = workload.kind
     is_whole = kind is not None and workload.grouping not in _COMPLETED and workload.made_from is None
     if kind is None or not is_whole or kind.templates[0].path[0] == ANYWHERE:
-        yield from layer_problems(template.spec)
+        yield from partial_pod_problems(template.spec)
         return
     is_refused = kind.group in _BUILT_IN
     prefix = ""

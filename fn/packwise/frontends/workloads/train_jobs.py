@@ -1,6 +1,6 @@
-"""TrainJobs of Kubeflow Trainer with the JobSet of each: one in the input, or one derived from a runtime in the input.
+"""TrainJobs of Kubeflow Trainer, and the JobSet of each. It is in the input, or is derived from a runtime in the input.
 
-The group of a TrainJob is its JobSet's, completed with labels and annotations of the TrainJob. Source:
+The group of a TrainJob is the group of its JobSet, completed with labels and annotations of the TrainJob. Source:
 spec/podgrouper.md#4.
 """
 
@@ -12,6 +12,7 @@ from packwise.findings import Finding
 from packwise.frontends.workloads.rules import RUNTIME_POLICY, UNSCHEDULED
 from packwise.lenient import mapping, mappings, value_at
 from packwise.objects.index import identity
+from packwise.objects.kinds import TRAIN_JOB
 from packwise.objects.trainer import GROUP, job_set_metadata, replicated_jobs
 from packwise.wording import list_known
 
@@ -27,30 +28,30 @@ _FORMS = ("labels", "annotations")
 _RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
 _POLICIES = ("coscheduling", "volcano")
 
-_TRAIN_JOB = (GROUP, "TrainJob")
 _RUNTIME_KIND = "ClusterTrainingRuntime"
 _JOB_SET = ("jobset.x-k8s.io", "JobSet")
 
 
 def train_job_of(item: KubeObject, index: Index) -> KubeObject | None:
-    """Return the input's TrainJob that owns a JobSet, or None."""
+    """Return the TrainJob of the input that owns the JobSet `item`. Return None if there is none."""
     if identity(item.value)[:2] != _JOB_SET:
         return None
     names = [owner.get("name") for owner in owners_of(item)]
-    return next((each for each in index.of_kind(*_TRAIN_JOB) if each.name in names and _is_beside(each, item)), None)
+    jobs = index.of_kind(*TRAIN_JOB)
+    return next((each for each in jobs if each.name in names and _in_one_namespace(each, item)), None)
 
 
 def derived_job_sets(index: Index) -> Iterator[tuple[KubeObject, KubeObject]]:
-    """Yield each TrainJob with a runtime but no JobSet in the input, with the derived JobSet."""
+    """Yield each TrainJob with a runtime but without a JobSet in the input, and the JobSet derived from both."""
     existing = {job for each in index.of_kind(*_JOB_SET) if (job := train_job_of(each, index)) is not None}
-    for item in index.of_kind(*_TRAIN_JOB):
+    for item in index.of_kind(*TRAIN_JOB):
         runtime = _runtime_of(item, index) if item not in existing else None
         if runtime is not None:
             yield item, KubeObject.new(_job_set(item, runtime))
 
 
 def owners_of(item: KubeObject) -> list[Mapping[str, Value]]:
-    """The references to the owners of an object."""
+    """Return the owner references of an object."""
     return mappings(item.get(("metadata", "ownerReferences")))
 
 
@@ -59,7 +60,8 @@ def _runtime_of(item: KubeObject, index: Index) -> KubeObject | None:
     kind, name = reference.get("kind") or _RUNTIME_KIND, reference.get("name")
     runtimes = index.of_kind(GROUP, kind) if isinstance(kind, str) else ()
     return next(
-        (each for each in runtimes if each.name == name and (kind == _RUNTIME_KIND or _is_beside(each, item))), None
+        (each for each in runtimes if each.name == name and (kind == _RUNTIME_KIND or _in_one_namespace(each, item))),
+        None,
     )
 
 
@@ -78,13 +80,16 @@ def _job_set(item: KubeObject, runtime: KubeObject) -> Mapping[str, Value]:
     }
 
 
-def _is_beside(item: KubeObject, other: KubeObject) -> bool:
-    """Return True if both are in one namespace."""
+def _in_one_namespace(item: KubeObject, other: KubeObject) -> bool:
+    """Return True if both objects are in the same namespace."""
     return identity(item.value)[2] == identity(other.value)[2]
 
 
 def unscheduled_train_job(item: KubeObject, workload: Workload) -> Iterator[Finding]:
-    """Report KAI's first key on a TrainJob if its runtime names no scheduler. `workload` is its JobSet."""
+    """Yield a finding about the first key of KAI on a TrainJob, if its runtime names no scheduler.
+
+    `workload` is the JobSet that is derived from the TrainJob.
+    """
     if any(each.scheduler for each in workload.templates) or _names_scheduler(item):
         return
     runtime = value_at(item.value, "spec", "runtimeRef", "name")
@@ -101,13 +106,13 @@ def unscheduled_train_job(item: KubeObject, workload: Workload) -> Iterator[Find
 
 
 def _names_scheduler(item: KubeObject) -> bool:
-    """Return True if an override or patch of the TrainJob may set a scheduler."""
+    """Return True if an override or a patch in the TrainJob may set `schedulerName`."""
     parts = (item.get(("spec", "podTemplateOverrides")), item.get(("spec", "runtimePatches")))
     return any("schedulerName" in str(part) for part in parts)
 
 
 def policy_findings(index: Index) -> Iterator[Finding]:
-    """Gang policies of runtimes that Trainer does not have: the API server drops them."""
+    """Yield a finding about each unknown gang policy of a runtime. The API server drops such a field."""
     for kind in _RUNTIMES:
         for item in index.of_kind(GROUP, kind):
             for name in mapping(item.get(("spec", "podGroupPolicy"))):

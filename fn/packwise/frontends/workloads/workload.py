@@ -1,7 +1,6 @@
-"""A workload as the pod-grouper reads it: the owner of its groups, its templates and their values, the shape of a
-group.
+"""A workload as KAI's pod-grouper reads it: the owner of its groups, its pod templates, and the values in both.
 
-Its priority may come from the cluster by the type of its owner. Source: spec/podgrouper.md#2 and #3.
+KAI can have a default priority for a type of owner. Source: spec/podgrouper.md#2 and #3.
 """
 
 from __future__ import annotations
@@ -52,17 +51,18 @@ _PREEMPTIBILITIES = ("preemptible", "non-preemptible")
 
 _OWN = ("metadata",)
 SUFFIX = "xxxxx"
-"""Placeholder for the letters that the API server or a controller appends to a name."""
+"""Replaces the random letters that the API server or a controller appends to a name."""
 _SCHEDULE = "29000000"
-"""Placeholder for the minute since 1970 in which a CronJob creates a Job."""
+"""Replaces the number in the name of a CronJob's Job: the minutes from 1970 to the creation of the Job."""
 _FIRST = "00001"
-"""The number of the first revision of a Knative Service."""
+"""The suffix in the name of the first revision of a Knative Service."""
 
 
 class Owner(Record):
-    """The object that owns the groups: the workload itself, or one made from it. `path` leads to its metadata.
+    """The object that owns the groups: the workload itself, or an object made from it.
 
-    `of_labels` leads to the metadata with its labels if they are elsewhere.
+    `path` is the path of its metadata in the workload. If its labels come from other metadata, `labels_from` is the
+    path of that metadata.
     """
 
     api_version: str
@@ -71,16 +71,16 @@ class Owner(Record):
     path: FieldPath
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
-    of_labels: FieldPath = ()
+    labels_from: FieldPath = ()
 
     @property
     def labels_path(self) -> FieldPath:
-        """The path of the metadata that have its labels."""
-        return self.of_labels or self.path
+        """Return the path of the metadata from which its labels come."""
+        return self.labels_from or self.path
 
 
 class Template(Record):
-    """A template of pods: `path` leads to it, `part` names it among the templates of its workload."""
+    """A pod template at `path` of a workload. `part` is a short name for it, such as `Worker` or `headGroupSpec`."""
 
     part: str
     path: FieldPath
@@ -90,17 +90,17 @@ class Template(Record):
 
     @property
     def scheduler(self) -> str:
-        """Return the scheduler in the pods' spec, or ""."""
+        """Return `schedulerName` of the pods, or ""."""
         return text(self.spec.get("schedulerName"))
 
     @property
     def metadata(self) -> FieldPath:
-        """The path of the labels and annotations."""
+        """Return the path of the template's metadata."""
         return (*self.path, "metadata")
 
 
 class TypeDefault(Record):
-    """KAI's configured default for workloads of a type without own values, or ""."""
+    """The defaults that KAI's configuration has for a type of workload. Each is "" if there is none."""
 
     priority_class: str
     preemptibility: str
@@ -108,25 +108,29 @@ class TypeDefault(Record):
 
 
 class Classes(Record):
-    """The known PriorityClasses, or None if unknown. `defaults` are by type: `Kind.group` or `Kind`."""
+    """The names of the PriorityClasses in the cluster, or None if unknown, and KAI's defaults.
+
+    The keys of `defaults` are types of workloads: `Kind.group` or `Kind`.
+    """
 
     names: frozenset[str] | None = None
     defaults: Mapping[str, TypeDefault] = {}
 
     def has_class(self, name: str) -> bool:
-        """True if there is such a class."""
+        """Return True if a PriorityClass of this name exists. If the classes are unknown, it is assumed to exist."""
         return bool(name) and (self.names is None or name in self.names)
 
     def default_of(self, api_version: str, kind: str) -> TypeDefault | None:
-        """Return the default of a type, or None."""
+        """Return the defaults of KAI for a type of workload, or None."""
         group, slash, _ = api_version.partition("/")
         return self.defaults.get(f"{kind}.{group}" if slash else kind) or self.defaults.get(kind)
 
 
 class Workload(Record):
-    """One workload. `grouping` is the rule by which its pods become groups. `kind` is its row, or None.
+    """One workload. `grouping` is the rule by which KAI groups its pods.
 
-    `templates` are in the order of pod creation. `body` holds the counts, at the path `body_path`.
+    `kind` is the row of its kind, or None if KAI does not know the kind or its version. `templates` are in the order in
+    which their pods are created. `body`, at the path `body_path`, is the part with the numbers of pods.
     """
 
     item: KubeObject
@@ -140,43 +144,43 @@ class Workload(Record):
     scheduler: str
     classes: Classes
     stays_flat: bool = False
-    """True if its PodGroup is already in the cluster, and the KAI that created it supported no subgroups."""
+    """True if the input has its PodGroup, and this PodGroup has no subgroups. KAI then adds none."""
     made_from: Place | None = None
-    """The place in the input from which the workload is derived, or None if the input contains it."""
+    """The place from which the workload is derived, or None if the workload is in the input."""
 
     @property
     def namespace(self) -> str:
-        """The namespace of the pods."""
+        """Return the namespace of the pods."""
         return identity(self.item.value)[2]
 
     @property
     def name(self) -> str:
-        """The name of the workload, as messages of the operator have it."""
+        """Return the name of the workload. If it has none yet, return the name of the owner with a placeholder."""
         return identity(self.item.value)[3] or self.owner.name
 
     @property
     def spec(self) -> Mapping[str, Value]:
-        """The spec of the workload."""
+        """Return the spec of the workload."""
         return mapping(self.item.value.get("spec"))
 
     @property
     def scheduled_templates(self) -> tuple[Template, ...]:
-        """The templates of pods that the scheduler is asked to schedule."""
+        """Return the templates that name KAI as the scheduler of their pods."""
         return tuple(each for each in self.templates if each.scheduler == self.scheduler)
 
     @property
     def fallback_class(self) -> str:
-        """Return the PriorityClass of a group if no existing one is named."""
+        """Return the PriorityClass of a group if the workload names no existing class."""
         return self.kind.priority_class if self.kind is not None else "train"
 
     def place_at(self, *path: str | int) -> Place:
-        """A place in the workload."""
+        """Return the place at `path` of the workload. For a derived workload, return the place of its source."""
         return Place(self.item, path) if self.made_from is None else self.made_from
 
     def with_metadata_of(self, outer: KubeObject) -> Workload:
-        """Return the workload with missing labels and annotations filled in from the object that it is made of.
+        """Return the workload. Missing labels and annotations of its owner are filled in from the object `outer`.
 
-        If these are missing there too, labels for the default of that object's type are added.
+        If labels with the priority are missing there too, they are made from KAI's defaults for the type of `outer`.
         """
         metadata, owner = mapping(outer.value.get("metadata")), self.owner
         labels = {**self._labels_by_type(outer), **texts(metadata.get("labels")), **owner.labels}
@@ -192,15 +196,15 @@ class Workload(Record):
 
 
 def read_workloads(item: KubeObject, release: KaiRelease, scheduler: str, classes: Classes) -> tuple[Workload, ...]:
-    """Return the workloads of `item`, or none for an object without known pods.
+    """Return the workloads of `item`. An object without a pod template has none.
 
-    If each pod is separate and the object has several templates, each template is a workload.
+    Usually an object is one workload. If each pod is its own group, each pod template is a workload.
     """
     value = item.value
     row = workload_kind(value)
     if row.grouping is Grouping.RUNTIME:
         return ()
-    is_read = row.grouping is not Grouping.UNREAD
+    is_read = row.grouping is not Grouping.NO_ACCESS
     kind = row if is_read and value.get("apiVersion") in row.api_versions else None
     if row.grouping is Grouping.WORKFLOW:
         templates = list(_workflow_templates(value))
@@ -208,7 +212,7 @@ def read_workloads(item: KubeObject, release: KaiRelease, scheduler: str, classe
         templates = [each for part in row.templates for each in _templates(value, part.path[:-1], ())]
     if row.grouping is Grouping.RAY and KAI_QUEUE in texts(mapping(value.get("metadata")).get("labels")):
         templates = [_complete_ray_template(each, scheduler) for each in templates]
-    # The chain of owners ends at a kind that KAI may not read. Each pod there is separate.
+    # KAI ignores an owner that it has no permission to read, so each of its pods is its own group.
     grouping = Grouping.EACH_POD if not is_read else Grouping.OWNER if kind is None else kind.grouping
     is_alone = grouping in (Grouping.EACH_POD, Grouping.WORKFLOW)
     path = kind.body if kind is not None else ("spec",)
@@ -229,13 +233,13 @@ def read_workloads(item: KubeObject, release: KaiRelease, scheduler: str, classe
         for own in ([(each,) for each in templates] if is_alone else [tuple(templates)] if templates else [])
     ]
     if grouping is Grouping.WORKFLOW:
-        # Each pod is below the workflow.
+        # Each pod belongs to the Workflow, and inherits its labels and annotations.
         workloads = [each.with_metadata_of(item) for each in workloads]
     return tuple(workloads)
 
 
 def _workflow_templates(value: Mapping[str, Value]) -> Iterator[Template]:
-    """Yield the pods of an Argo Workflow with the values of the template and the workflow."""
+    """Yield the pod templates of an Argo Workflow. Each has the values of its template, completed from the Workflow."""
     spec = mapping(value.get("spec"))
     shared = mapping(spec.get("podMetadata"))
     for position, template in mappings_by_place(spec.get("templates")):
@@ -255,7 +259,10 @@ def _workflow_templates(value: Mapping[str, Value]) -> Iterator[Template]:
 
 
 def _complete_ray_template(template: Template, scheduler: str) -> Template:
-    """Return a template as KubeRay completes it with KAI as batch scheduler, which a queue selects."""
+    """Return a template with KAI as scheduler, unless it names one.
+
+    KubeRay does this for a cluster with a queue of KAI if KAI is its batch scheduler.
+    """
     return template if template.scheduler else template.replace(spec={**template.spec, "schedulerName": scheduler})
 
 
@@ -274,7 +281,7 @@ def _owner(
         path = _OWN if kind is None else kind.owner.path
         if path != _OWN:
             own, name, word = mapping(value_at(value, *path)), f"{name}-{_SCHEDULE}", "Job"
-        # The API server gives a Job without labels the labels of its template.
+        # The API server copies the labels of the template to a Job without labels.
         labels = texts(own.get("labels")) or templates[0].labels
         return Owner(version, word, name, path, labels, texts(own.get("annotations")))
     template = templates[0]
@@ -293,7 +300,7 @@ def _owner(
             path=_OWN,
             labels=template.labels,
             annotations=annotations,
-            of_labels=template.metadata,
+            labels_from=template.metadata,
         )
     if grouping is Grouping.EACH_POD and kind is None:
         return Owner("v1", "Pod", pod, template.metadata, template.labels, template.annotations)
@@ -301,13 +308,16 @@ def _owner(
 
 
 def _name(value: Mapping[str, Value]) -> str:
-    """Return the name of the object. For a generated one, return its start and a placeholder."""
+    """Return the name of the object. If the API server generates it, return its prefix and a placeholder."""
     metadata = mapping(value.get("metadata"))
     return text(metadata.get("name")) or f"{text(metadata.get('generateName'))}{SUFFIX}"
 
 
 def _templates(value: Value, steps: tuple[str, ...], path: FieldPath, *, part: str = "") -> Iterator[Template]:
-    """Yield the templates at the end of `steps`, each named by the last key or entry name on the way."""
+    """Yield the pod templates at `steps` below `path`.
+
+    A template gets the name of the last entry on its path, or the last key if there is no entry.
+    """
     if not steps:
         if isinstance(value, dict) and isinstance(value.get("spec"), dict):
             metadata = mapping(value.get("metadata"))
@@ -329,7 +339,7 @@ def _templates(value: Value, steps: tuple[str, ...], path: FieldPath, *, part: s
 
 
 def _part_at(value: Value, path: FieldPath) -> str:
-    """Return the name of the last list entry on the path, or ""."""
+    """Return the name of the last list entry on the path, or "" without such an entry."""
     part = ""
     for step in path:
         if isinstance(step, int):
@@ -341,7 +351,7 @@ def _part_at(value: Value, path: FieldPath) -> str:
 
 
 def _name_of(key: str | int, entry: Value) -> str:
-    """Return the key of a mapping's entry, or the name or position of a list's entry."""
+    """Return the name of an entry: its key in a mapping; its `name`, `groupName` or position in a list."""
     if isinstance(key, str):
         return key
     named = mapping(entry)
@@ -349,9 +359,9 @@ def _name_of(key: str | int, entry: Value) -> str:
 
 
 class FieldRead(Record):
-    """A value with the path of its field, or () for a default.
+    """A value, and the path of its field in the workload, or () for a default.
 
-    `place` is set for a field in another object.
+    `place` is set if the value comes from another object.
     """
 
     value: str
@@ -360,13 +370,14 @@ class FieldRead(Record):
 
 
 def annotation_path(metadata: FieldPath, key: str) -> FieldPath:
-    """The path of an annotation in the metadata at a path."""
+    """Return the path of the annotation `key` in the metadata at the path `metadata`."""
     return (*metadata, "annotations", key)
 
 
 def queue(owner: Owner, pod: Template) -> FieldRead:
-    """Return the queue of a group: the owner's label, else the pod's, else the one from `project`. An empty label
-    counts.
+    """Return the queue of a group: from the owner's label, from the pod's label, or from the label `project`.
+
+    A label counts even if its value is empty. Without any of them, return KAI's default queue.
     """
     for labels, path in _labels(owner, pod):
         if KAI_QUEUE in labels:
@@ -382,8 +393,9 @@ def queue(owner: Owner, pod: Template) -> FieldRead:
 
 
 def priority_class(workload: Workload, owner: Owner, pod: Template) -> FieldRead:
-    """Return the existing PriorityClass of a group: the owner's label, else the pod's label, else the pod's own
-    class.
+    """Return the PriorityClass of a group: from the owner's label, the pod's label, or the spec of the pod.
+
+    If this class does not exist, return KAI's default for the type, or the default of the kind.
     """
     ray = owner.labels.get(RAY_CLASS) if workload.kind is not None and workload.kind.group == "ray.io" else None
     if ray is not None:
@@ -406,7 +418,10 @@ def _named_class(owner: Owner, pod: Template) -> FieldRead:
 
 
 def preemptibility(workload: Workload, owner: Owner, pod: Template) -> FieldRead:
-    """Return the preemptibility of a group in the words of its label, from owner, pod or type, or ""."""
+    """Return the preemptibility of a group: from the owner's label, the pod's label or KAI's default for the type.
+
+    Return "" if none of them is valid.
+    """
     for labels, path in _labels(owner, pod):
         if labels.get(PREEMPTIBILITY) in _PREEMPTIBILITIES:
             return FieldRead(labels[PREEMPTIBILITY], (*path, "labels", PREEMPTIBILITY))
@@ -417,7 +432,7 @@ def preemptibility(workload: Workload, owner: Owner, pod: Template) -> FieldRead
 
 
 def delay(owner: Owner, pod: Template, key: str) -> FieldRead:
-    """Return a duration as KAI stores it, from owner or pod, or ""."""
+    """Return the duration in an annotation of the owner or the pod, in KAI's form, or "" if none is valid."""
     for written, path in _annotations(owner, pod):
         if key in written and not _delay_fault(key, written[key]):
             nanoseconds = parse_duration(written[key])
@@ -426,7 +441,7 @@ def delay(owner: Owner, pod: Template, key: str) -> FieldRead:
 
 
 def wrong_delays(owner: Owner, pod: Template) -> Iterator[tuple[FieldPath, str, str]]:
-    """Yield durations that KAI ignores: path, value and the expected form."""
+    """Yield each duration that KAI ignores because it is invalid: its path, its value and the expected form."""
     for written, path in _annotations(owner, pod):
         for key in (PREEMPTION_DELAY, GRACE_PERIOD):
             if key in written and (fault := _delay_fault(key, written[key])):
@@ -446,7 +461,10 @@ def bounds_of(
     metadata: FieldPath,
     keys: tuple[str, str] = LEVELS,
 ) -> Bounds:
-    """Return the levels in annotations. `metadata` is the path of their owner."""
+    """Return the levels in annotations, found in the metadata at the path `metadata`.
+
+    `keys` are the annotations with the required and the preferred level.
+    """
     required, preferred = (annotations.get(key) or "" for key in keys)
     fields = {
         name: annotation_path((), key)
@@ -460,7 +478,7 @@ def bounds_of(
 
 
 def _level(key: str) -> Level | None:
-    """Return a level by the key of its node label, or by its alias, because KAI's topologies have no domains."""
+    """Return a level with the node label `key`, or None if it is empty. KAI's topologies have no domains."""
     return Level("", key) if key else None
 
 
@@ -474,9 +492,9 @@ def _annotations(owner: Owner, pod: Template) -> tuple[tuple[Mapping[str, str], 
 
 
 class RefusedError(Exception):
-    """Raised if the pod-grouper makes no group of a workload because of the value at `path`.
+    """Raised if KAI's pod-grouper makes no group of a workload, because of the value at `path`.
 
-    `text` is its event, or "" if it fails silently. `message` continues a sentence after the field.
+    `message` describes a valid value. `text` is the text of the pod-grouper's event, or "" if it writes no event.
     """
 
     def __init__(self, path: FieldPath, message: str, text: str) -> None:
@@ -487,10 +505,10 @@ class RefusedError(Exception):
 
 
 class GroupShape(Record):
-    """A group of pods. Its name is the owner's name followed by `suffix`.
+    """A group of pods. `suffix` is the end of its name.
 
     The group needs `members` pods, or `needed` of its topmost sets. The record stands for `alike` equal groups. With
-    `each_pod`, each group has the name of its only pod.
+    `each_pod`, each of these groups has one pod and contains its name.
     """
 
     sets: tuple[PodSet, ...]
@@ -515,7 +533,7 @@ def pod_set(
     topology: str = "",
     is_named: bool = True,
 ) -> PodSet:
-    """Return a set of a template's pods. Unless it `is_named`, the scheduler does not know it."""
+    """Return a set of the pods of a template. If `is_named` is false, the PodGroup does not contain this set."""
     scheduler = template.scheduler
     return PodSet(
         name=name,
@@ -533,16 +551,16 @@ def pod_set(
     )
 
 
-# The PriorityClasses of the input, and the ConfigMap in which KAI's pod-grouper finds default classes by type. A flag
-# in KAI's Config or in a Deployment of the pod-grouper names the ConfigMap. Without both, packwise uses the only
-# ConfigMap of that form. Source: spec/podgrouper.md#3.
+# The functions below read PriorityClasses, and the ConfigMap with KAI's default class for each type. KAI's Config or a
+# flag in the pod-grouper's Deployment names the ConfigMap. If neither is in the input, packwise uses the only ConfigMap
+# of this form. Source: spec/podgrouper.md#3.
 
 
 _PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
 _KNOWN_CLASSES = (
     "train", "build-preemptible", "build", "inference", "system-cluster-critical", "system-node-critical",
 )  # fmt: skip
-"""The PriorityClasses of KAI's chart and of Kubernetes."""
+"""The PriorityClasses that KAI's chart and Kubernetes create."""
 
 _CONFIG_MAP = ("", "ConfigMap")
 _CONFIG, _DEPLOYMENT = ("kai.scheduler", "Config"), ("apps", "Deployment")
@@ -552,13 +570,13 @@ _FIELDS = ("typeName", "group", "priorityName", "preemptibility")
 
 
 def classes_of(index: Index) -> Classes:
-    """The PriorityClasses of the input, and the configured defaults."""
+    """Return the PriorityClasses of the input, and KAI's defaults."""
     written = [item.name for item in index.of_kind(*_PRIORITY_CLASS)]
     return Classes(frozenset([*written, *_KNOWN_CLASSES]) if written else None, _defaults(index))
 
 
 def _defaults(index: Index) -> Mapping[str, TypeDefault]:
-    """Return the defaults by type, `Kind.group` or `Kind`, or none if the ConfigMap is missing or ambiguous."""
+    """Return KAI's defaults by type: `Kind.group` or `Kind`. If the ConfigMap is missing or ambiguous, return none."""
     maps = index.of_kind(*_CONFIG_MAP)
     if not maps:
         return {}
@@ -577,7 +595,7 @@ def _defaults(index: Index) -> Mapping[str, TypeDefault]:
 
 
 def _read(item: KubeObject) -> list[Mapping[str, Value]] | None:
-    """Return the entries of a ConfigMap of this form, or None for another form."""
+    """Return the entries of a ConfigMap with KAI's defaults, or None if the ConfigMap has another form."""
     text = item.get(_TYPES)
     if not isinstance(text, str) or "typeName" not in text:
         return None
@@ -591,7 +609,7 @@ def _read(item: KubeObject) -> list[Mapping[str, Value]] | None:
 
 
 def _names(index: Index) -> Iterator[tuple[str, str]]:
-    """Yield namespace and name in the pod-grouper's flags, each "" if not set."""
+    """Yield namespace and name of the ConfigMap in the pod-grouper's flags. Each is "" if its flag is not set."""
     for item in index.of_kind(*_CONFIG):
         args = mapping(item.get(("spec", "podGrouper", "args")))
         parts = [args.get(f"defaultPrioritiesConfigMap{part}") for part in ("Namespace", "Name")]
@@ -606,7 +624,7 @@ def _names(index: Index) -> Iterator[tuple[str, str]]:
 
 
 def _flag(words: list[Value], part: str) -> str:
-    """Return the value of a flag, either the next word or the text after "="."""
+    """Return the value of a flag: the text after "=", or the next word. Return "" if the flag is not set."""
     for position, word in enumerate(words):
         name, equals, value = word.partition("=") if isinstance(word, str) else ("", "", "")
         if name == f"{_FLAG}{part}":

@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING, Record
 from packwise.kubernetes import amounts, container_requests
 from packwise.lenient import mapping, mapping_at, text, text_at, texts, value_at
 from packwise.objects.index import identity
-from packwise.objects.scheduling_groups import DEFAULT_SCHEDULER, FIELD, Group, link, pods_of
+from packwise.objects.scheduling_groups import DEFAULT_SCHEDULER, FIELD, Group, link_groups, pods_of
 from packwise.revisions.kubernetes import COMPOSITE, GENERIC, GROUP, NEEDS, TOPOLOGY
 from packwise.schedulers.kubernetes.search import NodeClass, Scene, Shape, Tree
 from packwise.schedulers.node_selection import (
@@ -171,7 +171,7 @@ def read_roots(
     """Return the trees of groups by priority and in the order of the input. `priorities` are the classes' values."""
     if GENERIC not in gates:
         return []
-    groups = link(_groups(index, gates))
+    groups = link_groups(_groups(index, gates))
     users: dict[tuple[str, str], list[Pods]] = {}
     for items in index.by_kind.values():
         for item in items:
