@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-LINK = Rule("outside-link", "A link leads out of the folder or to no file.", "spec/packwise.md#1.6", Severity.WARNING)
+LINK = Rule(
+    "outside-link",
+    "A symbolic link leads out of the folder, or to a missing file.",
+    "spec/packwise.md#1.6",
+    Severity.WARNING,
+)
 RULES = (LINK,)
 """Rules of the files on the command line."""
 

@@ -112,11 +112,13 @@ def _sort_names(names: Value) -> Value:
 
 GAINED = Rule(
     "migrate-gained",
-    "An object without effect takes effect after the migration.",
+    "An object that had no effect takes effect after the migration.",
     "spec/packwise.md#6.3",
     Severity.WARNING,
 )
-MEANING = Rule("migrate-meaning", "A migration would change the objects of the scheduler.", "spec/packwise.md#6.2")
+MEANING = Rule(
+    "migrate-meaning", "A migration would change the objects that the scheduler reads.", "spec/packwise.md#6.2"
+)
 
 _COMPARED = (TOPOLOGY.name, PODGANG.name)
 
@@ -359,9 +361,15 @@ def text_at(place: Place) -> tuple[str, FieldPath]:
 
 
 UNKNOWN = Rule(
-    "migrate-source", "The revision before or after a migration is unknown or not later.", "spec/packwise.md#6.1"
+    "migrate-source",
+    "The revision before or after a migration is unknown, or is not the later one.",
+    "spec/packwise.md#6.1",
 )
-ORDER = Rule("migrate-order", "The listed order of the levels differs from the fixed order.", "spec/designs.md#1")
+ORDER = Rule(
+    "migrate-order",
+    "The levels are listed in another order than the fixed order of later designs.",
+    "spec/designs.md#1",
+)
 COMMENT = Rule("migrate-comment", "A migration would lose a comment.", "spec/packwise.md#6.4")
 LOST = Rule(
     "migrate-lost",

@@ -236,7 +236,9 @@ def _written_labels(value: Mapping[str, Value]) -> Mapping[str, Value]:
 
 
 READABLE = Rule(
-    "readable", "A document is not a Kubernetes object, or tools would read it in different ways.", "spec/clients.md#4"
+    "readable",
+    "A document is not a Kubernetes object, or different tools would read different values.",
+    "spec/clients.md#4",
 )
 
 

@@ -51,7 +51,7 @@ __all__ = [
 
 CONTRADICTED = Rule(
     "revision-contradicted",
-    "The workloads use a later API than the assumed release has.",
+    "The workloads use a later API than the release that packwise assumes.",
     "spec/grove-releases.md#1.1",
     once=True,
 )

@@ -33,14 +33,18 @@ if TYPE_CHECKING:
     from krmfn.result import Result
     from packwise.settings.topologyrender import RuleEntry, TopologyRender
 
-UNKNOWN = Rule("rules-known", "`rules` names a rule that does not exist.", "spec/packwise.md#rules")
-REFUSED = Rule("rules-refused", "`rules` ignores a rule of severity error.", "spec/packwise.md#rules")
+UNKNOWN = Rule(
+    "rules-known", "`rules` of the TopologyRender names a rule that does not exist.", "spec/packwise.md#rules"
+)
+REFUSED = Rule(
+    "rules-refused", "`rules` of the TopologyRender ignores a rule that reports errors.", "spec/packwise.md#rules"
+)
 OF_SETTINGS = (UNKNOWN, REFUSED)
 """Rules of the configuration's `rules`."""
 
 FORM = Rule(
     "ignore-form",
-    "An ignore comment names no rule, or one that does not exist.",
+    "An ignore comment names no rule, or a rule that does not exist.",
     "spec/packwise.md#ignore",
     Severity.WARNING,
 )

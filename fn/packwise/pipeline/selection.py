@@ -288,7 +288,7 @@ ABSENT = Rule(
 )
 APPLY = Rule(
     "apply-podgangs",
-    "PodGangs would be applied from Git, but the operator names them itself.",
+    "PodGangs would be applied from Git, but the operator creates them itself.",
     "spec/grove-releases.md#3.4.6",
 )
 RULES = (REVISION, NEWER, SETTINGS, UNSUPPORTED, APPLY, LEVELS_UNUSED, ABSENT)

@@ -420,7 +420,9 @@ def _part(document: Document) -> str:
 
 
 OUTPUT = Rule(
-    "output-path", "Two objects have the same file, or one lies outside the output folder.", "spec/packwise.md#1.5"
+    "output-path",
+    "Two objects have the same file, or an object has a file outside the output folder.",
+    "spec/packwise.md#1.5",
 )
 
 RULES = (OUTPUT,)

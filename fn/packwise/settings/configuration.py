@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # spec/designs.md#2.
 
 SOURCES = Rule(
-    "configuration-sources", "The input has two topology configurations, or one in two spellings.", "spec/designs.md#2"
+    "configuration-sources", "The input has two topology configurations, or two spellings of one.", "spec/designs.md#2"
 )
 
 OPERATOR_GROUP = "operator.config.grove.io"
@@ -488,7 +488,7 @@ PROFILE = Rule(
     "A scheduler profile names an unknown scheduler, or one that already has a profile.",
     "spec/grove.md#9.5",
 )
-DEFAULT_PROFILE = Rule("scheduler-default", "The default scheduler profile does not exist.", "spec/grove.md#9.5")
+DEFAULT_PROFILE = Rule("scheduler-default", "The default scheduler has no profile.", "spec/grove.md#9.5")
 SCHEDULER_RULES = (PROFILE, DEFAULT_PROFILE)
 """Rules of the scheduler section."""
 

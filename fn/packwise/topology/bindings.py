@@ -44,10 +44,14 @@ REFERENCES: FieldPath = ("spec", "schedulerTopologyBindings")
 """Path of the references to topologies that another component maintains, one for each scheduler."""
 
 SHAPE = Rule("binding-schema", "A ClusterTopologyBinding does not match the schema of its CRD.", "spec/grove.md#3.4")
-UNIQUE = Rule("binding-unique", "Two levels of a binding have the same domain or the same key.", "spec/grove.md#9.3")
+UNIQUE = Rule(
+    "binding-unique",
+    "Two levels of a ClusterTopologyBinding have the same domain or the same key.",
+    "spec/grove.md#9.3",
+)
 SCHEDULER = Rule(
     "binding-scheduler",
-    "schedulerTopologyBindings lists a scheduler twice, without a profile, or without topologies.",
+    "schedulerTopologyBindings lists a scheduler twice, or a scheduler without a profile or without topologies.",
     "spec/grove.md#9.3",
 )
 RULES = (SHAPE, UNIQUE, SCHEDULER)

@@ -84,7 +84,7 @@ _ALONE = Rule(
 )
 _DIFFERENT = Rule(
     "workload-pods-differ",
-    "The pods of a gang have different queues, priorities or schedulers.",
+    "The pods of a gang have different queues, priorities, schedulers or levels.",
     "spec/podgrouper.md#3.10",
     Severity.WARNING,
 )

@@ -46,13 +46,13 @@ OUTSIDE = Rule(
 )
 SPLIT = Rule(
     "domain-in-two-parents",
-    "A domain lies in two domains of the level above it.",
+    "A domain belongs to two domains of the level above it.",
     "spec/placement.md#4a",
     Severity.WARNING,
 )
 STALE = Rule(
     "topology-in-cluster-differs",
-    "The Topology in the cluster has other levels than the one in the input.",
+    "The Topology in the cluster has other levels than the Topology in the input.",
     "spec/placement.md#7.6",
     Severity.WARNING,
 )
@@ -196,14 +196,14 @@ def _short_list(names: Sequence[str]) -> str:
 
 _PARENT = Rule(
     "queue-parent",
-    "The parent of a Queue does not exist, or is below the Queue.",
+    "The parent of a Queue does not exist, or is below this Queue.",
     "spec/placement.md#9.2",
     Severity.WARNING,
 )
 _KNOWN = Rule("queue-known", "The queue of a workload does not exist.", "spec/placement.md#9.2", Severity.WARNING)
 _LEAF = Rule(
     "queue-leaf",
-    "A workload is in a queue that has child queues or, before v0.13, no parent.",
+    "A workload is in a queue that has child queues or, before KAI v0.13, no parent.",
     "spec/placement.md#9.2",
     Severity.WARNING,
 )

@@ -48,7 +48,9 @@ OFF = Rule(
     Severity.WARNING,
     once=True,
 )
-VISIBLE = Rule("visible-devices", "A pod sets NVIDIA_VISIBLE_DEVICES, and KAI forbids it.", "spec/kai.md#6.4")
+VISIBLE = Rule(
+    "visible-devices", "A pod sets NVIDIA_VISIBLE_DEVICES, but KAI's configuration forbids it.", "spec/kai.md#6.4"
+)
 RULES = (REFUSED, OFF, VISIBLE)
 """Rules of KAI's pod webhook."""
 

@@ -44,7 +44,7 @@ IGNORED = Rule(
 )
 QUEUE = Rule(
     "podgroup-queue",
-    "A PodGroup has no queue, or its pods name several.",
+    "A workload names no queue for its PodGroup, or its pods name several.",
     "spec/grove.md#kai-backend",
     Severity.WARNING,
 )
@@ -277,7 +277,7 @@ def _subgroups(value: Mapping[str, Value]) -> Sequence[Value]:
 
 
 _REFUSED = Rule(
-    "own-podgroup", "KAI's API server refuses the PodGroup that KAI makes of a workload.", "spec/podgrouper.md#3.6"
+    "own-podgroup", "The API server refuses the PodGroup that KAI creates for a workload.", "spec/podgrouper.md#3.6"
 )
 _UNPLACED = Rule(
     "workload-topology",

@@ -46,7 +46,7 @@ _ABOVE = Rule(
 )
 _OVER = Rule(
     "gang-over-limit",
-    "A gang requests more than its queues can ever give.",
+    "A gang requests more than its queues can ever provide.",
     "spec/placement.md#9.1",
     Severity.WARNING,
 )

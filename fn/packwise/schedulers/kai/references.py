@@ -33,24 +33,27 @@ if TYPE_CHECKING:
 
 UNLISTED = Rule(
     "binding-reference",
-    "A binding does not list the Topology that is applied from Git.",
+    "A ClusterTopologyBinding does not list the Topology that is applied from Git.",
     "spec/gitops.md#4.2",
     Severity.WARNING,
 )
 DRIFT = Rule(
     "binding-drift",
-    "A binding and the Topology that it lists have different levels.",
+    "A ClusterTopologyBinding and the Topology that it lists have different levels.",
     "spec/grove.md#9.4",
     Severity.WARNING,
 )
 UNFOLLOWED = Rule(
     "binding-reference-unfollowed",
-    "The operator's PodGroups do not name the Topology that the binding lists.",
+    "The PodGroups of the operator do not name the Topology that the binding lists.",
     "spec/grove-releases.md#4.2",
     Severity.WARNING,
 )
 UNSEEN = Rule(
-    "binding-unseen", "A binding lists a Topology that is not in the input.", "spec/grove.md#9.4", Severity.INFO
+    "binding-unseen",
+    "A ClusterTopologyBinding lists a Topology that is not in the input.",
+    "spec/grove.md#9.4",
+    Severity.INFO,
 )
 RULES = (UNLISTED, DRIFT, UNFOLLOWED, UNSEEN)
 """Rules of the topologies that bindings list."""

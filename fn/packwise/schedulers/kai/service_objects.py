@@ -71,7 +71,7 @@ def _fields(value: Value) -> dict[str, Value]:
 
 REPLACED = Rule(
     "topology-replaced",
-    "The levels of a scheduler's topology change, but they are immutable.",
+    "The levels of a Topology change, but they are immutable.",
     "spec/kai.md#1.3",
     Severity.WARNING,
 )

@@ -23,11 +23,16 @@ if TYPE_CHECKING:
 
 _VALUE = Rule(
     "shard-value",
-    "KAI ignores a value of a SchedulingShard, or another shard has its node pool.",
+    "KAI ignores a value of a SchedulingShard, or two shards have the same node pool.",
     "spec/kai.md#8.5",
     Severity.WARNING,
 )
-_NAME = Rule("kai-config-name", "KAI's operator ignores a Config with this name.", "spec/kai.md#8.6", Severity.WARNING)
+_NAME = Rule(
+    "kai-config-name",
+    "KAI's operator ignores a Config that is not named kai-config.",
+    "spec/kai.md#8.6",
+    Severity.WARNING,
+)
 RULES = (_VALUE, _NAME)
 """Rules of values that no CRD checks."""
 

@@ -195,7 +195,9 @@ def _wrong_type(at: FieldPath, value: Value, wanted: str) -> Problem:
     return problem.replace(cause=Cause.TYPE)
 
 
-REFUSED = Rule("scheduler-topology", "The scheduler refuses the object that is made of a topology.", "spec/kai.md#1")
+REFUSED = Rule(
+    "scheduler-topology", "The API server refuses the Topology of KAI that is created from a topology.", "spec/kai.md#1"
+)
 
 
 RULES = (REFUSED,)

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
 _SOURCE = "spec/kubernetes-gangs.md#13"
 UNRELEASED = Rule(
-    "kubernetes-unreleased", "A Workload is requested that only a future release of Grove writes.", _SOURCE
+    "kubernetes-unreleased", "`emit` requests Workloads of Kubernetes, which no release of Grove creates.", _SOURCE
 )
-REFUSED = Rule("kubernetes-backend", "Grove's future backend cannot write a Workload for a gang.", _SOURCE)
+REFUSED = Rule(
+    "kubernetes-backend", "Grove's future backend cannot create a Workload of Kubernetes for a gang.", _SOURCE
+)
 LOST = Rule(
     "kubernetes-preferred", "Grove's future backend drops the preferred level of a gang.", _SOURCE, Severity.WARNING
 )  # fmt: skip

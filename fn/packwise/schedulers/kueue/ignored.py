@@ -50,10 +50,15 @@ KEY = Rule(
     Severity.WARNING,
 )  # fmt: skip
 UNCHECKED = Rule(
-    "kueue-unchecked", "A job breaks a rule of Kueue that no webhook checks.", "spec/kueue.md#3",
+    "kueue-unchecked", "A job breaks a rule of Kueue that no webhook checks in this object.", "spec/kueue.md#3",
     Severity.WARNING,
 )  # fmt: skip
-PODS = Rule("kueue-pod-group", "The pods of a group differ, or some are missing.", "spec/kueue.md#3", Severity.WARNING)
+PODS = Rule(
+    "kueue-pod-group",
+    "Pods of a group have different annotations, or some pods are missing.",
+    "spec/kueue.md#3",
+    Severity.WARNING,
+)
 SCHEDULER = Rule(
     "kueue-scheduler", "Pods request a topology that their scheduler does not read.", "spec/kueue.md#8",
     Severity.WARNING,

@@ -54,14 +54,16 @@ OBJECT = Rule("kueue-object", "The API server refuses a Topology or ResourceFlav
 VERSION = Rule("kueue-version", "The release of Kueue does not serve the API version of an object.", "spec/kueue.md#7")
 IGNORED = Rule(
     "kueue-dropped",
-    "A Topology or ResourceFlavor of Kueue has a field that Kueue does not read.",
+    "A Topology or ResourceFlavor of Kueue has an unknown field.",
     "spec/kueue.md#5",
     Severity.WARNING,
 )
-REFUSED = Rule("kueue-topology", "Kueue's API server refuses the object that is made of a topology.", "spec/kueue.md#5")
+REFUSED = Rule(
+    "kueue-topology", "The API server refuses the Topology of Kueue that is created from a topology.", "spec/kueue.md#5"
+)
 UNUSED = Rule(
     "kueue-flavors",
-    "A ResourceFlavor of the settings has no topology to name, or several.",
+    "A ResourceFlavor of `kueue.flavors` cannot name a topology.",
     "spec/packwise.md#2.9",
     Severity.WARNING,
 )

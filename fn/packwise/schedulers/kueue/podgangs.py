@@ -34,7 +34,7 @@ POD_SETS = Rule(
 )
 LEVEL = Rule(
     "kueue-backend-level",
-    "Kueue keeps each PodClique of a gang together, and not the gang.",
+    "Kueue keeps the pods of each PodClique together, but not the whole gang.",
     "spec/kueue.md#10.6",
     Severity.WARNING,
 )

@@ -41,7 +41,10 @@ if TYPE_CHECKING:
 
 RUNTIME = Rule("kueue-runtime", "The runtime of a TrainJob does not exist.", "spec/kueue.md#3", Severity.WARNING)
 OVERRIDES = Rule(
-    "kueue-overrides", "A TrainJob lacks the field by which Kueue resumes it.", "spec/kueue.md#3", Severity.WARNING
+    "kueue-overrides",
+    "A TrainJob uses `podTemplateOverrides`, but Kueue starts it through `runtimePatches`.",
+    "spec/kueue.md#3",
+    Severity.WARNING,
 )
 RULES = (RUNTIME, OVERRIDES)
 """Rules of the objects from which jobs are built."""

@@ -51,7 +51,8 @@ REFUSED = Rule(
     "spec/kueue.md#5.4",
 )
 DROPPED = Rule(
-    "kueue-queue-field", "A queue object has a field that its version does not have, or no ClusterQueue.",
+    "kueue-queue-field",
+    "A ClusterQueue, LocalQueue or Cohort has an unknown field, or a LocalQueue names no ClusterQueue.",
     "spec/kueue.md#5.4",
 )  # fmt: skip
 RULES = (REFUSED, DROPPED)

@@ -63,7 +63,7 @@ QUEUE = Rule(
 )
 INACTIVE = Rule(
     "kueue-inactive",
-    "A ClusterQueue is inactive because of its flavors, admission checks or Cohorts.",
+    "A ClusterQueue is inactive because of its flavors, admission checks or cohorts.",
     "spec/kueue.md#5.3",
     Severity.WARNING,
 )
@@ -82,7 +82,7 @@ UNMATCHED = Rule(
 )
 QUOTA = Rule(
     "kueue-quota",
-    "A pod set requests a resource that its ClusterQueue lacks, or more than its quota.",
+    "A pod set requests a resource that its ClusterQueue does not cover, or more than the quota.",
     "spec/kueue.md#6.10",
     Severity.WARNING,
 )
@@ -92,14 +92,18 @@ PRIORITY = Rule(
 NO_NODES = Rule(
     "kueue-flavor-nodes", "A flavor with a topology selects no node.", "spec/kueue.md#6.6", Severity.WARNING
 )
-FALSE = Rule("kueue-unconstrained-false", 'A pod set has the annotation `unconstrained: "false"`.', "spec/kueue.md#6.4")
+FALSE = Rule(
+    "kueue-unconstrained-false",
+    'A pod set has the unconstrained topology annotation with the value "false".',
+    "spec/kueue.md#6.4",
+)
 RESOURCES = Rule(
     "kueue-resources", "A pod set requests more than its limits, or breaks a LimitRange.", "spec/kueue.md#6.13",
     Severity.WARNING,
 )  # fmt: skip
 MANAGED = Rule(
     "kueue-managed-by",
-    "A job is left to MultiKueue, but its ClusterQueue has no check of MultiKueue.",
+    "A job requests MultiKueue, but its ClusterQueue has no admission check of MultiKueue.",
     "spec/kueue.md#6.14",
     Severity.WARNING,
 )
@@ -114,7 +118,9 @@ DEVICES = Rule(
     Severity.WARNING,
 )  # fmt: skip
 CONFIGURATION = Rule("kueue-configuration", "Kueue refuses its own configuration.", "spec/kueue.md#7.1")
-SLICES = Rule("kueue-slices", "A pod set has pods outside its slices.", "spec/kueue.md#9.6", Severity.WARNING)
+SLICES = Rule(
+    "kueue-slices", "The pods of a pod set do not fill a whole number of slices.", "spec/kueue.md#9.6", Severity.WARNING
+)
 RULES = (
     CONFIGURATION, QUEUE, INACTIVE, STOPPED, NAMESPACE, MANAGED, POD_SETS, DEVICES,
     SLICES, RESOURCES, UNMATCHED, QUOTA, PRIORITY, NO_NODES, FALSE,
