@@ -110,7 +110,7 @@ def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
         kind, detail = ErrorType.TOO_LONG, f"may not be more than {_MAX_DOMAIN} bytes"
     elif not re.fullmatch(_DOMAIN, domain):
         message = f'must be lower case letters, digits and `-`, beginning with a letter; got "{domain}"'
-        detail = 'must be lower case letters, digits and `-`, and begin with a letter; got "{domain}"'
+        detail = f"{field} in body should match '{_DOMAIN_PATTERN}'"
     else:
         return None
     return field_error(path, kind, domain, detail, message, stage=Stage.SCHEMA)
