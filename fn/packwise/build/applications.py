@@ -1,4 +1,4 @@
-"""Applications of Argo CD: the sources that each delivers, with the values that count.
+"""Applications of Argo CD: the sources that each one delivers, and the values of its charts.
 
 Source: spec/sources.md#2; Argo CD 3.6, reposerver/repository, util/helm, util/kustomize, util/argo (build variables).
 """
@@ -55,7 +55,7 @@ _SKIP = b"+argocd:skip-file-rendering"
 
 
 def application_owner(value: Mapping[str, Value], file: str, item: KubeObject | None) -> Owner:
-    """Return the owner that an Application is."""
+    """Return the Application `value` as the owner of its deliveries."""
     destination = mapping(mapping(value.get("spec")).get("destination"))
     cluster = text_at(destination, "name") or text_at(destination, "server")
     return Owner(
@@ -85,8 +85,10 @@ def application_sources(value: Mapping[str, Value], owner: Owner, repository: Re
 
 
 def _sources(spec: Mapping[str, Value]) -> list[tuple[FieldPath, Mapping[str, Value]]]:
-    """Return the sources of an Application with their places. The dry source of a hydrator counts before all others,
-    and several sources count before a single one. Source: Argo CD, types.go GetSources.
+    """Return the sources of an Application, each with its path in the object.
+
+    A hydrator's dry source has precedence over all other sources, and `sources` has precedence over `source`. Source:
+    Argo CD, types.go GetSources.
     """
     hydrator = mapping(spec.get("sourceHydrator"))
     if hydrator:
@@ -98,7 +100,7 @@ def _sources(spec: Mapping[str, Value]) -> list[tuple[FieldPath, Mapping[str, Va
 
 
 class _SourceReading:
-    """One parsed source of an Application."""
+    """A reader of one source of an Application. `path` is the place of the source in the Application."""
 
     def __init__(
         self,
@@ -149,7 +151,10 @@ class _SourceReading:
         return Delivery(self._owner, built, self._namespace, tuple(self._notes), self._path)
 
     def _override(self, source: Mapping[str, Value], folder: str) -> Mapping[str, Value]:
-        """Return the source with the overrides in the folder. The Application's own override wins."""
+        """Return the source with the overrides in its folder.
+
+        The file with the name of the Application has precedence.
+        """
         for name in (".argocd-source.yaml", f".argocd-source-{self._owner.name}.yaml"):
             path = posixpath.join(folder, name)
             if self._repository.tree.is_file(path):
@@ -162,7 +167,8 @@ class _SourceReading:
 
     def _discover(self, folder: str) -> str:
         tree = self._repository.tree
-        # Argo CD walks the files by name, and the last one counts: util/app/discovery, Discover.
+        # Argo CD walks the files in the order of their names, and the last match decides the type: util/app/discovery,
+        # Discover.
         if any(tree.is_file(posixpath.join(folder, name)) for name in KUSTOMIZATIONS):
             return "kustomize"
         return "helm" if tree.is_file(posixpath.join(folder, "Chart.yaml")) else "directory"
@@ -236,7 +242,10 @@ class _SourceReading:
         return sorted(each for each in self._repository.tree.files_below(fixed) if matches(glob, each))
 
     def _resolve(self, folder: str, entry: str) -> str:
-        """Return the path from the top of the repository of a file that the source names. Raises SourceError."""
+        """Return the path from the top of the repository for a file that the source names.
+
+        Raise SourceError if the file is remote or outside the repository, or if the named source does not exist.
+        """
         if re.match(r"[a-z][a-z0-9+.-]*://", entry, re.IGNORECASE):
             raise SourceError(Obstacle.REMOTE_SOURCE, f"values of {entry} are remote, and packwise fetches nothing")
         if entry.startswith("$"):
@@ -245,7 +254,7 @@ class _SourceReading:
             if source is None:
                 message = f'"{entry}" names the source "{ref}", which the Application does not have'
                 raise SourceError(Obstacle.FAILED, message, is_wrong=True, path=self._path)
-            # The root of the repository, even if that source has a path.
+            # The path starts at the root of the repository, even if the named source has a path.
             local_path(self._repository, text_at(source, "repoURL"), ".", self._notes)
             self._notes += revision_note(self._repository, text_at(source, "targetRevision"))
             joined = rest
@@ -265,13 +274,19 @@ class _SourceReading:
         return path
 
     def _file_entry(self, entry: str) -> str:
-        """Return the name of a file with Argo CD's build variables. A source that it begins with is kept."""
+        """Return the name of a file with the values of Argo CD's build variables.
+
+        A reference to a source at the start of the name is kept.
+        """
         reference = re.match(r"\$(\w[\w-]*)(?=/)", entry)
         start = "" if reference is None or reference[1] in self._variables else reference[0]
         return start + self._with_variables(entry[len(start) :])
 
     def _with_variables(self, value: str) -> str:
-        """Return a text with Argo CD's build variables. Other variables are empty. Source: Env.Envsubst."""
+        """Return `value` with the values of Argo CD's build variables.
+
+        Other variables become empty. Source: Env.Envsubst.
+        """
 
         def value_of(match: re.Match[str]) -> str:
             return "$" if match[0] == "$$" else self._variables.get(match[1] or match[2], "")
@@ -357,7 +372,7 @@ _APPLIED = frozenset({"crd-install", "pre-install", "pre-upgrade", "post-install
 
 
 def applies_hook(value: Mapping[str, Value]) -> bool:
-    """Return True if Argo CD applies an object during a synchronization, with any hooks.
+    """Return True if Argo CD applies an object. It does not apply hooks with the phase `Skip`, nor some hooks of Helm.
 
     Source: spec/sources.md#2.9.
     """
@@ -376,7 +391,7 @@ def is_test(value: Mapping[str, Value]) -> bool:
 
 
 def enables_helm(objects: Sequence[tuple[str, KubeObject]]) -> bool:
-    """Return True if Argo CD's own ConfigMap has kustomize build the charts of kustomizations."""
+    """Return True if the ConfigMap `argocd-cm` lets kustomize build the charts of kustomizations."""
     options = [
         text_at(item.value, "data", "kustomize.buildOptions")
         for _, item in objects

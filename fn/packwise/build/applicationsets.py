@@ -1,8 +1,8 @@
-"""ApplicationSets of Argo CD: the Applications that list and Git generators make.
+"""ApplicationSets of Argo CD: the Applications that list, Git and matrix generators make.
 
-Without Go templates, `{{name}}` is a parameter. With them, Helm evaluates the template: its language is the same and it
-has the same Sprig functions except the ones that reach outside. Source: spec/sources.md#2.10; Argo CD 3.6,
-applicationset/generators (list.go, git.go, matrix.go), applicationset/utils.
+Without Go templates, `{{name}}` is a parameter. With Go templates, Helm evaluates the template. Its language is the
+same, and it has the same Sprig functions except the ones that access the system. Source: spec/sources.md#2.10; Argo CD
+3.6, applicationset/generators (list.go, git.go, matrix.go), applicationset/utils.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _KNOWN = frozenset({"list", "git", "matrix", "template", "selector"})
 
 
 def set_owner(value: Mapping[str, Value], file: str, item: KubeObject | None) -> Owner:
-    """Return the owner that an ApplicationSet is."""
+    """Return the ApplicationSet `value` as the owner of its deliveries."""
     metadata = mapping(value.get("metadata"))
     return Owner("ApplicationSet", text(metadata.get("name")), text(metadata.get("namespace")), file, item)
 
@@ -50,7 +50,7 @@ def set_owner(value: Mapping[str, Value], file: str, item: KubeObject | None) ->
 def applications_of(
     value: Mapping[str, Value], repository: Repository, evaluate: Evaluate
 ) -> tuple[list[Mapping[str, Value]], list[SourceError]]:
-    """Return the Applications of a set, and the errors of its failing generators."""
+    """Return the Applications of a set, and the errors of the generators that fail."""
     spec = mapping(value.get("spec"))
     uses_go = spec.get("goTemplate") is True
     applications: list[Mapping[str, Value]] = []
@@ -207,7 +207,7 @@ _UNUSUAL = re.compile(r"[^-a-z0-9.]+")
 
 
 def _object_name(name: str) -> str:
-    """Return a name as Argo CD makes it fit for an object. Source: applicationset/utils, SanitizeName."""
+    """Return `name` as Argo CD changes it to a valid name of an object. Source: applicationset/utils, SanitizeName."""
     return _UNUSUAL.sub("-", name.lower()).strip("-.")[:253]
 
 
@@ -242,7 +242,7 @@ def _files(section: Mapping[str, Value], repository: Repository, prefix: str, *,
             continue
         content = _yaml(repository.tree.read(path).decode("utf-8", "replace"), path)
         folder, name = posixpath.split(path)
-        # A list generator makes one Application for each item.
+        # A file with a list makes one Application for each item.
         for item in content if isinstance(content, list) else [content]:
             if not isinstance(item, dict):
                 message = f"{path} must hold a mapping, or a list of mappings"
@@ -252,7 +252,7 @@ def _files(section: Mapping[str, Value], repository: Repository, prefix: str, *,
 
 
 def _flatten(value: Value, prefix: str) -> Iterator[tuple[str, Value]]:
-    """Yield the leaves of a value by their dotted paths. Source: jeremywohl/flatten, DotStyle."""
+    """Yield the dotted path and the text of each leaf of a value. Source: jeremywohl/flatten, DotStyle."""
     if isinstance(value, (dict, list)):
         pairs = value.items() if isinstance(value, dict) else ((str(at), each) for at, each in enumerate(value))
         for key, each in pairs:
@@ -280,7 +280,7 @@ _EXPRESSION = re.compile(r"\{\{([^{}]*+)\}\}")
 
 
 def _replace(template: str, parameters: Mapping[str, Value]) -> str:
-    """Return a text with its parameters. Unknown ones are kept."""
+    """Return `template` with the values of its parameters. An unknown parameter stays as it is."""
 
     def value(match: re.Match[str]) -> str:
         hits = parameters.get(match[1])
@@ -290,7 +290,7 @@ def _replace(template: str, parameters: Mapping[str, Value]) -> str:
 
 
 def _leaves(value: Value) -> Iterator[str]:
-    """Yield the texts of a template that have expressions, keys too."""
+    """Yield the keys and texts of a template that have expressions."""
     if isinstance(value, str):
         if "{{" in value:
             yield value
@@ -333,7 +333,7 @@ def _patch(
     *,
     uses_go: bool,
 ) -> list[Mapping[str, Value]]:
-    """Return the Applications with the set's patch, a YAML template."""
+    """Return the Applications after `patch`, the set's patch. It is a template of YAML."""
     if uses_go:
         texts = [each[0] for each in evaluate([patch], parameters)] if parameters else []
     else:

@@ -1,4 +1,7 @@
-"""Deliveries built in parallel, each by its program. Unchanged ones come from a cache."""
+"""A builder of deliveries. Each is built by its program, and several are built in parallel.
+
+The results of unchanged deliveries come from a cache.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,7 @@ class Recipe(Record):
 
     @property
     def key(self) -> str:
-        """The name of the output in a cache."""
+        """Return the name of the output in a cache."""
         about = [self.program, self.words, self.path, self.kustomization, self.unrestricted]
         digest = sha256(json.dumps(about).encode())
         for name, content in sorted(self.contents.items()):
@@ -88,7 +91,10 @@ class Recipe(Record):
 
 
 class Builder:
-    """Build deliveries of a tree. Earlier results come from `store`. `advance` is called after each build."""
+    """A builder of the deliveries of a tree. It reads earlier results from `store` and adds new ones.
+
+    `advance` is called after each build with the number of finished builds and the number of all builds.
+    """
 
     def __init__(
         self, tree: FileTree, store: Store | None = None, advance: Callable[[int, int], None] | None = None
@@ -124,7 +130,10 @@ class Builder:
         return None if content is None else content.decode("utf-8", "replace")
 
     def _prepare(self, delivery: Delivery) -> Recipe | SourceError | None:
-        """Return the recipe of a delivery, or None if its files are delivered unchanged."""
+        """Return the recipe of a delivery, or the error that prevents its build.
+
+        Return None if its files are delivered unchanged.
+        """
         source, tree = delivery.source, self._trees.view(delivery.owner)
         try:
             if not isinstance(source, KustomizationSource):
@@ -168,7 +177,7 @@ class Builder:
         ]
         if source.patches:
             by_id = {_kind_and_name(each.text): each.file for each in objects}
-            # Helm 3 gives no hook to a post-renderer, and lists the hooks last.
+            # Helm 3 does not pass hooks to a post-renderer, and lists them last.
             parts: tuple[list[BuiltObject], list[BuiltObject]] = ([], [])
             for each in objects:
                 parts[bool(helm_hooks(_value(each.text)))].append(each)
@@ -209,7 +218,10 @@ class Builder:
 
 
 def _unbuilt_delivery(error: SourceError, delivery: Delivery) -> Unbuilt:
-    """Return why a delivery is not built, at the field that names its source if the error has no other."""
+    """Return the delivery as unbuilt because of `error`.
+
+    The path is the error's, or the field that names the source.
+    """
     unbuilt = error.of(delivery.owner, delivery.source.folder)
     return unbuilt if unbuilt.path else unbuilt.replace(path=delivery.path)
 
@@ -227,7 +239,7 @@ def _attempt(recipe: Recipe) -> str | SourceError:
 
 
 def _template(document: str, name: str, origin: Callable[[str], str]) -> str | None:
-    """Return the path in the repository of the template that Helm names above an object."""
+    """Return the path in the repository of the template that Helm names above an object, or None if it names none."""
     line = next((each for each in document.splitlines()[:3] if each.startswith(_SOURCE)), None)
     if line is None:
         return None
@@ -253,7 +265,7 @@ def _kind_and_name(document: str) -> tuple[str, str]:
 
 
 def reads_of(planned: Planned, trees: Trees) -> frozenset[str]:
-    """Return the paths in the repository that a build reads, as far as known before it."""
+    """Return the paths in the repository that a build reads, as far as they are known before the build."""
     if isinstance(planned, Unbuilt):
         return frozenset()
     return trees.with_targets(_reads_of(planned, trees.view(planned.owner)))

@@ -1,7 +1,7 @@
-"""A store of results by content. The key of a package is a digest of all its inputs.
+"""A store of results under keys. The key of a result is made of all its inputs.
 
-Entries are bytes, read by callers as JSON. No part of a cache is ever unpickled. An entry names its key and carries a
-digest. A truncated, swapped or invalid entry counts as absent and is removed.
+Entries are bytes, which callers read as JSON. No part of a cache is ever unpickled. Each entry has a digest of its key
+and value. An entry that is incomplete, changed, or stored under another name counts as absent and is removed.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ _LIBRARIES = ("cel-expr-python", "jinja2", "markupsafe", "pydantic", "pydantic-c
 
 
 class Build(Record):
-    """A build of packwise. Equal digests mean equal code, native core, and versions of the libraries that affect
-    output.
+    """A build of packwise.
+
+    Equal digests mean equal code, native core, and versions of the libraries that affect output.
     """
 
     version: str
@@ -51,7 +52,7 @@ class Build(Record):
 
 @cache
 def build() -> Build:
-    """Return the running build of packwise. ¶ It reads all of its code and the native core, in about 20 ms."""
+    """Return the running build of packwise. This reads all code and the native core, which takes about 20 ms."""
     digest = sha256()
     for library in _LIBRARIES:
         digest.update(f"{library} {_library_version(library)}\0".encode())
@@ -84,12 +85,12 @@ NAME = re.compile(r"[0-9a-f]{64}")
 
 
 def name_of(key: str) -> str:
-    """Return the name of the entry with that key. The key may have any characters."""
+    """Return the name of the entry for `key`. The key may have any characters."""
     return sha256(_HEAD + key.encode()).hexdigest()
 
 
 def entry_of(key: str, value: bytes) -> bytes:
-    """The entry with that value."""
+    """Return the entry for `key` and `value`."""
     return _HEAD + _digest(key, value) + b"\n" + value
 
 
@@ -106,7 +107,10 @@ def _digest(key: str, value: bytes) -> bytes:
 
 
 class StoredEntry(Record):
-    """An entry in its store's listing: seconds of its last use (in a bucket: of its writing), bytes, name."""
+    """An entry as its store lists it: the time of its last use in seconds, its size in bytes, and its name.
+
+    A bucket records the time of writing instead of the last use.
+    """
 
     used: float
     size: int
@@ -121,14 +125,16 @@ class Contents(Record):
 
 
 def contents_of(store: Store) -> Contents:
-    """Return the number and the bytes of a store's entries. Raise OSError."""
+    """Return the number and the bytes of a store's entries. Raise OSError if the store is unreadable."""
     return _sum(store.entries())
 
 
 def prune(store: Store, size: int) -> Contents:
-    """Remove the least recently used entries until at most `size` bytes are left, and return the removed part.
+    """Remove the least recently used entries until at most `size` bytes are left. Return the number and bytes of
+    removed ones.
 
-    Another job may use or remove entries meanwhile. Both treat a missing entry as absent. Raise OSError.
+    Another job may use or remove entries at the same time. Both jobs ignore missing entries. Raise OSError if the store
+    fails.
     """
     entries = sorted(store.entries(), key=attrgetter("used", "size", "name"))
     excess = _sum(entries).size - size
@@ -146,9 +152,9 @@ def _sum(entries: list[StoredEntry]) -> Contents:
     return Contents(len(entries), sum(entry.size for entry in entries))
 
 
-# A cache in a folder, shared by all jobs that can access it. An entry is written under another name and renamed, so
-# that readers see all of it or nothing. packwise does not follow links and ignores files with other names, because the
-# folder may belong to other users.
+# A cache in a folder, shared by all jobs that can access it. An entry is written under a temporary name and then
+# renamed, so that readers see all of it or nothing. packwise does not follow links and ignores files with other names,
+# because the folder may belong to other users.
 
 DEFAULT_SIZE = 2 * 1024**3
 """The largest number of bytes of a folder's entries after a run. Several fleets of 2,000 clusters fit into it."""
@@ -157,7 +163,7 @@ _PART = "part-"
 """Beginning of the names of files that are being written."""
 
 _OLD_PART = 3600.0
-"""Seconds after which such a file was left by a killed run."""
+"""Seconds after which such a file counts as left by a killed run."""
 
 _SAME_USE = 3600.0
 """Seconds within which a second use of an entry is not recorded, so that most runs write nothing."""
@@ -177,12 +183,15 @@ class Folder:
         self._folder = folder
 
     def read(self, name: str) -> bytes | None:
-        """Return the entry if it is a file, and record its use. Raise OSError if it is unreadable."""
+        """Return the entry, or None if it is missing, and record its use. Return b"" if it is not a file.
+
+        Raise OSError if the entry is unreadable.
+        """
         flags = os.O_RDONLY | _flag("O_NOFOLLOW") | _flag("O_NONBLOCK") | _flag("O_BINARY")
         try:
             opened = os.open(self._folder / name, flags)
         except (FileNotFoundError, PermissionError) as error:
-            # An entry of another user counts as absent. The folder may belong to another user.
+            # An entry that belongs to another user and is unreadable counts as absent, but the folder must be readable.
             if isinstance(error, PermissionError) and not os.access(self._folder, os.R_OK | os.X_OK):
                 raise
             return None
@@ -244,9 +253,9 @@ class Folder:
 
 
 def _content(file: int, size: int) -> bytes:
-    """Content of a file of about that size, up to LARGEST bytes and one."""
+    """Return the content of an open file of about `size` bytes. Read at most LARGEST bytes and one."""
     entry = b""
-    # Read no more at once, because the system allocates as much as is requested.
+    # Request only the expected size at once, because the system allocates as much as is requested.
     while len(entry) <= LARGEST and (piece := os.read(file, min(max(size - len(entry), 0), LARGEST - len(entry)) + 1)):
         entry += piece
     return entry
@@ -281,7 +290,7 @@ class Store(Protocol):
     """The folder or URL, for messages."""
 
     is_near: bool
-    """True if entries are quick to list, so that a run can check all of them. A bucket uses its own rules to stay
+    """True if entries are quick to list. packwise then removes old entries itself. A bucket uses its own rules to stay
     small.
     """
 
@@ -305,8 +314,8 @@ class Store(Protocol):
 class Cache:
     """Values by key in a store. Use it in a `with` block or close it, so that the store keeps its size limit.
 
-    `warn` is called once if the store fails. After that, nothing is read or written. `dropped` counts incomplete
-    entries.
+    `warn` is called at the first read that fails, and at the first write that fails. After that, the cache no longer
+    reads or no longer writes. `dropped` counts invalid entries.
     """
 
     def __init__(self, store: Store, size: int, warn: Callable[[str], None]) -> None:
@@ -375,17 +384,16 @@ def _reason(error: OSError) -> str:
 
 
 def open_cache(place: str, warn: Callable[[str], None], size: int | None = None) -> Cache:
-    """Open the cache in a folder or at an fsspec URL (`s3://BUCKET/PREFIX`). A folder is limited to `size` bytes (None:
-    DEFAULT_SIZE).
+    """Return the cache in a folder or at an fsspec URL (`s3://BUCKET/PREFIX`).
 
-    `warn` gets a line about each failure of the store. Raise CacheError if the URL needs a missing library or is
-    unknown to fsspec.
+    A folder is limited to `size` bytes, or to DEFAULT_SIZE if `size` is None. `warn` is called with a line about each
+    failure of the store. Raise CacheError if the URL needs a missing library or is unknown to fsspec.
     """
     return Cache(open_store(place), DEFAULT_SIZE if size is None else size, warn)
 
 
 def open_store(place: str) -> Store:
-    """The store at a folder, or at an fsspec URL. Raises CacheError."""
+    """Return the store in a folder or at an fsspec URL. Raise CacheError if it cannot be opened."""
     scheme, separator, rest = place.partition("://")
     if not separator:
         return Folder(Path(place))
@@ -405,7 +413,7 @@ def open_store(place: str) -> Store:
 
 # A cache in an object store, through fsspec: S3, Google Cloud Storage, Azure and many others, each with its own
 # library. Object stores replace an object as a whole. If a file system behind fsspec does not, the digest in an entry
-# detects it.
+# shows that the entry is incomplete.
 
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "created")
 """Keys in which the libraries of fsspec report when an object was written."""
@@ -418,12 +426,12 @@ class ObjectStore:
 
     def __init__(self, url: str) -> None:
         self.place = url
-        # It has no types.
+        # fsspec has no types.
         fsspec: Any = import_module("fsspec.core")
         self._files, self._root = fsspec.url_to_fs(url)
 
     def read(self, name: str) -> bytes | None:
-        """The object of that name. Raises OSError."""
+        """Return the object of that name, or None if it is missing. Raise OSError if the store fails."""
         with _as_os_errors(), suppress(FileNotFoundError):
             return self._files.cat_file(self._path(name), start=0, end=LARGEST + 1)
         return None
@@ -439,7 +447,7 @@ class ObjectStore:
             self._files.rm_file(self._path(name))
 
     def entries(self) -> list[StoredEntry]:
-        """Return all entry objects by time of writing, because stores do not record reading. Raise OSError."""
+        """Return all entries with their time of writing, because object stores do not record reads. Raise OSError."""
         with _as_os_errors():
             try:
                 listed: list[dict[str, Any]] = self._files.ls(self._root, detail=True, refresh=True)
@@ -464,7 +472,10 @@ def _time_of_writing(described: dict[str, Any]) -> float:
 
 @contextmanager
 def _as_os_errors() -> Generator[None]:
-    """Convert errors of libraries to OSError. Each library has its own for permissions, network and credentials."""
+    """Raise OSError for errors of libraries in the `with` block.
+
+    Each library has its own errors for permissions, network and credentials.
+    """
     try:
         yield
     except OSError:

@@ -1,4 +1,4 @@
-"""Charts of the repository, built by `helm template` in a copy that it can only read.
+"""Charts of the repository, built by `helm template` from a copy that Helm can only read.
 
 Source: spec/sources.md#2.1, #4; Helm v3.22 and v4.3, `helm template --help`, pkg/chart/loader.
 """
@@ -37,9 +37,9 @@ _REFERENCE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|/|\.\./)", re.IGNORECASE)
 
 
 class ChartFiles(Record):
-    """The files of a chart: `copied` has the path in the repository of each by its path in the copy.
+    """The files of a chart. `copied` has the path of each file in the copy, and its path in the repository.
 
-    `folders` has the folder in the repository of each chart by its folder in the copy.
+    `folders` has the folder of each chart in the copy, and its folder in the repository.
     """
 
     copied: tuple[tuple[str, str], ...]
@@ -47,11 +47,11 @@ class ChartFiles(Record):
 
     @property
     def reads(self) -> frozenset[str]:
-        """The paths in the repository that a build reads."""
+        """Return the paths in the repository that a build reads."""
         return frozenset([path for _, path in self.copied])
 
     def origin(self, path: str) -> str:
-        """Return the path in the repository of a file in the copy."""
+        """Return the path in the repository for `path` in the copy."""
         for folder, at in sorted(self.folders, key=lambda each: -len(each[0])):
             if not folder or path.startswith(f"{folder}/"):
                 return posixpath.join(at, path[len(folder) + 1 :] if folder else path)
@@ -67,9 +67,9 @@ def chart_value(tree: FileTree, folder: str) -> Mapping[str, Value]:
 
 
 def chart_files(tree: FileTree, folder: str) -> ChartFiles:
-    """Return the files of a chart and of the charts in the repository that it depends on.
+    """Return the files of a chart, and of the charts in the repository on which it depends.
 
-    Raise SourceError if it depends on a remote chart that it does not contain.
+    Raise SourceError if it depends on a missing chart, or on a remote chart that it does not contain.
     """
     collected = _Collected({}, {})
     _collect(tree, folder, "", collected, 0)
@@ -77,7 +77,7 @@ def chart_files(tree: FileTree, folder: str) -> ChartFiles:
 
 
 class _Collected(Record):
-    """The files and folders of charts that are met, as `ChartFiles` has them."""
+    """The files and folders of the charts that were found so far, with the pairs of `ChartFiles`."""
 
     copied: dict[str, str]
     folders: dict[str, str]
@@ -131,13 +131,13 @@ def _dependencies(tree: FileTree, folder: str) -> list[Mapping[str, Value]]:
 
 
 def is_library(tree: FileTree, folder: str) -> bool:
-    """Return True if a chart only has templates for others."""
+    """Return True if a chart only has templates for other charts."""
     return chart_value(tree, folder).get("type") == "library"
 
 
 @cache
 def helm() -> tuple[Program, str]:
-    """Return confined Helm and its version. Raise SourceError if it is missing."""
+    """Return Helm as a confined program, and its version. Raise SourceError if Helm is missing."""
     path = program_on_path("helm")
     if path is None:
         raise SourceError(Obstacle.PROGRAM, _ADVICE)
@@ -148,7 +148,7 @@ def helm() -> tuple[Program, str]:
 
 
 def chart_contents(tree: FileTree, source: ChartSource) -> dict[str, bytes]:
-    """Return Helm's complete input for a chart, by path. Raise SourceError if it cannot be built."""
+    """Return Helm's complete input for a chart, by path. Raise SourceError if the chart cannot be built."""
     files = chart_files(tree, source.folder)
     contents: dict[str, bytes] = {}
     size = 0
@@ -198,7 +198,7 @@ def _refuse_remote_schema(content: bytes, path: str) -> None:
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
-        # Helm itself refuses it.
+        # Helm itself refuses such a schema.
         return
     for reference in _references(value):
         if _REFERENCE.search(reference):
@@ -207,7 +207,7 @@ def _refuse_remote_schema(content: bytes, path: str) -> None:
 
 
 def _references(value: object) -> Iterator[str]:
-    """Yield the references of a schema. The walk keeps its own stack because schemas can nest without limit."""
+    """Yield the references of a schema. The walk does not recurse, because schemas can nest without limit."""
     left = [value]
     while left:
         each = left.pop()
@@ -226,7 +226,7 @@ def _references(value: object) -> Iterator[str]:
 
 
 def chart_words(source: ChartSource) -> list[str]:
-    """Return the words of `helm template` for a chart, in the folder that holds its contents."""
+    """Return the arguments of Helm that build a chart, in the folder that holds its contents."""
     words = ["template", "chart", f"--name-template={source.release}"]
     if source.namespace:
         words.append(f"--namespace={source.namespace}")
@@ -280,12 +280,16 @@ def _run_helm(contents: Mapping[str, bytes], words: Sequence[str]) -> str:
 
 
 def write_contents(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write files below a folder. Raises OSError."""
+    """Write files below a folder.
+
+    Raise OSError if a file cannot be written, or if the file system treats two names as one.
+    """
     folder.mkdir(exist_ok=True)
     for name, content in contents.items():
         at = folder / name
         at.parent.mkdir(parents=True, exist_ok=True)
-        # If a file system treats two names as one, the second file would overwrite the first.
+        # If a file system treats two names as one, the second file would overwrite the first. The mode "xb" refuses
+        # that.
         with at.open("xb") as file:
             file.write(content)
 
@@ -302,9 +306,9 @@ _MOST_TEMPLATES = 2000
 
 
 def evaluate_templates(templates: Sequence[str], values: Sequence[Mapping[str, Value]]) -> list[list[str]]:
-    """Return each Go template filled in with each of `values` by Helm. Helm has the functions of Argo CD's sets.
+    """Return for each of `values` the text of each Go template, as Helm evaluates it.
 
-    Raise SourceError if a template is invalid or uses a function that Helm lacks.
+    Raise SourceError if a template is invalid, or uses a function of Argo CD's sets that Helm lacks.
     """
     lacking = [
         each for each in ("slugify", "normalize", "fromYamlArray") if any(each in single for single in templates)

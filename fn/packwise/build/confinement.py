@@ -70,7 +70,9 @@ _MOST_COMPLAINT = 1 << 20
 
 
 class Confinement(Record):
-    """The confinement of a program: through the program `wrapper`, and by Landlock."""
+    """The confinement of a program: `wrapper` is a command that starts it, and `landlock` restricts its access to
+    files.
+    """
 
     wrapper: tuple[str, ...] = ()
     landlock: bool = False
@@ -88,8 +90,9 @@ class Program(Record):
 
 
 class ProgramError(Exception):
-    """Raised if a program cannot start because of `cause`, exceeds a limit, or fails (`is_failure`) with an error
-    text.
+    """Raised if a program cannot start because of `cause`, exceeds a limit, or fails with an error text.
+
+    `is_failure` is True if the program itself fails.
     """
 
     def __init__(
@@ -102,9 +105,9 @@ class ProgramError(Exception):
 
 
 def confinements() -> list[Confinement]:
-    """Return the confinements that may hold on this system, the tightest first and `NONE` last.
+    """Return the confinements that may work on this system, the tightest first and `NONE` last.
 
-    Only a try shows whether one does.
+    Only a trial shows if a confinement works.
     """
     if sys.platform != "linux":
         return [NONE]
@@ -195,7 +198,7 @@ class _Files(Record):
 
 
 def _start(program: Program, words: Sequence[str], folders: _Files, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start a program with pipes for its output. Raises OSError."""
+    """Return the process of a started program, with pipes for its output. Raise OSError if it cannot start."""
     started: list[subprocess.Popen[bytes] | OSError] = []
     confinement = program.confinement
 
@@ -211,7 +214,7 @@ def _start(program: Program, words: Sequence[str], folders: _Files, env: Mapping
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                # Its own process group ends with it, and only packwise gets Ctrl-C.
+                # A separate process group ends with the program, and only packwise gets Ctrl-C.
                 start_new_session=True,
             )
             started.append(process)
@@ -235,7 +238,7 @@ def _limit(process: subprocess.Popen[bytes], bounds: Bounds) -> None:
 
     limits = {
         resource.RLIMIT_CPU: bounds.processor_seconds,
-        # Limit the writable memory only, because Go reserves addresses of which it uses few.
+        # Limit only the writable memory, because Go reserves many addresses and uses few of them.
         resource.RLIMIT_DATA: bounds.memory,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: bounds.output,
@@ -279,9 +282,10 @@ def _communicate(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[byte
 
 @cache
 def confine(path: str, version_words: tuple[str, ...], starts: tuple[str, ...] = ()) -> tuple[Program, str]:
-    """Return a program in the tightest confinement that lets it report its version, and that report.
+    """Return a program in the tightest confinement that lets it print its version, and the printed version.
 
-    A looser one is used if libraries are elsewhere or a container forbids namespaces. Raise ProgramError if none works.
+    A looser confinement is used if libraries are in other folders, or if a container forbids namespaces. Raise
+    ProgramError if none works.
     """
     for confinement in confinements():
         program = Program(path, starts, confinement)
@@ -302,9 +306,10 @@ def _landlock_version() -> int:
 
 
 def _restrict_thread(files: Sequence[Path], folders: Sequence[Path], written: Path | None) -> None:
-    """Restrict this thread and its child processes: execute `files`, read `folders` and libraries, write in one folder.
+    """Restrict this thread and its child processes. They may execute `files`, read `folders` and libraries, and write
+    in `written`.
 
-    Raise OSError.
+    Raise OSError if Landlock fails.
     """
     version = _landlock_version()
     rights = (1 << max(count for since, count in _HANDLED.items() if since <= max(version, 1))) - 1

@@ -1,7 +1,7 @@
-"""All deliveries of a repository: owners, the sources that they build, and further owners in the results.
+"""All deliveries of a repository: its owners, their sources, and further owners among the built objects.
 
-Owners come before standalone sources. A kustomization or chart that an owner builds or that is another one's base is
-not built alone. Source: spec/sources.md#1.
+Owners are built before standalone sources. A kustomization or chart is not built alone if an owner builds it, or if
+another one builds on it. Source: spec/sources.md#1.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Found(Record):
 
 
 class Delivered(Record):
-    """The built and unbuilt sources, and the paths of the repository that are checked only in built form."""
+    """The built and unbuilt sources, and the paths of files that are checked only in their built form."""
 
     built: tuple[Built, ...] = ()
     unbuilt: tuple[Unbuilt, ...] = ()
@@ -71,7 +71,7 @@ class Delivered(Record):
 
 
 def repository_of(tree: FileTree, remotes: Sequence[str], revisions: Iterable[str]) -> Repository:
-    """Return the repository that the files of a tree are."""
+    """Return the repository with the files of `tree`."""
     repository = Repository(tree, tuple(remotes), frozenset(revisions), tuple(_references_in(tree)))
     return repository.replace(argocd_helm=enables_helm(repository.objects))
 
@@ -85,7 +85,7 @@ def _references_in(tree: FileTree) -> Iterator[tuple[str, KubeObject]]:
 
 
 def _manifests(tree: FileTree) -> Iterator[str]:
-    """Yield the files that are not templates of charts."""
+    """Yield the paths of YAML and JSON files that are not templates of charts."""
     for path in tree.files_below(""):
         if path.endswith(_SUFFIXES) and not _is_template(tree, path):
             yield path
@@ -104,7 +104,7 @@ def _is_template(tree: FileTree, path: str) -> bool:
 
 
 def deliver(repository: Repository, builder: Builder, is_in_scope: Callable[[str], bool]) -> Delivered:
-    """Return the repository's deliveries with a path or an owner in scope."""
+    """Return the repository's deliveries if their owner, or a path that they read, is in scope."""
     return _Delivering(repository, builder, is_in_scope).deliver_all()
 
 
@@ -134,7 +134,7 @@ class _Delivering:
         # A chart that another chart depends on is built within that chart.
         inner = {path for each, reads in charts for path in reads & files.keys() if files[path] is not each}
         outer = [each for each in charts if posixpath.join(each[0].source.folder, CHART) not in inner]
-        # An app of apps is a chart: what its Applications build is not built alone.
+        # A chart with Applications (an "app of apps") comes first: a source of its Applications is not built alone.
         self._follow([each for each in outer if not self._is_built(each[0]) and self._makes_owners(each[1])])
         rest = self._standalone_kustomizations(owning=False)
         self._follow([(each, self._reads_of(each)) for each in rest if not self._is_read(each)])
@@ -153,18 +153,18 @@ class _Delivering:
                 for path in reads & self._owning:
                     readers.setdefault(path, set()).add(at)
         roots = [at for at, (hits, _) in enumerate(plans) if not readers.get(hits.owner.file, set()) - {at}]
-        # A kustomization that an owner builds on is read by the owner.
+        # An owner reads the kustomizations on which it builds, so they are not built alone.
         built_on = {path for listed in own for _, reads in listed for path in reads}
         first = [each for each in alone if not self._kustomization_files(each[0].source.folder) & built_on]
         self._follow([*first, *[each for at in roots for each in own[at]]], [plans[at][0] for at in roots])
         for at, (hits, _) in enumerate(plans):
-            # In a cycle, each kustomization delivers the next one.
+            # Owners that deliver each other in a cycle are left.
             is_left = hits.owner.key not in self._met and hits.owner.file not in self._reads
             if is_left:
                 self._follow(own[at], [hits])
 
     def _follow(self, planned: Sequence[tuple[Planned, frozenset[str]]], owners: Sequence[Found] = ()) -> None:
-        """Build the planned sources and the deliveries of owners in the results."""
+        """Build the planned sources, then the deliveries of the owners among the built objects, and so on."""
         self._met.update(each.owner.key for each in owners)
         for _ in range(_MOST_ROUNDS):
             if not planned:
@@ -191,7 +191,8 @@ class _Delivering:
                     self._built.append(outcome)
                 hits += self._owners_of(outcome)
                 referred += _references_of(outcome)
-            # Values from a build override values from its files, because variables are substituted in them.
+            # Objects from a build have precedence over the same objects in files, because variables are substituted in
+            # them.
             objects = (*referred, *self._repository.objects)
             self._repository = self._repository.replace(objects=objects)
             planned = []
@@ -237,7 +238,7 @@ class _Delivering:
         return posixpath.join(delivery.source.folder, CHART) in self._reads
 
     def _makes_owners(self, reads: frozenset[str]) -> bool:
-        """Return True if a chart has a template of an owner."""
+        """Return True if a chart has a template that makes an owner."""
         return any("/templates/" in f"/{path}" and _MAKES.search(readable_content(self._tree, path)) for path in reads)
 
     def _is_read(self, delivery: Delivery) -> bool:
@@ -251,7 +252,10 @@ class _Delivering:
                 yield hits
 
     def _standalone_kustomizations(self, *, owning: bool) -> list[Delivery]:
-        """Return the kustomizations that no other one builds on. `owning` selects the ones read for owners."""
+        """Return deliveries of the kustomizations on which no other one builds.
+
+        With `owning`, return the ones that read a file with an owner, otherwise the other ones.
+        """
         folders = sorted(
             {
                 posixpath.dirname(path)
@@ -272,7 +276,7 @@ class _Delivering:
         return deliveries
 
     def _charts(self) -> list[Delivery]:
-        """Return the charts with their own values, except libraries and the charts of other charts."""
+        """Return deliveries of charts with their own values. Skip libraries, and the charts within other charts."""
         deliveries: list[Delivery] = []
         for path in self._tree.files_below(""):
             folder, name = posixpath.split(path)
@@ -287,8 +291,9 @@ class _Delivering:
 
 
 def plan_sources(hits: Found, repository: Repository, tree: FileTree | None = None) -> list[Planned]:
-    """Return an owner's deliveries, and its sources that cannot be built. `tree` are the files as the owner sees
-    them.
+    """Return an owner's deliveries, and its sources that cannot be built.
+
+    `tree` has the files as the owner's controller sees them.
     """
     owner, value = hits.owner, hits.value
     seen = repository if tree is None else repository.replace(tree=tree)
@@ -315,7 +320,7 @@ def _release(folder: str) -> str:
 
 
 def _sole_owner(kind: str, folder: str, file: str) -> Owner:
-    """Return the owner of a standalone source. It may belong to any cluster."""
+    """Return an owner for a standalone source. It counts as a cluster by itself, because its cluster is unknown."""
     return Owner(kind, folder, "", file, None, f"{kind} {folder}")
 
 
@@ -324,9 +329,9 @@ _LACKING = re.compile(r"nil pointer evaluating|required|expected (string|map|sli
 
 
 def _without_blame(outcome: Unbuilt) -> Unbuilt:
-    """Return the outcome of a failed standalone chart.
+    """Return the outcome of a failed build.
 
-    It is not an error, because its own values may be insufficient.
+    It is no error for a standalone chart, which may need values of its users.
     """
     if outcome.owner.kind != "chart":
         return outcome
@@ -397,7 +402,7 @@ _OWNERS: Mapping[tuple[str, str], Callable[[Mapping[str, Value], str, KubeObject
 
 
 def _settings_sources(value: Mapping[str, Value], owner: Owner, repository: Repository) -> list[Planned]:
-    """Return the charts that a TopologyRender names, with the values that it names."""
+    """Return deliveries of the charts in a TopologyRender's `sources`, with the values files in it."""
     planned: list[Planned] = []
     folder = posixpath.dirname(owner.file)
     for at, each in mappings_by_place(mapping(value.get("spec")).get("sources")):
@@ -427,7 +432,7 @@ def _settings_sources(value: Mapping[str, Value], owner: Owner, repository: Repo
 
 
 def _assignment(key: str, value: Value) -> tuple[str, str]:
-    """Return the option of Helm that sets a value: text stays text."""
+    """Return the option of Helm that sets `key` to a value, and its argument. A string stays a string."""
     if isinstance(value, str):
         escaped = re.sub(r"([,\\{}])", r"\\\1", value)
         return "--set-string", f"{key}={escaped}"

@@ -1,7 +1,7 @@
 """Built objects as files to check: their names, their configuration, and the places of their findings.
 
-A built file is named after its template or resource and its owner. Findings are moved back to the template, if possible
-to the line, with the values files used.
+A built file is named after its template or resource and its owner. A finding about it is moved back to the template, if
+possible to the line, and names the values files.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _CONFIGURATION = re.compile(rb"\bTopologyRender\b|\boperator\.config\.grove\.io/
 
 
 def built_files(built: Sequence[Built], trees: Trees, top: str, shown: Callable[[str], str]) -> list[InputFile]:
-    """Return all built objects as files to check. `shown` returns the user's name of a repository path."""
+    """Return all built objects as files to check. `shown` returns the name of a repository path for users."""
     files: list[InputFile] = []
     later: dict[tuple[str, str, str, str], frozenset[Identity]] = {}
     for each, place in reversed(list(zip(built, _places(built), strict=True))):
@@ -57,7 +57,7 @@ def built_files(built: Sequence[Built], trees: Trees, top: str, shown: Callable[
 
 
 def _places(built: Sequence[Built]) -> list[str]:
-    """Return a name for the folder of each build that a change of other builds leaves as it is."""
+    """Return a name for the folder of each build. The name does not change if other builds change."""
     counted = Counter[str]()
     places: list[str] = []
     for each in built:
@@ -68,7 +68,7 @@ def _places(built: Sequence[Built]) -> list[str]:
 
 
 def _remove_later(file: InputFile, passed: frozenset[Identity]) -> InputFile:
-    """Return the file without the objects that another source delivers after it."""
+    """Return the file without the objects that a later source also delivers."""
     if not passed:
         return file
     kept = [
@@ -112,7 +112,7 @@ def _files_of(built: Built, number: str, trees: Trees, top: str, shown: Callable
 
 
 def _file_of_source(delivery: Delivery, tree: FileTree) -> str:
-    """Return the file for objects of unknown origin."""
+    """Return the path for objects of unknown origin: the source's main file, otherwise the owner's file."""
     folder = delivery.source.folder
     names = ("Chart.yaml", "kustomization.yaml", "kustomization.yml", "Kustomization")
     hits = [path for name in names if tree.is_file(path := posixpath.join(folder, name))]
@@ -120,7 +120,10 @@ def _file_of_source(delivery: Delivery, tree: FileTree) -> str:
 
 
 def configured_folder(delivery: Delivery, tree: FileTree) -> str:
-    """Return the folder that selects the delivery's configuration: the owner's, else the source's."""
+    """Return the folder that selects the configuration of a delivery.
+
+    It is the owner's folder if that folder or one above has a configuration, otherwise the source's folder.
+    """
     folder = posixpath.dirname(delivery.owner.file)
     above = folder
     while True:
@@ -160,7 +163,7 @@ def _deliver_document(document: Document, delivery: Delivery) -> Document | None
     def change(each: KubeObject) -> KubeObject:
         value = _with_namespace(each.value, namespace)
         if not (isinstance(source, ChartSource) and helm_hooks(value)):
-            # A post-renderer of helm-controller adds the metadata, and Helm gives it no hooks.
+            # helm-controller adds the metadata in a post-renderer, and Helm passes no hooks to it.
             value = _with_metadata(value, metadata)
         return each if value is each.value else KubeObject.cut(each.source, value)
 
@@ -168,7 +171,7 @@ def _deliver_document(document: Document, delivery: Delivery) -> Document | None
 
 
 def _with_namespace(value: Mapping[str, Value], namespace: str) -> Mapping[str, Value]:
-    """Return an object in the namespace that it is delivered to, if its kind has namespaces and it names none."""
+    """Return an object with the namespace of its delivery, or unchanged if it has one already or its kind has none."""
     metadata = mapping(value.get("metadata"))
     if not namespace or metadata.get("namespace") or not metadata:
         return value
@@ -189,14 +192,14 @@ def _with_metadata(value: Mapping[str, Value], added: Mapping[str, Value]) -> Ma
 
 
 class _Places(Record):
-    """The built files by their names, and the expression of a place in one of them."""
+    """The built files by their names, and the pattern of a place in one of them."""
 
     files: Mapping[str, InputFile]
     expression: re.Pattern[str] | None
 
 
 def locate_results(results: Iterable[Result], files: Iterable[InputFile]) -> list[Result]:
-    """Return the results. The ones about built files are moved to the sources of these files."""
+    """Return the results. A result about a built file is moved to the source of the file."""
     by_name = {str(file.path.name): file for file in files if file.built is not None}
     if not by_name:
         return list(results)
@@ -252,7 +255,7 @@ def _built_line(built: BuiltFrom, output: str, line: int) -> int | None:
 
 
 def _line_of(result: Result, file: InputFile) -> tuple[int | None, int | None]:
-    """Return the line of a result's subject, and its column if the author wrote it."""
+    """Return the line of a result in its source, or None. Also return the column if the file is delivered unchanged."""
     built, line = file.built, result.tags.get("line", "")
     if built is None or not line.isdigit():
         return None, None
@@ -265,7 +268,10 @@ def _line_of(result: Result, file: InputFile) -> tuple[int | None, int | None]:
 
 
 def _resource_line(result: Result, file: InputFile) -> int | None:
-    """Return the line of a field with the same value in the resource that a kustomization builds on, or None."""
+    """Return the line of the result's field in the kustomization's resource, or of the object if it lacks the field.
+
+    Return None if the field has another value there, or if the object is not found.
+    """
     from krmfn.kubeobject import text_location
 
     built, ref = file.built, result.resource_ref
@@ -281,7 +287,7 @@ def _resource_line(result: Result, file: InputFile) -> int | None:
     try:
         hits = own.get(path, None)
         if path and (hits is None or hits != item.get(path, None)):
-            # A patch, a transformer or nothing says so.
+            # A patch or a transformer has set the field, or the field is set nowhere.
             return text_location(own.source, ()).line if hits is None else None
         return text_location(own.source, path).line
     except (FieldError, YamlError, ValueError):
@@ -293,7 +299,10 @@ def _is_called(item: KubeObject, kind: str, name: str) -> bool:
 
 
 def _same_object(content: str, kind: str, name: str) -> KubeObject | None:
-    """Return the object of a resource that a build made another of: a prefix or suffix may have come to its name."""
+    """Return the object in the text `content` from which a build made an object, or None.
+
+    The build may have added a prefix or suffix to its name.
+    """
     from packwise.build.tree import documents_in
 
     hits = [each for each in documents_in(content, "") if isinstance(each, KubeObject)]

@@ -1,4 +1,4 @@
-"""Flux's Kustomizations: the folder of each and Flux's changes to it.
+"""Kustomizations of Flux: the folder of each one, and Flux's changes to its kustomization.
 
 Source: spec/sources.md#3.7 and #3.8; kustomize-controller v1.9.4; fluxcd/pkg, kustomize generator and variables.
 """
@@ -36,7 +36,7 @@ GROUP = "kustomize.toolkit.fluxcd.io"
 
 
 def kustomization_owner(value: Mapping[str, Value], file: str, item: KubeObject | None, cluster: str) -> Owner:
-    """Return the owner in a Kustomization of Flux. Its destination may be a remote cluster."""
+    """Return the Kustomization `value` of Flux as the owner of its deliveries. It may deliver to a remote cluster."""
     remote = text_at(value, "spec", "kubeConfig", "secretRef", "name")
     metadata = mapping(value.get("metadata"))
     return Owner(
@@ -72,7 +72,7 @@ def kustomization_sources(value: Mapping[str, Value], owner: Owner, repository: 
 
 
 def _with_present_components(spec: Mapping[str, Value], folder: str, repository: Repository) -> Mapping[str, Value]:
-    """Return the fields without missing components if the Kustomization ignores them."""
+    """Return `spec` without missing components if the Kustomization ignores them, otherwise unchanged."""
     if spec.get("ignoreMissingComponents") is not True:
         return spec
     paths = [(each, path_from_top(posixpath.join(folder, text(each)))) for each in entries(spec.get("components"))]
@@ -90,7 +90,7 @@ def generated_resources(tree: FileTree, folder: str) -> tuple[str, ...] | None:
         below = path[len(folder) + 1 :] if folder else path
         steps = below.split("/")[:-1]
         inner = ["/".join(steps[:depth]) for depth in range(1, len(steps) + 1)]
-        # A subfolder with its own kustomization is built as such.
+        # A subfolder with its own kustomization is one resource.
         own = next((each for each in inner if _has_kustomization(tree, posixpath.join(folder, each))), None)
         resources[own or below] = None
     return tuple(resources)

@@ -1,4 +1,4 @@
-"""HelmReleases of Flux: the chart of each, with the values that count.
+"""HelmReleases of Flux: the chart of each one, and its values.
 
 Source: spec/sources.md#3; helm-controller v1.6.3, fluxcd/pkg chartutil (values from references).
 """
@@ -40,7 +40,7 @@ _LONGEST_RELEASE = 53
 
 
 def release_owner(value: Mapping[str, Value], file: str, item: KubeObject | None, cluster: str) -> Owner:
-    """Return the owner in a HelmRelease. Its destination may be a remote cluster."""
+    """Return the HelmRelease `value` as the owner of its deliveries. It may deliver to a remote cluster."""
     remote = text_at(value, "spec", "kubeConfig", "secretRef", "name")
     metadata = mapping(value.get("metadata"))
     return Owner(
@@ -49,7 +49,7 @@ def release_owner(value: Mapping[str, Value], file: str, item: KubeObject | None
 
 
 def release_name(value: Mapping[str, Value]) -> str:
-    """Return the name of the release. A long one is cut and ends with digits that make it unique."""
+    """Return the name of the release. A long name is shortened, and ends with a digest that makes it unique."""
     spec, name = mapping(value.get("spec")), text_at(value, "metadata", "name")
     target = text(spec.get("targetNamespace"))
     release = text(spec.get("releaseName")) or (f"{target}-{name}" if target else name)
@@ -94,7 +94,10 @@ def _delivery(value: Mapping[str, Value], owner: Owner, repository: Repository, 
 
 
 def _chart_spec(spec: Mapping[str, Value], owner: Owner, repository: Repository) -> Mapping[str, Value]:
-    """Return the chart that is meant, with its `sourceRef`. Raises SourceError: it is remote."""
+    """Return the section that names the chart and its `sourceRef`.
+
+    Raise SourceError if the chart is remote or not named.
+    """
     reference = mapping(spec.get("chartRef"))
     if reference:
         kind, name = text(reference.get("kind")), text(reference.get("name"))
@@ -109,7 +112,10 @@ def _chart_spec(spec: Mapping[str, Value], owner: Owner, repository: Repository)
 
 
 def flux_path(repository: Repository, owner: Owner, reference: Mapping[str, Value], path: str, notes: list[str]) -> str:
-    """Return the path in the repository that a source of Flux means. Raises SourceError: it is elsewhere."""
+    """Return the path in the repository for `path` in a source of Flux. Assumptions are added to `notes`.
+
+    Raise SourceError if the source is not this repository.
+    """
     kind, name = text(reference.get("kind")), text(reference.get("name"))
     if kind == "HelmRepository":
         raise SourceError(
@@ -139,14 +145,14 @@ def flux_path(repository: Repository, owner: Owner, reference: Mapping[str, Valu
 
 
 def _base(chart: Mapping[str, Value], folder: str, repository: Repository) -> tuple[Values, ...] | None:
-    """Return the files that replace the chart's own values.yaml completely, or None if it is used."""
+    """Return the values files that replace the chart's values.yaml, or None if the HelmRelease names none."""
     named = strings(chart.get("valuesFiles"))
     if not named:
         return None
     ignores = chart.get("ignoreMissingValuesFiles") is True
     files: list[Values] = []
     for at, each in enumerate(named):
-        # Relative to the root of the source, not of the chart.
+        # The path is relative to the root of the source, not of the chart.
         path = path_from_top(each)
         if path is not None and repository.tree.is_file(path):
             files.append(Values(path))
@@ -193,7 +199,8 @@ def _reference(
         raise SourceError(Obstacle.MISSING_VALUES, message, path=("spec", "valuesFrom", at))
     content = data_of(hits[0]).get(key)
     if content is None:
-        # The documentation says that an optional one also fails, but helm-controller skips it.
+        # Flux's documentation says that a missing key is an error even if `optional` is set, but helm-controller skips
+        # it.
         if is_optional:
             return None
         message = f'{kind} {name} has no key "{key}"'
@@ -212,7 +219,10 @@ def _reference(
 
 
 def _target_value(content: str) -> Value:
-    """Return the value of a target path: text in quotes is text. Source: fluxcd/pkg chartutil, ReplacePathValue."""
+    """Return the value that `content` has at a target path: a string, a boolean, null or an integer.
+
+    Text in quotes is a string. Source: fluxcd/pkg chartutil, ReplacePathValue.
+    """
     for quote in "\"'":
         if len(content) > 1 and content.startswith(quote) and content.endswith(quote):
             return content[1:-1]
@@ -233,7 +243,7 @@ def _read(content: str | None) -> Value:
 
 
 def _has_path(values: Value, steps: tuple[str, ...]) -> bool:
-    """Return True if values set a path, or something above or below it."""
+    """Return True if `values` set the path `steps`, or a value above or below it."""
     for step in steps:
         if not isinstance(values, dict):
             return values is not None

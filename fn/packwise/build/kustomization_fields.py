@@ -1,7 +1,7 @@
 """The fields of kustomizations and of kustomize's own plugins, and the shape of each.
 
-kustomize accepts the name of a field in any case, by the folding of Unicode: `Resources`, `reſources`. A fleet accepts
-only the spelling here, so that kustomize reads no field that packwise did not check.
+kustomize ignores the case of a field's name, by the folding of Unicode: `Resources`, `reſources`. A fleet accepts only
+the spelling here. kustomize then reads only the fields that packwise checked.
 
 Source: kustomize v5.8.2 with api v0.21.2: types.Kustomization and its parts, internal/builtins, internal/target.
 """
@@ -30,7 +30,7 @@ HELM_PLUGIN = "HelmChartInflationGenerator"
 
 
 class LeafShape(Enum):
-    """A single value. The shapes after NUMBER are texts that name files for kustomize."""
+    """A single value. From FILE to PLUGIN, it is a text that names a file or folder for kustomize."""
 
     TEXT = auto()
     FLAG = auto()
@@ -51,14 +51,14 @@ class LeafShape(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ListShape:
-    """A list."""
+    """A list. Each item has the shape `of`."""
 
     of: Shape
 
 
 @dataclass(frozen=True, slots=True)
 class NamedShape:
-    """A mapping with the user's keys."""
+    """A mapping with keys of the user's choice. Each value has the shape `of`."""
 
     of: Shape
 
@@ -157,7 +157,7 @@ KUSTOMIZATION = FieldsShape(
         **dict.fromkeys(("helmGlobals", "helmCharts", "helmChartInflationGenerator"), LeafShape.HELM),
     }
 )
-"""Fields of a kustomization, with every field of types.Kustomization."""
+"""The fields of a kustomization: every field of types.Kustomization."""
 
 _TARGETS_OF_VALUES = ListShape(FieldsShape({"selector": _SELECTOR, "fieldPath": TEXT, "filePathPosition": NUMBER}))
 _WITH_FIELDS = {"fieldSpecs": _FIELD_SPECS}
@@ -185,7 +185,7 @@ _OWN: dict[str, dict[str, Shape]] = {
     "ValueAddTransformer": {"value": TEXT, "targets": _TARGETS_OF_VALUES, "targetFilePath": FILE},
 }
 OF_PLUGINS = {kind: FieldsShape(_TYPE | fields) for kind, fields in _OWN.items()}
-"""Fields of the configuration of each of kustomize's own plugins except Helm's, by its kind."""
+"""The fields in the configuration of each of kustomize's own plugins except Helm's, by kind."""
 
 
 def suggest_name(name: str, known: Collection[str]) -> str:
@@ -195,7 +195,7 @@ def suggest_name(name: str, known: Collection[str]) -> str:
 
 
 def same_name(name: str, known: Collection[str]) -> str | None:
-    """Return the known name that kustomize matches with `name`, ignoring case."""
+    """Return the known name that kustomize matches with `name`, ignoring case, or None."""
     folded = _fold(name)
     return next((each for each in known if _fold(each) == folded), None)
 

@@ -1,8 +1,9 @@
 """Kustomizations: all files that a build reads, and the problems that prevent a build in a fleet.
 
-No file is fetched and no function runs: a fleet uses only kustomize's own transformers on a copy of exactly these
-files. The copy contains kustomizations and plugin configurations rewritten as understood here. kustomize can read each
-path in them only as a path. Source: kustomize v5.8.2, types.Kustomization, loader, internal/git; spec/clients.md#2a.
+A fleet fetches no file and runs no function. It uses only kustomize's own transformers, on a copy of exactly these
+files. In the copy, packwise rewrites kustomizations and configurations of plugins from the fields that it knows.
+kustomize can then read each path in them only as a path. Source: kustomize v5.8.2, types.Kustomization, loader,
+internal/git; spec/clients.md#2a.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ _CHART_HOME = "charts"
 class BuildInputs(Record):
     """The sorted paths of the files that a build reads, and the problems that prevent it in a fleet.
 
-    `reads` is the number of reads, counting a file as often as kustomize reads it.
+    `reads` is the number of reads. A file counts as often as kustomize reads it.
     """
 
     files: tuple[str, ...] = ()
@@ -81,10 +82,10 @@ class BuildInputs(Record):
 
 
 class PluginEntry(Record):
-    """An entry of a list of plugins: its list, its position, and the objects that configure plugins.
+    """An entry of a list of plugins. `field` is the list, and `position` is the entry's place in it.
 
-    `files` are the paths with these objects, each with its own, and "" is the kustomization itself. `folders` are the
-    rewritten kustomizations on the way.
+    `files` has each path with objects that configure plugins, and these objects. The path "" is the kustomization
+    itself. `folders` has the rewritten kustomizations that lead to the files.
     """
 
     field: str
@@ -95,7 +96,7 @@ class PluginEntry(Record):
 
     @property
     def objects(self) -> tuple[KubeObject, ...]:
-        """The objects of all files, in order."""
+        """Return the objects of all files, in order."""
         return tuple(item for _, objects in self.files for item in objects)
 
     @property
@@ -105,10 +106,10 @@ class PluginEntry(Record):
 
 
 class BuildCopy(Record):
-    """The files for kustomize in place of a tree, by path, and the problems that prevent the build in a fleet.
+    """The files that kustomize reads instead of the tree, by path, and the problems that prevent the build in a fleet.
 
-    `kustomization` is the outermost one (of `file`) without packwise. `kustomizations` are all rewritten ones. `data`
-    are the files that become the data of ConfigMaps and Secrets unchanged.
+    `kustomization` is the outermost one, from `file`, without packwise. `kustomizations` are all rewritten documents.
+    `data` are the paths of files that become the data of ConfigMaps and Secrets unchanged.
     """
 
     contents: Mapping[str, bytes]
@@ -120,12 +121,12 @@ class BuildCopy(Record):
 
 
 def file_of(tree: FileTree, folder: str) -> str | None:
-    """Return the kustomization in a folder, or None."""
+    """Return the path of the kustomization in a folder, or None."""
     return next((path for name in KUSTOMIZATIONS if tree.is_file(path := posixpath.join(folder, name))), None)
 
 
 def copy_of(tree: FileTree, folder: str, *, helm: bool = False) -> BuildCopy:
-    """Return kustomize's copy for the existing kustomization in `folder`. `helm` includes charts."""
+    """Return the copy from which kustomize builds the kustomization in `folder`. With `helm`, it includes charts."""
     walked = Kustomizations(tree, keeps=True, helm=helm)
     inputs = walked.inputs(folder)
     file = file_of(tree, folder) or folder
@@ -153,8 +154,9 @@ def as_json(value: object) -> str:
 
 
 def folders_named_by(tree: FileTree, folder: str) -> set[str]:
-    """Return the folders from which the kustomization of `folder` reads bases or plugins. A component includes
-    itself.
+    """Return the folders from which the kustomization of `folder` reads bases or plugins.
+
+    If the kustomization is a component, also return `folder` itself.
     """
     file = file_of(tree, folder) or folder
     try:
@@ -168,7 +170,7 @@ def folders_named_by(tree: FileTree, folder: str) -> set[str]:
 
 
 def plugin_entries(tree: FileTree, folder: str, value: Mapping[str, Value]) -> list[PluginEntry]:
-    """The plugins that the kustomization of `folder` runs itself, in its order."""
+    """Return the entries of plugins in the kustomization of `folder`, in its order."""
     return [
         _plugin_entry(tree, folder, field, position, entry)
         for field in PLUGINS
@@ -191,7 +193,7 @@ def _plugin_entry(tree: FileTree, folder: str, field: str, position: int, entry:
 
 
 def _objects(text: str, path: str) -> tuple[tuple[KubeObject, ...], tuple[ClientProblem, ...]]:
-    """Return the objects of a text that may hold only objects."""
+    """Return the objects of a text, and a problem for each document that is not an object."""
     objects: list[KubeObject] = []
     problems: list[ClientProblem] = []
     for each in documents_in(text, path):
@@ -205,8 +207,8 @@ def _objects(text: str, path: str) -> tuple[tuple[KubeObject, ...], tuple[Client
 class _PluginFiles:
     """The files of an entry in a list of plugins.
 
-    A folder is built too and its output configures the plugins. It may only list files and folders, because the effect
-    of other fields is known only after kustomize has read the files.
+    kustomize also builds a folder in such a list, and the output configures plugins. The folder's kustomization may
+    only list files and folders, because the effect of other fields is known only after kustomize has read the files.
     """
 
     __slots__ = ("_tree", "_visited", "files", "folders", "problems", "read")
@@ -220,7 +222,7 @@ class _PluginFiles:
         self.problems: list[ClientProblem] = []
 
     def add(self, name: str, entry: str, target: str) -> None:
-        """Add the content at `target`. The kustomization `name` calls it `entry`."""
+        """Add the file or folder at `target`. The kustomization `name` refers to it as `entry`."""
         if self._tree.is_file(target):
             objects, problems = _objects(text_at(self._tree, target), target)
             self.read.append(target)
@@ -265,11 +267,11 @@ class _PluginFiles:
 
 
 class Kustomizations:
-    """The kustomizations of a tree. A base is read once even if many build on it.
+    """The kustomizations of a tree. A base is read once even if many kustomizations build on it.
 
-    `data` are the files that become the data of ConfigMaps and Secrets unchanged. With `keeps`, `rewritten` has the
-    rewritten documents of kustomizations and plugin configurations. With `helm`, charts in the repository are built
-    too.
+    `data` are the paths of files that become the data of ConfigMaps and Secrets unchanged. With `keeps`, `rewritten`
+    has the rewritten documents of kustomizations and plugin configurations. With `helm`, charts in the repository are
+    built too.
     """
 
     __slots__ = ("_bases", "_heaviest", "_helm", "_keeps", "_plugged", "_tree", "data", "rewritten")
@@ -285,11 +287,11 @@ class Kustomizations:
         self._plugged: dict[str, str | None] = {}
 
     def inputs(self, folder: str) -> BuildInputs:
-        """The files that a build of the kustomization in `folder` reads, and its problems."""
+        """Return the files that a build of the kustomization in `folder` reads, and its problems."""
         return self._inputs(folder, ())
 
     def repetition_problem(self, folder: str) -> ClientProblem | None:
-        """Return the problem of a build in `folder` that reads too much repeatedly, or None."""
+        """Return the problem if a build in `folder` reads too many files repeatedly, otherwise None."""
         inputs = self.inputs(folder)
         if inputs.reads - len(inputs.files) <= _MOST_REPEATED:
             return None
@@ -302,7 +304,7 @@ class Kustomizations:
         return ClientProblem(file_of(self._tree, folder) or folder, message)
 
     def _chain(self, folder: str) -> str:
-        """Return the chain of folders that contributes most reads at each step."""
+        """Return a chain of folders as text. Each step leads to the base with the most reads."""
         chain = [folder]
         while chain[-1] in self._heaviest and len(chain) <= _MOST_BASES:
             chain.append(self._heaviest[chain[-1]])
@@ -353,8 +355,8 @@ class Kustomizations:
                 walk.problems.append(ClientProblem(plugged, message))
         inputs = BuildInputs(tuple(sorted(walk.files)), tuple(dict.fromkeys(walk.problems)), reads)
         if outer:
-            # In a cycle, this depends on the first visited member. Every kustomization that builds on a cycle has that
-            # problem anyway.
+            # In a cycle, the inputs depend on the member that is visited first. Every kustomization that builds on a
+            # cycle has that problem anyway.
             self._bases[folder] = inputs
         return inputs
 
@@ -401,7 +403,7 @@ class _KustomizationWalk:
         self.reads = 1
 
     def add(self, inputs: BuildInputs) -> None:
-        """Add the files and problems of the kustomization's bases."""
+        """Add the files and problems of a base, or of an entry of plugins."""
         self.files.update(inputs.files)
         self.problems += inputs.problems
 
@@ -525,7 +527,7 @@ class _KustomizationWalk:
 
     def _add_chart(self, chart: Mapping[str, Value], path: FieldPath) -> None:
         name, version, release = (chart.get(field) for field in ("name", "version", "releaseName"))
-        # It becomes an argument of Helm, where it could be read as an option.
+        # The name becomes an argument of Helm, where it could be read as an option.
         if isinstance(release, str) and release.startswith("-"):
             self._refuse((*path, "releaseName"), f"must be a name; got {describe(release)}")
         homes = [f"{self._chart_home}/{name}"]
@@ -544,7 +546,7 @@ class _KustomizationWalk:
         self.reads += 1
 
     def _refuse_no_objects(self, text: str, path: FieldPath) -> None:
-        """Refuse an inline patch without objects: kustomize would read it as the name of a file."""
+        """Add a problem for an inline patch without objects, which kustomize would read as the name of a file."""
         objects, problems = _objects(text, self._file)
         if problems or not objects:
             reason = problems[0].message if problems else "it has no object"
@@ -558,7 +560,7 @@ class _KustomizationWalk:
             return []
         self.reads += entry.inputs.reads
         if "\n" in text:
-            # Check each entry separately: an entry in which kustomize cannot read objects is a path.
+            # Write each object as a separate entry. kustomize reads an entry as a path if it cannot read objects in it.
             return [as_json(self._configuration(item, "", field)) for item in entry.objects]
         for file, objects in entry.files:
             self.rewritten[file] = [self._configuration(item, file, field) for item in objects]
@@ -566,9 +568,9 @@ class _KustomizationWalk:
         return [_spelt(self._folder, _target(self._tree, self._file, text)[0])]
 
     def _configuration(self, item: KubeObject, file: str, field: str) -> Value:
-        """Return the rewritten configuration of one of kustomize's own plugins, or add a problem for another's.
+        """Return the rewritten configuration of one of kustomize's own plugins. Add a problem for any other plugin.
 
-        It is in `file`, or in the kustomization itself for "".
+        `file` has the configuration. It is "" if the configuration is in the kustomization itself.
         """
         value = item.value
         kind, version = value.get("kind"), value.get("apiVersion")
@@ -609,14 +611,14 @@ class _KustomizationWalk:
             self.problems.append(_locate_problem(problem, text_at(self._tree, self._file), path, key=key))
             return
         file, item = self._place
-        # Line numbers within a text of the kustomization are not those of the file.
+        # Lines of a text within the kustomization are counted from the start of the text, so they are not reported.
         place = None if item is None else item.location(path)
         problem = ClientProblem(file, named) if place is None else ClientProblem(file, named, place.line, place.column)
         self.problems.append(problem)
 
 
 def _locate_problem(problem: ClientProblem, text: str, path: FieldPath, *, key: bool = True) -> ClientProblem:
-    """The problem at the place of a field in the text of its file."""
+    """Return the problem with the place of a field in the text of its file, or unchanged if the text is unreadable."""
     try:
         line, column = nearest_position(text, path, key=key)
     except YamlError:
@@ -625,7 +627,7 @@ def _locate_problem(problem: ClientProblem, text: str, path: FieldPath, *, key: 
 
 
 def _ambiguous_problem(tree: FileTree, file: str) -> list[ClientProblem]:
-    """Return the reason if the folder of the kustomization `file` also has a file with another of its names."""
+    """Return a problem for each other kustomization in the folder of the kustomization `file`."""
     folder = posixpath.dirname(file)
     paths = [posixpath.join(folder, name) for name in KUSTOMIZATIONS]
     others = [path for path in paths if path != file and tree.is_file(path)]
@@ -633,7 +635,7 @@ def _ambiguous_problem(tree: FileTree, file: str) -> list[ClientProblem]:
 
 
 def _target(tree: FileTree, file: str, entry: str) -> tuple[str, ClientProblem | None]:
-    """Return the path that the kustomization at `file` calls `entry`, or the reason why it is not a path."""
+    """Return the path to which `entry` of the kustomization `file` leads and None, or "" and the problem with it."""
     if _REMOTE.search(entry):
         return "", ClientProblem(
             file, f'"{entry}" is outside the repository, and {FETCHES}; copy it into the repository'
@@ -655,7 +657,7 @@ def _target(tree: FileTree, file: str, entry: str) -> tuple[str, ClientProblem |
 def _spelt(folder: str, target: str) -> str:
     """Return the path from `folder` to `target`, with "./" or "../" first.
 
-    It can then be neither an address nor a YAML mapping.
+    kustomize then reads it neither as an address nor as a YAML mapping.
     """
     path = posixpath.relpath(f"/{target}", f"/{folder}")
     return path if path == ".." or path.startswith("../") else f"./{path}"

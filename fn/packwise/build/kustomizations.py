@@ -1,7 +1,7 @@
 """Kustomizations of the repository, built by `kustomize build` in a read-only copy.
 
-kustomize records the source file of each object in an annotation, which is removed again. Source: spec/sources.md#2.8,
-#3.7, #3.8, #4.6; kustomize v5.8.2, buildMetadata, api/resource origin.
+kustomize records the source file of each object in an annotation, which packwise removes again. Source:
+spec/sources.md#2.8, #3.7, #3.8, #4.6; kustomize v5.8.2, buildMetadata, api/resource origin.
 """
 
 from __future__ import annotations
@@ -76,7 +76,10 @@ class _ChangedTree:
 
 
 def changed_tree(tree: FileTree, source: KustomizationSource) -> FileTree:
-    """Return the tree with the kustomization as the controller changes it before it builds. Raises SourceError."""
+    """Return the tree with the kustomization as the controller changes or generates it before the build.
+
+    Raise SourceError if the kustomization is unreadable.
+    """
     path = file_of(tree, source.folder)
     if path is None:
         value: Mapping[str, Value] = {"resources": [f"./{each}" for each in source.resources or ()]}
@@ -93,7 +96,7 @@ def changed_tree(tree: FileTree, source: KustomizationSource) -> FileTree:
 
 
 def kustomization_reads(tree: FileTree, source: KustomizationSource) -> frozenset[str]:
-    """Return the paths in the repository that a build reads, as far as known."""
+    """Return the paths in the repository that a build reads, as far as they are known."""
     try:
         changed = changed_tree(tree, source)
     except SourceError:
@@ -103,7 +106,7 @@ def kustomization_reads(tree: FileTree, source: KustomizationSource) -> frozense
 
 
 def kustomization_copy(tree: FileTree, source: KustomizationSource) -> BuildCopy:
-    """Return the files for kustomize. Raise SourceError if the repository alone is not sufficient."""
+    """Return the files for kustomize. Raise SourceError if a problem prevents the build."""
     copied = copy_of(changed_tree(tree, source), source.folder, helm=source.helm)
     if copied.problems:
         raise _refusal(copied.problems, source)
@@ -124,7 +127,7 @@ def _refusal(problems: Sequence[ClientProblem], source: KustomizationSource) -> 
 
 @cache
 def kustomize() -> tuple[Program, str]:
-    """Return confined kustomize and its version. Raise SourceError if it is missing."""
+    """Return kustomize as a confined program, and its version. Raise SourceError if kustomize is missing."""
     path = program_on_path("kustomize")
     if path is None:
         raise SourceError(Obstacle.PROGRAM, _ADVICE)
@@ -141,7 +144,7 @@ def _kustomize_with(helm_path: str) -> Program:
 
 
 def with_origins(kustomization: Value) -> Value:
-    """Return a kustomization that records the source file of each built object."""
+    """Return a kustomization with the setting that records the source file of each built object."""
     value = mapping(kustomization)
     listed = entries(value.get("buildMetadata"))
     return {**value, "buildMetadata": [*listed, *([] if _ORIGINS in listed else [_ORIGINS])]}
@@ -155,8 +158,9 @@ def build_kustomization(
     runs_helm: bool = False,
     unrestricted: bool = False,
 ) -> str:
-    """Return the output of `kustomize build` for `contents` with `kustomization` at `path`. Raise SourceError if it
-    fails.
+    """Return the output of `kustomize build` for `contents` with `kustomization` at `path`.
+
+    Raise SourceError if the build fails.
     """
     if runs_helm:
         command = helm()[0].path
@@ -197,9 +201,10 @@ _CONFIGURED = re.compile(r"^      configuredIn: (.*)$", re.MULTILINE)
 
 
 def objects_of_output(output: str, folder: str, *, keeps_notes: bool) -> Iterator[BuiltObject]:
-    """Yield the objects of a build of the kustomization in `folder`, without the notes of their files.
+    """Yield the objects in the output of a build in `folder`, each with its source file.
 
-    `keeps_notes`: the kustomization itself asks for these notes.
+    kustomize notes the file in an annotation, which is removed. With `keeps_notes` the annotation stays, because the
+    kustomization itself asks for it.
     """
     for document in split_documents(output):
         note = _NOTE.search(document.text)
@@ -219,7 +224,10 @@ def objects_of_output(output: str, folder: str, *, keeps_notes: bool) -> Iterato
 
 
 def substitute_object(built: BuiltObject, source: KustomizationSource) -> BuiltObject:
-    """Return an object with the variables of its Kustomization. Raises SourceError."""
+    """Return an object with the values of its Kustomization's variables.
+
+    Raise SourceError if the substitution fails.
+    """
     substitution = source.substitution
     if substitution is None or not substitution.is_active or "${" not in built.text or _is_disabled(built.text):
         return built

@@ -1,4 +1,4 @@
-"""Changes that Argo CD and Flux make of a kustomization before they build it.
+"""Changes that Argo CD and Flux make to a kustomization before they build it.
 
 Source: Argo CD, util/kustomize (`kustomize edit`); kustomize v5.8.2, kustomize/commands/edit; fluxcd/pkg, kustomize
 generator.
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def with_argo_options(value: Mapping[str, Value], options: Mapping[str, Value]) -> Mapping[str, Value]:
-    """Return a kustomization with the `kustomize` section of a source. Raises SourceError."""
+    """Return a kustomization with the changes of a source's `kustomize` section.
+
+    Raise SourceError if it has a label or annotation already that the section adds.
+    """
     changed = dict(value)
     for field in ("namePrefix", "nameSuffix", "namespace"):
         if text(options.get(field)):
@@ -108,7 +111,7 @@ def _with_image(images: list[Value], image: Mapping[str, Value]) -> list[Value]:
 
 
 def with_flux_options(value: Mapping[str, Value], spec: Mapping[str, Value]) -> Mapping[str, Value]:
-    """Return a kustomization with the fields of a Kustomization of Flux."""
+    """Return a kustomization with the changes of a Kustomization of Flux."""
     changed = dict(value)
     for field, own in (("targetNamespace", "namespace"), ("namePrefix", "namePrefix"), ("nameSuffix", "nameSuffix")):
         if text(spec.get(field)):
@@ -140,7 +143,10 @@ def _as_yaml(value: Value) -> Value:
 
 
 def post_renderer_options(renderers: Value) -> tuple[Mapping[str, Value], ...]:
-    """Return the kustomizations from a HelmRelease's postRenderers, in their order. Raises SourceError."""
+    """Return the kustomizations from a HelmRelease's postRenderers, in their order.
+
+    Raise SourceError for an unknown field.
+    """
     changes: list[Mapping[str, Value]] = []
     for each in mappings(renderers):
         kustomize = mapping(each.get("kustomize"))

@@ -1,7 +1,7 @@
-"""The source lines of built lines in templates and resources, if they can be found.
+"""The lines of templates that made the lines of a built text, if they can be found.
 
-Helm records no positions. A template line with text of its own matches the lines that it makes, with any text in place
-of its braces. If several match, the one with a matching parent line by indentation counts.
+Helm records no positions. A line of a template matches the lines that have its fixed text, with any text instead of its
+braces. If several lines match, the lines with a matching parent line (by indentation) are preferred.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _LONGEST = 2000
 
 
 def template_line(template: str, built: str, line: int) -> int | None:
-    """Return the line of a template that makes the 1-based line of a built text, or None if unknown.
+    """Return the 1-based line of a template that made the 1-based line of a built text, or None if unknown.
 
-    A line made by a function of the template is located by the nearest line above with a known origin.
+    A line that a function of the template made is located at the nearest parent line with a known origin.
     """
     lines = built.split("\n")
     if not 0 < line <= len(lines) or len(lines) > _MOST_LINES:
@@ -38,14 +38,14 @@ def template_line(template: str, built: str, line: int) -> int | None:
 
 
 class _Matcher:
-    """The lines of a template that have text of their own, as the fixed parts of the lines that they make."""
+    """The fixed parts of each line of a template."""
 
     def __init__(self, template: str) -> None:
         self._lines = template.split("\n")[:_MOST_LINES]
         self._parts = [_fixed_parts(line) for line in self._lines]
 
     def candidates(self, built: Sequence[str], at: int) -> list[int]:
-        """Return the lines that can make the line `at`, and the ones above it."""
+        """Return the lines of the template that can have made the built line `at` and its parent lines."""
         chain = [at]
         while (above := _parent(built, chain[-1])) is not None and len(chain) < 20:
             chain.append(above)
@@ -87,7 +87,7 @@ def _fixed_parts(line: str) -> tuple[str, ...] | None:
 
 
 def _fits(parts: tuple[str, ...], line: str) -> bool:
-    """Return True if a line has the parts in their order: the first place of each leaves the most to the others."""
+    """Return True if a line consists of these parts in their order, with any text between them."""
     line = line.strip()
     if len(line) > _LONGEST or not line.startswith(parts[0]):
         return False
@@ -107,7 +107,7 @@ def _indentation(line: str) -> int:
 
 
 def _parent(lines: Sequence[str], at: int) -> int | None:
-    """Return the nearest line above that is indented less."""
+    """Return the nearest line above with less indentation, or None. Comments and actions of templates do not count."""
     own = _indentation(lines[at])
     if not own:
         return None

@@ -1,4 +1,4 @@
-"""Links in a repository. Argo CD, Helm and kustomize follow them within it; Flux leaves them out of its archives.
+"""Links in a repository. Argo CD, Helm and kustomize follow links within it. Flux omits links from its archives.
 
 Source: Argo CD 3.6, util/app/path CheckOutOfBoundsSymlinks; source-controller v1.9.1, internal/storage Archive.
 """
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 _FLUX = frozenset({"HelmRelease", "Kustomization"})
 _MOST_FILES = 10_000
-"""Files that the links of a repository may add. A link to a folder above itself adds all files of it."""
+"""The largest number of files that links may add. A link to a folder above itself adds all files of that folder."""
 
 
 class LinkedTree:
-    """A tree with the files behind its links, as if they were copies. `outside` are links that lead out of it."""
+    """A tree with the files behind its links, as if they were copies. `outside` are links that lead out of the tree."""
 
     def __init__(self, tree: FileTree) -> None:
         self._tree = tree
@@ -40,7 +40,7 @@ class LinkedTree:
         self._folders = folders_above(self._targets)
 
     def _files_behind(self, link: str, target: str, files: set[str]) -> dict[str, str] | None:
-        """Return the target of each file behind a link, or None if it leads to no visible file or folder."""
+        """Return the target of each file behind a link, or None if the link leads to no listed file or folder."""
         if target in files:
             return {link: target}
         if target and not self._tree.is_folder(target):
@@ -76,7 +76,7 @@ class LinkedTree:
         return {}
 
     def with_targets(self, paths: Iterable[str]) -> frozenset[str]:
-        """Return paths and the files behind the links among them."""
+        """Return `paths`, and the target of each path behind a link."""
         return frozenset([each for path in paths for each in (path, self._targets.get(path, path))])
 
 
@@ -88,15 +88,15 @@ class Trees(Record):
 
     @classmethod
     def of(cls, tree: FileTree) -> Trees:
-        """Return both views of a tree. Most trees have no link and need one."""
+        """Return both views of a tree. Most trees have no links and need only the plain view."""
         return cls(tree, LinkedTree(tree) if tree.links() else None)
 
     def view(self, owner: Owner) -> FileTree:
-        """Return the files as the controller of an owner sees them."""
+        """Return the files as the owner's controller sees them."""
         return self.plain if self.linked is None or owner.kind in _FLUX else self.linked
 
     def with_targets(self, paths: frozenset[str]) -> frozenset[str]:
-        """Return paths and the files behind the links among them."""
+        """Return `paths`, and the target of each path behind a link."""
         return paths if self.linked is None else self.linked.with_targets(paths)
 
 
@@ -106,7 +106,7 @@ def links_outside(tree: FileTree) -> Sequence[str]:
 
 
 def refuse_links(tree: FileTree, folder: str) -> None:
-    """Raise SourceError if a source has a link that leads out of the repository. Argo CD refuses it too."""
+    """Raise SourceError if a source has a link that leads out of the repository. Argo CD refuses such a source too."""
     outside = paths_below(links_outside(tree), folder)
     if outside:
         message = (

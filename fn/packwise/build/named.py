@@ -1,4 +1,4 @@
-"""The built sources of named paths: their files beside the plain ones, and their results."""
+"""The files at named paths, the files that are built from their sources, and the results of these builds."""
 
 from __future__ import annotations
 
@@ -39,8 +39,10 @@ def build_named(
     *,
     requires: bool = False,
 ) -> BuiltInputs:
-    """Return the files at paths, on disk or in a commit, with everything built from them. Raise UsageError if a path
-    is missing.
+    """Return `files` at `paths` without the ones that builds read, and the built files. They are on disk or in
+    `commit`.
+
+    Raise UsageError if the commit is unreadable.
     """
     named = [real(path) for path in paths]
     tops = dict.fromkeys([top_of(_nearest_folder(path)) for path in named])
@@ -74,7 +76,7 @@ def _nearest_folder(path: str) -> str:
 
 @contextmanager
 def _open_tree(top: str, commit: str | None) -> Generator[FileTree]:
-    """The files of a repository, on disk or in a commit. Raises UsageError."""
+    """Yield the files of a repository, on disk or in a commit. Raise UsageError if the commit is unreadable."""
     disk = DiskTree(top, "")
     if commit is None:
         yield disk
@@ -100,14 +102,14 @@ def _deliver(tree: FileTree, top: str, named: Sequence[str]) -> Delivered:
 
 
 def deliveries_of(tree: FileTree, top: str, is_in_scope: Callable[[str], bool], store: Store | None) -> Delivered:
-    """Return everything built from the files of the repository `top` that is in scope. Builds are kept in `store`."""
+    """Return the deliveries in scope from the files of the repository `top`. Their outputs are cached in `store`."""
     repository = repository_of(tree, remote_urls(top), checkout_names(top))
     return deliver(repository, Builder(tree, store, _advance), is_in_scope)
 
 
 @contextmanager
 def _open_store() -> Generator[Store | None]:
-    """Yield the cache of a fleet as a store of builds, or None without one."""
+    """Yield the user's cache as a store of builds, or None if the user has no home."""
     from packwise.build.cache import default_place, open_cache
 
     place = default_place()
@@ -119,7 +121,7 @@ def _open_store() -> Generator[Store | None]:
 
 
 def store_in(cache: Cache) -> Store:
-    """Return a cache as a store of builds."""
+    """Return `cache` as a store of builds."""
 
     def store(key: str, value: bytes | None) -> bytes | None:
         if value is None:
@@ -152,9 +154,10 @@ def _path_shower(top: str, commit: str | None) -> Callable[[str], str]:
 def _without_reads(
     files: Iterable[InputFile], reads: set[str], commit: str | None
 ) -> tuple[list[InputFile], list[InputFile], list[tuple[str, SkipReason]]]:
-    """Return the files that no build reads, the others without their workloads, and why these are not checked.
+    """Return the files that no build reads, the other files without their workloads, and the reason to skip each of
+    these.
 
-    packwise's configuration stays in the first part.
+    Documents with packwise's configuration stay among the first.
     """
     kept: list[InputFile] = []
     read: list[InputFile] = []

@@ -1,4 +1,4 @@
-"""Files that make clients run functions, and the problems that prevent it."""
+"""Problems that prevent clients from running packwise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KPTFILE = "Kptfile"
 class ClientProblem(Record):
     """The reason why a client would ignore packwise or fail with it. The message names the fix.
 
-    Line and column count from 1. They are 0 for the whole file.
+    Line and column count from 1. They are 0 if the problem concerns the whole file.
     """
 
     file: str
@@ -26,5 +26,5 @@ class ClientProblem(Record):
 
 
 def is_settings_value(value: Mapping[str, Value]) -> bool:
-    """True if the object is a TopologyRender."""
+    """Return True if the object is a TopologyRender."""
     return value.get("kind") == KIND and str(value.get("apiVersion")).partition("/")[0] == GROUP

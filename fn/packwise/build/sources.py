@@ -1,6 +1,6 @@
-"""Owners, their built and delivered sources, and the reasons for unbuilt sources.
+"""Owners, the sources that they deliver, and the reasons for unbuilt sources.
 
-Pure values: the controllers' modules make them, and `charts` and `kustomizations` build them.
+These are pure values. The controllers' modules make them, and `charts` and `kustomizations` build them.
 """
 
 from __future__ import annotations
@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 class Owner(Record):
     """The owner of a delivery: an Application, a HelmRelease, a Flux Kustomization or a TopologyRender.
 
-    `item` is None for a source without an owner.
-
-    `file` is its path from the top of the repository. `cluster` is its destination, or "" for the repository's own
-    cluster.
+    `file` is the path of its file from the top of the repository. `item` is its object, or None for a standalone
+    source. `cluster` is its destination, or "" for the controller's own cluster.
     """
 
     kind: str
@@ -42,7 +40,7 @@ class Owner(Record):
 
     @property
     def title(self) -> str:
-        """Return `Application argocd/llm`, or `chart charts/llm` for a standalone source."""
+        """Return a title such as `Application argocd/llm`, or `chart charts/llm` for a standalone source."""
         name = f"{self.namespace}/{self.name}" if self.namespace else self.name
         return f"{self.kind} {name or '.'}"
 
@@ -53,7 +51,7 @@ class Owner(Record):
 
 
 class Values(Record):
-    """A layer of the values of a chart: a file of the repository, or a `text` that an object holds."""
+    """A layer of the values of a chart: the file `name` of the repository, or a `text` that an object holds."""
 
     name: str
     text: str | None = None
@@ -63,8 +61,8 @@ class Values(Record):
 class ChartSource(Record):
     """A chart to build, as passed to `helm template`.
 
-    `values` are ordered from the weakest. `base` replaces the chart's own values.yaml, or is None to keep it. `lists`
-    are the options `--set`, `--set-string` and the like. `patches` are kustomizations for the chart's output.
+    A later layer of `values` overrides an earlier one. `base` replaces the chart's own values.yaml, or is None to keep
+    it. `lists` has options such as `--set` with their arguments. `patches` are kustomizations for the chart's output.
     """
 
     folder: str
@@ -83,16 +81,19 @@ class ChartSource(Record):
 
     @property
     def values_names(self) -> tuple[str, ...]:
-        """Return the names of the values used, for findings. The chart's own values.yaml is used without others."""
+        """Return the names of the values, for findings.
+
+        The chart's own values.yaml is named if there are no other values files.
+        """
         own = (Values(posixpath.join(self.folder, "values.yaml")),) if self.base is None else self.base
         named = [each.name for each in (*(own if not self.values else ()), *self.values)]
         return (*named, *[text for _, text in self.lists])
 
 
 class KustomizationSource(Record):
-    """A kustomization to build. `change` turns the folder's kustomization into the controller's.
+    """A kustomization to build. `change` returns the kustomization as the controller changes it.
 
-    A folder without one gets a `generated` one with `resources`. With `helm`, its helmCharts are built. With
+    A folder without a kustomization gets one with `resources`. With `helm`, its helmCharts are built. With
     `unrestricted`, it may refer to files outside its folder.
     """
 
@@ -117,7 +118,7 @@ Source = ChartSource | KustomizationSource | DirectorySource
 
 
 class Delivery(Record):
-    """A source with its owner and namespace. `notes` are the assumptions made for it.
+    """A source with its owner and namespace. `notes` are the assumptions that packwise made for the source.
 
     `path` is the field of the owner that names the source.
     """
@@ -130,7 +131,7 @@ class Delivery(Record):
 
 
 class Obstacle(Enum):
-    """The kinds of reasons for unbuilt sources. Summaries count in this order."""
+    """The kinds of reasons for unbuilt sources, as singular and plural. Summaries count in this order."""
 
     PROGRAM = ("program not on PATH", "programs not on PATH")
     REMOTE_CHART = ("remote chart", "remote charts")
@@ -142,9 +143,9 @@ class Obstacle(Enum):
 
 
 class Unbuilt(Record):
-    """A source that is not built, and why. If it `is_wrong`, its controller would fail on it too: an error at `path`.
+    """A source that is not built, with the reason. With `is_wrong`, its controller would fail too, an error at `path`.
 
-    `folder` is the source, if it is in the repository.
+    `folder` is the folder of the source, or None if it is not in the repository.
     """
 
     owner: Owner
@@ -169,20 +170,20 @@ class SourceError(Exception):
         self.path = path
 
     def of(self, owner: Owner, folder: str | None = None) -> Unbuilt:
-        """Return the reason as one of `owner`."""
+        """Return the unbuilt source of `owner` with this reason."""
         return Unbuilt(owner, self.obstacle, self.reason, self.is_wrong, self.path, folder)
 
 
 def unsupported_error(feature: str) -> SourceError:
-    """Return the error of a controller's feature that packwise does not implement."""
+    """Return the error about a controller's feature that packwise does not implement."""
     return SourceError(Obstacle.UNSUPPORTED, f"{feature} is not supported")
 
 
 class Repository(Record):
-    """The repository to build: its files, the URLs of its remotes, and the names of the checkout.
+    """The repository to build: its files, and the URLs of its remotes.
 
     `revisions` are the names of the checked-out commit, such as branches. `objects` are the objects that owners refer
-    to.
+    to, each with its path. `argocd_helm` is True if Argo CD lets kustomize build charts.
     """
 
     tree: FileTree
@@ -192,7 +193,7 @@ class Repository(Record):
     argocd_helm: bool = False
 
     def is_here(self, url: str) -> bool | None:
-        """Return True if a URL belongs to this repository, or None without remotes."""
+        """Return True if a URL belongs to this repository. Return None if the repository has no known remote."""
         known = {known for remote in self.remotes if (known := repository_address(remote)) is not None}
         return repository_address(url) in known if known else None
 
@@ -213,7 +214,7 @@ ELSEWHERE = SourceError(Obstacle.REMOTE_SOURCE, "the source is another repositor
 def local_path(repository: Repository, url: str, path: str, notes: list[str]) -> str:
     """Return the path in the repository of a source at `url`. Assumptions are added to `notes`.
 
-    Raise SourceError if it is in another repository or missing.
+    Raise SourceError if the source is in another repository, or if the path is missing or leads outside.
     """
     if not url:
         raise SourceError(Obstacle.FAILED, "the source has no URL of a repository", is_wrong=True)
@@ -233,7 +234,10 @@ def local_path(repository: Repository, url: str, path: str, notes: list[str]) ->
 
 
 def path_from_top(path: str) -> str | None:
-    """Return a path from the top of the repository, or "" for the top. Return None if it leads outside."""
+    """Return the normal form of a path from the top of the repository, or "" for the top.
+
+    Return None if it leads outside.
+    """
     joined = posixpath.normpath(path.strip().lstrip("/") or ".")
     if joined == ".." or joined.startswith("../"):
         return None
@@ -241,19 +245,19 @@ def path_from_top(path: str) -> str | None:
 
 
 def revision_note(repository: Repository, revision: str) -> list[str]:
-    """Return the note on a revision that is not checked out."""
+    """Return a note if `revision` is not checked out, otherwise an empty list."""
     if repository.is_checked_out(revision):
         return []
     return [f'built the files of the checkout instead of the revision "{revision}"']
 
 
 def as_text(value: Value) -> str:
-    """Return a value as text with the same value for YAML readers."""
+    """Return a value as JSON, which YAML readers read as the same value."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def merge_patch(base: Value, patch: Value) -> Value:
-    """Return `base` with a JSON merge patch. Source: RFC 7386."""
+    """Return `base` after the JSON merge patch `patch`. Source: RFC 7386."""
     if not isinstance(patch, dict):
         return patch
     result = dict(base) if isinstance(base, dict) else {}
@@ -276,7 +280,7 @@ def overlay_values(base: Value, over: Value) -> Value:
 
 
 def objects_named(repository: Repository, kind: str, namespace: str, name: str) -> Sequence[KubeObject]:
-    """Return the repository's objects of a kind, namespace and name, then the ones of this name without a namespace."""
+    """Return the objects of a kind, namespace and name, then the objects of the kind and name without a namespace."""
     hits: dict[bool, list[KubeObject]] = {True: [], False: []}
     for _, item in repository.objects:
         if item.value.get("kind") == kind and _is_named(item.value.get("metadata"), namespace, name):
@@ -309,7 +313,7 @@ def _is_named(metadata: Value, namespace: str, name: str) -> bool:
 
 
 def first_line(text: str, most: int = 2000) -> str:
-    """Return a program's error text on one line of limited length."""
+    """Return a program's error text on one line, shortened in the middle to about `most` characters."""
     line = " ".join(text.split())
     # The end of Helm's message about nested templates contains the cause.
     return line if len(line) <= most else f"{line[: most // 2]}…{line[-most // 2 :]}"
@@ -337,7 +341,7 @@ def matches(glob: str, path: str, *, crosses: bool = False) -> bool:
 
 
 def _alternatives(glob: str) -> list[str]:
-    """Return the globs without braces for a glob, or none if they are too many or a brace is open."""
+    """Return the globs to which the braces of a glob expand, or an empty list if they are too many."""
     pending, done = [glob], list[str]()
     while pending:
         if len(pending) + len(done) > _MOST_ALTERNATIVES:
@@ -352,7 +356,9 @@ def _alternatives(glob: str) -> list[str]:
 
 
 def _tokens(glob: str, *, crosses: bool) -> list[re.Pattern[str] | str]:
-    """Return the glob as classes, characters (`=a`), and `*`, `**` and `**/` for runs of any length."""
+    """Return the parts of a glob: patterns of one character, characters (`=a`), and `*`, `**` and `**/` for runs of any
+    length.
+    """
     tokens: list[re.Pattern[str] | str] = []
     at = 0
     while at < len(glob):
@@ -376,7 +382,10 @@ def _tokens(glob: str, *, crosses: bool) -> list[re.Pattern[str] | str]:
 
 
 def _matches_path(tokens: Sequence[re.Pattern[str] | str], path: str) -> bool:
-    """Follow all ways through the tokens at once, so that the path is read without backtracking."""
+    """Return True if the tokens match all of `path`.
+
+    All ways through the tokens are followed at once, so that the path is read without backtracking.
+    """
 
     def enter(places: Iterable[int]) -> set[int]:
         reached: set[int] = set()

@@ -29,24 +29,27 @@ class SubstitutionError(ValueError):
 
 
 class Substitution(Record):
-    """The variables. A build can change even if there are none."""
+    """The variables of a Kustomization. With `is_always`, expressions are evaluated even if there are no variables."""
 
     variables: Mapping[str, str] = {}
     is_always: bool = False
 
     @property
     def is_active(self) -> bool:
-        """Return True if the build is changed: without any variable `${x:=2}` stays."""
+        """Return True if expressions are evaluated. Otherwise even `${x:=2}` stays as it is."""
         return self.is_always or bool(self.variables)
 
 
 def is_variable(name: str) -> bool:
-    """Return True if Flux accepts a variable of that name. One other name fails the whole substitution."""
+    """Return True if Flux accepts a variable of that name. A single invalid name makes the whole substitution fail."""
     return re.fullmatch("[_A-Za-z][_A-Za-z0-9]*", name) is not None
 
 
 def substitute(text: str, variables: Mapping[str, str]) -> str:
-    """Return the text of an object with its variables. Raises SubstitutionError."""
+    """Return `text` with the values of `variables`.
+
+    Raise SubstitutionError if an expression is invalid, or if the result is too long.
+    """
     return _evaluate(text, variables, 0)
 
 
@@ -58,7 +61,7 @@ def _evaluate(text: str, variables: Mapping[str, str], depth: int) -> str:
     while (match := _STARTS.search(text, at)) is not None:
         parts.append(text[at : match.start()])
         if match[0] == "$${":
-            # An escaped one stays, without the escape.
+            # An escaped expression stays, without the escape.
             parts.append("${")
             at = match.end()
             continue
@@ -76,7 +79,7 @@ def _refuse_length(length: int) -> None:
 
 
 def _end(text: str, start: int) -> int:
-    """Return the place of the brace that closes an expression."""
+    """Return the place of the brace that closes an expression. Raise SubstitutionError if there is none."""
     depth, at = 1, start
     while at < len(text):
         if text.startswith("${", at):
@@ -151,9 +154,10 @@ def _trim(value: str, glob: str, operator: str) -> str:
 
 
 def _find_last(value: str, units: Sequence[_Unit], start: int) -> int:
-    """Return the end of the last text from `start` on that these units match; -1 without one.
+    """Return the end of the last text after `start` that these units match, or -1.
 
-    Python finds the last place of a long text in quadratic time, but not the first one: it is read backwards.
+    Python needs quadratic time to find the last match in a long text. So the text is searched backwards for the first
+    match.
     """
     backwards = value[start:][::-1]
     end = _find_first(backwards, units[::-1], 0)
@@ -161,12 +165,12 @@ def _find_last(value: str, units: Sequence[_Unit], start: int) -> int:
 
 
 def _find_first(value: str, units: Sequence[_Unit], start: int) -> int:
-    """Return the end of the first text from `start` on that these units match; -1 without one."""
+    """Return the end of the first text after `start` that these units match, or -1."""
     literals = [unit.literal for unit in units if unit.literal is not None]
     if len(literals) == len(units):
         at = value.find("".join(literals), start)
         return -1 if at < 0 else at + len(units)
-    # Without a literal text, each place takes as many steps as there are characters.
+    # With wildcards, the search takes as many steps at each place as there are units.
     if len(units) > _MOST_WILDCARDS:
         raise SubstitutionError(f"a glob has more than {_MOST_WILDCARDS} characters between two asterisks")
     expression = "".join([unit.expression for unit in units])
@@ -175,9 +179,9 @@ def _find_first(value: str, units: Sequence[_Unit], start: int) -> int:
 
 
 def _match_end(value: str, units: Sequence[_Unit], *, is_longest: bool) -> int:
-    """Return the end of the shortest or longest start of the value that a glob matches; 0 without one.
+    """Return the end of the shortest or longest start of `value` that a glob matches, or 0 if none matches.
 
-    Each text between two `*` is searched for once: its first match leaves the most for the rest.
+    Each part between two `*` is searched for once: its first match leaves the most text for the other parts.
     """
     stars = [at for at, unit in enumerate(units) if unit.is_star]
     starts, ends = [0, *[at + 1 for at in stars]], [*stars, len(units)]
@@ -197,8 +201,8 @@ class _Unit(Record):
 
     @property
     def expression(self) -> str:
-        """The expression of the character."""
-        # Python 3.14 requires the end of a text in lower case.
+        """Return the regular expression of the unit."""
+        # Remove the end of the expression, which is `\Z`, or `\z` since Python 3.14.
         return translate(self.bracket or self.literal or "?")[: -len(r"\Z")]
 
 

@@ -1,8 +1,8 @@
 """Trees of files by path, in memory, in a folder on disk or in a commit, and the documents in them.
 
-Paths use slashes below the top of the repository. "" is the top.
+A path has slashes and starts at the top of the repository. "" is the top.
 
-Clusters are similar and read each file several times, so the last texts are cached.
+The clusters of a fleet are similar and read each file several times, so the last texts are cached.
 """
 
 from __future__ import annotations
@@ -69,15 +69,18 @@ class FileTree(Protocol):
         ...
 
     def files_in(self, folder: str) -> Sequence[str]:
-        """Return the sorted paths of the visible files directly in a folder above or at the tree's root."""
+        """Return the sorted paths of the files directly in `folder`, without hidden files.
+
+        It may be above the tree's root.
+        """
         ...
 
     def listing(self, root: str) -> FileTree:
-        """Return the same tree, with the files of another folder listed."""
+        """Return the same tree, but list the files of the folder `root`."""
         ...
 
     def links(self) -> Mapping[str, str | None]:
-        """Return the path behind each listed link, or None if a link leads out of the tree or nowhere."""
+        """Return the path to which each listed link leads, or None if a link leads out of the tree or to nothing."""
         ...
 
 
@@ -116,7 +119,7 @@ class MemoryTree:
         return self
 
     def links(self) -> Mapping[str, str | None]:
-        """See `FileTree.links`. There are none."""
+        """See `FileTree.links`. There are no links."""
         return {}
 
 
@@ -168,7 +171,7 @@ def _mapping_at(tree: FileTree, path: str, reader: Callable[[str], Value]) -> Ma
 
 
 def objects_at(tree: FileTree, path: str) -> Iterator[KubeObject]:
-    """Return the mappings among the documents of a file. Invalid YAML is skipped."""
+    """Return an iterator of the mappings among the documents of a file. Invalid YAML is skipped."""
     return (each for each in documents_in(text_at(tree, path), path) if isinstance(each, KubeObject))
 
 
@@ -186,7 +189,7 @@ def documents_in(text: str, path: str) -> Iterator[KubeObject | YamlError]:
 
 
 def unreadable_at(tree: FileTree, path: str, words: Iterable[bytes]) -> list[ClientProblem]:
-    """Return the documents of a file that are invalid YAML, have one of the words, and are not templates."""
+    """Return a problem for each document of a file that is invalid YAML, has one of `words`, and is not a template."""
     text, problems = text_at(tree, path), list[ClientProblem]()
     for document in split_documents(text):
         try:
@@ -199,7 +202,7 @@ def unreadable_at(tree: FileTree, path: str, words: Iterable[bytes]) -> list[Cli
 
 
 def text_at(tree: FileTree, path: str) -> str:
-    """Return the text of a file, or "" if it is unreadable. The package's render reports that."""
+    """Return the text of a file, or "" if it is unreadable. The render of the package reports the error."""
     try:
         return tree.read(path).decode("utf-8", "replace")
     except OSError:
@@ -234,7 +237,7 @@ def _documents(text: str) -> list[tuple[Source, Mapping[str, Value]] | YamlError
 # The files of a repository: a folder on disk, or a commit.
 
 _BYTES_KEPT = 4 << 20
-"""Bytes of cached file contents. The cache is for shared bases, which every package reads."""
+"""The largest number of bytes of cached contents. The cache is for shared bases, which every package reads."""
 
 _PIECE = 16 << 10
 """Bytes of one read. Nearly every file is smaller, and larger buffers take longer to allocate."""
@@ -243,11 +246,11 @@ _SIZE = 32
 """Bytes of a digest."""
 
 _LOOKED_UP = 20_000
-"""The number of paths whose type is cached."""
+"""The largest number of paths whose type is cached."""
 
 
 def _content(path: str) -> bytes:
-    """Content of the file, up to one byte more than MAX_INPUT."""
+    """Return the content of the file, at most one byte more than MAX_INPUT."""
     file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     pieces: list[bytes] = []
     left = MAX_INPUT + 1
@@ -288,8 +291,8 @@ class RecentContents:
 class DiskTree:
     """The files below `top`, the top of a repository. Only files in its folder `root` are listed.
 
-    The folder `output`, hidden files, ignored files and the globs `exclude` are not listed. Raise OSError if a folder
-    is unreadable.
+    The folder `output`, hidden files, ignored files and files that match the globs `exclude` are not listed. Raise
+    OSError if a folder is unreadable.
     """
 
     def __init__(self, top: str, root: str, output: str | None = None, exclude: Sequence[str] = ()) -> None:
@@ -315,7 +318,7 @@ class DiskTree:
         return self._kind(path) == "folder"
 
     def files_below(self, folder: str) -> Sequence[str]:
-        """See `FileTree.files_below`. The folders are in the root."""
+        """See `FileTree.files_below`. `folder` must be in the root."""
         return paths_below(self._files, folder)
 
     def files_in(self, folder: str) -> Sequence[str]:
@@ -362,7 +365,10 @@ class DiskTree:
         return known if known is not None and any(known) else sha256(self.read(path)).digest()
 
     def blob(self, path: str, name: str = "") -> str:
-        """Return git's name of the file's content in the form of `name`. Raise OSError if it is unreadable."""
+        """Return git's name of the file's content, by the same digest as `name`.
+
+        Raise OSError if the file is unreadable.
+        """
         return blob_of(self.read(path), name)
 
     def _place(self, path: str) -> int | None:
@@ -437,13 +443,13 @@ class DiskTree:
 
 
 _MOST_LINKS = 40
-"""Links that lead to one another at most, as in Linux."""
+"""The largest number of links that may lead to one another, as in Linux."""
 
 
 class CommitTree:
     """The files of `commit`. Only files in the folder `root` are listed. `disk` is the checkout.
 
-    Hidden files, ignored files and the globs `exclude` are not listed. Raise UsageError if git fails.
+    Hidden files, ignored files and files that match the globs `exclude` are not listed. Raise UsageError if git fails.
     """
 
     def __init__(self, commit: Commit, root: str, disk: DiskTree, exclude: Sequence[str] = ()) -> None:
@@ -455,7 +461,7 @@ class CommitTree:
 
     @property
     def form(self) -> str:
-        """Return a git name in the repository's form, or "" for an empty commit."""
+        """Return git's name of some file's content, which shows the digest that git uses, or "" for an empty commit."""
         return next(iter(self._commit.blobs.values()), "")
 
     def listing(self, root: str) -> CommitTree:
@@ -463,7 +469,7 @@ class CommitTree:
         return CommitTree(self._commit, root, self._disk)
 
     def links(self) -> Mapping[str, str | None]:
-        """See `FileTree.links`. A path through a linked folder leads nowhere."""
+        """See `FileTree.links`. A path through a linked folder leads to nothing."""
         return {path: self._link_target(path) for path in self._commit.links}
 
     def _link_target(self, path: str) -> str | None:
@@ -485,7 +491,7 @@ class CommitTree:
         return path in self._folders
 
     def files_below(self, folder: str) -> Sequence[str]:
-        """See `FileTree.files_below`. The folders are in the root."""
+        """See `FileTree.files_below`. `folder` must be in the root."""
         return paths_below(self._files, folder)
 
     def files_in(self, folder: str) -> Sequence[str]:
@@ -511,11 +517,11 @@ class CommitTree:
         return sha256(self.read(path)).digest()
 
     def blob(self, path: str, name: str = "") -> str:  # noqa: ARG002
-        """Git's name of the file's content."""
+        """Return git's name of the file's content."""
         return self._commit.blobs[path]
 
     def _list_files(self, root: str, exclude: Sequence[str]) -> list[str]:
-        """Return the files in the root, listed like a folder on disk."""
+        """Return the files in the root that a DiskTree would list."""
         blobs = self._commit.blobs
         paths = [path for path in paths_below(sorted(blobs), root) if not _is_hidden(path, root)]
         folders = {posixpath.dirname(path): path for path in blobs if posixpath.basename(path) == GITIGNORE}
@@ -542,7 +548,7 @@ def _is_hidden(path: str, root: str) -> bool:
 
 
 def readable_content(tree: FileTree, path: str) -> bytes:
-    """Return the content of a file, or nothing if it cannot be read."""
+    """Return the content of a file, or b"" if it is unreadable."""
     try:
         return tree.read(path)
     except OSError:
