@@ -169,7 +169,7 @@ _SAME_USE = 3600.0
 """Seconds within which a second use of an entry is not recorded, so that most runs write nothing."""
 
 _TAG = "CACHEDIR.TAG"
-_TAGGED = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of packwise: backups may leave it out.\n"
+_TAGGED = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of packwise: backups may skip it.\n"
 """Marks the folder as a cache for backup programs. Source: bford.info/cachedir."""
 
 

@@ -1,7 +1,7 @@
 """Argo CD Applications over folders that packwise's plugin renders, and a check that they name the plugin.
 
-If no Application names a plugin for a folder, Argo CD asks all plugins. If that search is cut off, no plugin gets the
-folder and its files are applied directly (argo-cd #24004). Source: spec/gitops.md.
+If no Application names a plugin for a folder, Argo CD asks all plugins. If that search times out, no plugin renders the
+folder, and Argo CD applies its files directly (argo-cd #24004). Source: spec/gitops.md.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def application_results(
     applications: Iterable[tuple[InputFile, KubeObject]], files: Sequence[InputFile]
 ) -> list[Result]:
-    """Findings about Applications over folders that hold a TopologyRender among `files`."""
+    """Return results about Applications over folders that hold a TopologyRender among `files`."""
     named = [file for file in files if file.path.name is not None]
     renders = [file.path.real_path for file in named if any(is_settings(item) for item in readable_items(file))]
     results: dict[str, Result] = {}
@@ -52,7 +52,7 @@ def application_results(
 
 
 def _tops(at: str, files: Iterable[InputFile]) -> Iterator[str]:
-    """Yield the possible tops of a file's repository. There is one if it is in a repository."""
+    """Yield the possible tops of the repository of a file. There is one top if the file is in a repository."""
     top = top_of(folder_of(at))
     if os.path.lexists(os.path.join(top, ".git")):  # noqa: PTH118
         yield top
@@ -68,7 +68,7 @@ def _folders_below(top: str, renders: Iterable[str]) -> Folders:
         return any(os.path.lexists(Path(top) / folder / name) for name in KUSTOMIZATIONS)
 
     def is_here(url: str) -> bool:
-        # A clone from a local folder, or a folder without git, does not show the repository's name for others.
+        # Without remotes, the URL of the repository is unknown: the folder is a clone of a local one, or has no git.
         return "{{" not in url and (not remotes() or repository_address(url) in remotes())
 
     return Folders([from_top(path, top) for path in renders], is_kustomization, is_here)
@@ -87,13 +87,14 @@ _GROUP = "argoproj.io"
 _PLUGIN = "packwise"
 _NEWEST = (None, "", "HEAD", "main", "master")
 _EXPLICIT = ("chart", "helm", "kustomize", "directory")
-"""Fields of a source with which Argo CD asks no plugin."""
+"""Fields of a source that make Argo CD ask no plugin."""
 
 
 class Folders(Record):
-    """The files of one repository with a TopologyRender (`renders`), by their paths from its top.
+    """The folders of one repository that packwise's plugin may render.
 
-    `is_kustomization` returns True if kustomize builds a folder. `is_here` returns True for a URL of this repository.
+    `renders` are the paths of files with a TopologyRender, from the top of the repository. `is_kustomization` returns
+    True if kustomize builds a folder. `is_here` returns True for a URL of this repository.
     """
 
     renders: Collection[str]
@@ -107,7 +108,10 @@ class Folders(Record):
 
 
 def unnamed_plugins(application: KubeObject, folders: Folders) -> Iterator[Finding]:
-    """Yield findings about sources without a named plugin. Objects of other groups are skipped."""
+    """Yield findings about sources of an Application that do not name their plugin.
+
+    Objects of other groups are skipped.
+    """
     if str(application.value.get("apiVersion")).partition("/")[0] != _GROUP:
         return
     for path, source, elements in _sources(application.value):
@@ -133,7 +137,7 @@ def unnamed_plugins(application: KubeObject, folders: Folders) -> Iterator[Findi
 
 
 def _sources(value: Mapping[str, Value]) -> Iterator[tuple[FieldPath, Mapping[str, Value], tuple[Value, ...]]]:
-    """Yield the sources of an Application, or of a set's template with the generators that fill it in."""
+    """Yield the sources of an Application with their paths, or of a set's template with the set's generators."""
     path: FieldPath = ("spec",)
     spec = value.get("spec")
     generators: tuple[Value, ...] = ()
@@ -154,8 +158,9 @@ def _sources(value: Mapping[str, Value]) -> Iterator[tuple[FieldPath, Mapping[st
 
 
 def _folders(source: Mapping[str, Value], generators: Iterable[Value], folders: Folders) -> Iterator[str]:
-    """Yield the folders of a source from the top of its repository. A template yields the folders that it is filled
-    in with.
+    """Yield the folders of a source from the top of its repository.
+
+    A template yields one for each set of parameters.
     """
     path = source.get("path")
     if not isinstance(path, str):
@@ -174,7 +179,9 @@ _EXPRESSION = re.compile(r"\{\{ *\.?([\w.]+) *\}\}")
 
 
 def _elements(generator: Value, source: Mapping[str, Value], folders: Folders) -> Iterator[dict[str, str]]:
-    """Yield the parameters that a generator fills in from a list or from folders of the same repository."""
+    """Yield the parameters of a generator: of its list, or of its folders if they are in the repository of
+    the source.
+    """
     elements = _field_of(_field_of(generator, "list"), "elements")
     for element in entries(elements):
         if isinstance(element, dict):
@@ -200,13 +207,13 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def _matches(folder: str, glob: str) -> bool:
-    """Return True if the generator's pattern matches. A `*` does not match "/"."""
+    """Return True if the generator's glob matches the folder. A `*` does not match "/"."""
     steps, patterns = folder.split("/"), glob.strip("/").split("/")
     return len(steps) == len(patterns) and all(map(fnmatchcase, steps, patterns))
 
 
 def _parameter(plugin: Value, name: str) -> str | None:
-    """The text of a parameter of the plugin."""
+    """Return the text of the plugin's parameter `name`, or None."""
     parameters = _field_of(plugin, "parameters")
     for each in entries(parameters):
         if _field_of(each, "name") == name:

@@ -1,4 +1,4 @@
-"""The coverage of a run: the checked workloads with their configuration, and the others with the reason."""
+"""The coverage of a run: the checked workloads with their configuration, and the other workloads with the reason."""
 
 from __future__ import annotations
 
@@ -32,11 +32,10 @@ _KEYS = frozenset(kind.key for kind in WORKLOADS)
 
 
 class Coverage(Record):
-    """The coverage of a run. `groups` are the numbers of checked workloads, each with a description of its
-    configuration.
+    """The coverage of a run. `groups` has the number of checked workloads for each description of a configuration.
 
-    `missed` is the number of workloads not checked because of errors. `skipped` are the skipped files by name. `verb`
-    is the action on workloads. `sources` are the built sources, if any.
+    `missed` is the number of workloads that errors prevent from being checked. `skipped` are the skipped files by name.
+    `verb` is the action on workloads. `sources` are the built sources, if any.
     """
 
     groups: tuple[tuple[int, str], ...] = ()
@@ -47,13 +46,13 @@ class Coverage(Record):
 
     @property
     def number(self) -> int:
-        """The number of workloads that were checked, or read."""
+        """Return the number of workloads that were checked, or read."""
         return sum([number for number, _ in self.groups])
 
     @property
     def reasons(self) -> tuple[tuple[str, int], ...]:
-        """Return the reasons for other workloads: a kind of files with the number of files, or errors with their
-        number.
+        """Return the reasons why other workloads are not checked: each kind of skipped files with its number, and the
+        number of errors.
         """
         counted = Counter([each.reason for _, each in self.skipped if each.workloads])
         errors = (("error", self.missed),) if self.missed else ()
@@ -61,7 +60,7 @@ class Coverage(Record):
 
     @property
     def line(self) -> str:
-        """Return `2 workloads checked with Grove v0.1.0-alpha.13 (topology.yaml); skipped: 1 patch`."""
+        """Return a line such as `2 workloads checked with Grove v0.1.0-alpha.13 (topology.yaml); skipped: 1 patch`."""
         parts = self._group_words()
         if len(parts) > _MOST_GROUPS:
             parts = [f"{self.number} workloads {self.verb} with {len(parts)} configurations (-v lists them)"]
@@ -72,7 +71,9 @@ class Coverage(Record):
 
     @property
     def detail_lines(self) -> tuple[str, ...]:
-        """The counts of the line, in a line each: `skipped: web/values.yaml: values file (web/Chart.yaml)`."""
+        """Return a line for each part that `line` only counts, such as `skipped: web/values.yaml: values file
+        (web/Chart.yaml)`.
+        """
         groups = self._group_words() if len(self.groups) > _MOST_GROUPS else []
         unbuilt = () if self.sources is None else self.sources.detail_lines
         skipped = [f"skipped: {name}: {reason.description}" for name, reason in sorted(self.skipped)]
@@ -80,12 +81,14 @@ class Coverage(Record):
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The numbers, for programs."""
+        """Return the numbers, for programs."""
         return {"workloads": self.number, "passedOver": dict(self.reasons)}
 
     def _group_words(self) -> list[str]:
-        """Return `12 workloads checked with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`. Later groups omit
-        the nouns.
+        """Return words for each group, such as `12 workloads checked with Grove v0.1.0-alpha.13
+        (clusters/west/topology.yaml)`.
+
+        All groups after the first one omit "workloads checked".
         """
         parts: list[str] = []
         for number, configuration in self.groups:
@@ -104,8 +107,9 @@ def coverage_of(
 
 
 def groups_covered(checkup: Checkup, checked: Iterable[tuple[Group, int, str | None, int]]) -> Coverage:
-    """Return the coverage of the groups of a check. `checked` has the number of workloads, the configuration and the
-    number of objects of each.
+    """Return the coverage of a check.
+
+    `checked` has, for each group, its number of workloads, its configuration and its number of objects.
     """
     listed = sorted(checked, key=lambda each: (not each[0].configurations, each[0].configurations))
     missed = _workloads_among(checkup.files) - sum([objects for *_, objects in listed])
@@ -135,9 +139,9 @@ def files_covered(
 
 
 def count_checked_objects(rendered: Rendered, unchanged: Collection[str | None] = ()) -> int:
-    """Return the number of checked Kubernetes workloads outside `unchanged` files."""
+    """Return the number of checked Kubernetes workloads that are not in `unchanged` files."""
     workloads = [plan.workload for plan in rendered.plans if _is_workload(plan.workload)]
-    # A place needs a search in the text, and most runs compare no files.
+    # To find the file of an item takes a search in its text, and most runs compare no files.
     return len([item for item in workloads if not unchanged or item.location().file not in unchanged])
 
 
@@ -151,16 +155,15 @@ def _workloads_among(files: Iterable[InputFile]) -> int:
 
 
 def _is_workload(item: KubeObject) -> bool:
-    """Return True if the object is a workload. A template of OSMO's workflows does not count because it is not
-    parsed.
+    """Return True if the object is a workload.
+
+    A template of an OSMO workflow does not count, because it is not parsed.
     """
     return is_readable(item) and group_and_kind(item.value) in _KEYS and not is_generated(item.value)
 
 
 def _is_of_scheduler(item: KubeObject, kai: frozenset[str]) -> bool:
-    """Return True if the object is a workload with pods that KAI groups under one of its names, or with a queue of
-    another scheduler.
-    """
+    """Return True if KAI groups the object's pods under one of its names `kai`, or if a scheduler queues the object."""
     kind = WORKLOAD_KINDS.get(group_and_kind(item.value))
     if kind is None or is_generated(item.value):
         return False
@@ -169,7 +172,9 @@ def _is_of_scheduler(item: KubeObject, kai: frozenset[str]) -> bool:
 
 
 def describe_configuration(rendered: Rendered) -> str | None:
-    """Return `with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`, or None without a configuration."""
+    """Return a text such as `with Grove v0.1.0-alpha.13 (clusters/west/topology.yaml)`, or None without a
+    configuration.
+    """
     selection = rendered.selection
     if selection is None:
         return None

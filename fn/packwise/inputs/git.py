@@ -59,10 +59,10 @@ _WHOLE = 'fetch-depth: 0 on GitHub, GIT_DEPTH: "0" on GitLab'
 
 
 class Commit:
-    """The files of a commit by path. `blobs` has git's name of each content, and `links` of each target of a link.
+    """The files of a commit by path. `blobs` has git's name of each file's content, and `links` of each link's target.
 
     `modules` maps the folders of submodules to their commits. All reads use one process of git that lives until
-    `close`. Raise UsageError without git, a repository or the commit.
+    `close`. Raise UsageError if git, the repository or the commit is missing.
     """
 
     def __init__(self, commit: str, path: str) -> None:
@@ -100,7 +100,7 @@ class Commit:
 
 
 def remote_urls(folder: str) -> list[str]:
-    """Return the URLs of the remotes of the repository around `folder`, or none if git names none."""
+    """Return the URLs of the remotes of the repository around `folder`, or an empty list if git names none."""
     try:
         output = _git(
             _top_folder(Path(folder), folder), "config", "--local", "--null", "--get-regexp", r"^remote\..*\.url$"
@@ -111,7 +111,7 @@ def remote_urls(folder: str) -> list[str]:
 
 
 def checkout_names(folder: str) -> list[str]:
-    """Return the names of the checkout: its branch, its commit and its tags. Return none if git names none."""
+    """Return the names of the checkout: its branch, its commit and its tags. Return an empty list if git names none."""
     try:
         top = _top_folder(Path(folder), folder)
         branch = _git(top, "symbolic-ref", "--quiet", "--short", "HEAD").decode("utf-8", "replace").split()
@@ -126,7 +126,7 @@ def checkout_names(folder: str) -> list[str]:
 
 
 class _GitError(UsageError):
-    """A refusal of git."""
+    """Raised if a command of git fails."""
 
 
 class _Entry(Record):
@@ -137,14 +137,17 @@ class _Entry(Record):
 
 
 def work_tree(path: str) -> str:
-    """Return the top of the work tree of `path`, which may be gone. Raise UsageError if there is none."""
+    """Return the top of the work tree around `path`, which need not exist.
+
+    Raise UsageError if there is no work tree.
+    """
     return str(_top_folder(_nearest_folder(Path(path)), path))
 
 
 def merge_bases(commit: str, path: str) -> list[str]:
-    """Return the merge bases of `commit` and the checkout around `path`. There is one unless merges cross.
+    """Return the merge bases of `commit` and the checkout around `path`. There are several only if merges cross.
 
-    Raise UsageError without git, a repository, the commit or a common commit.
+    Raise UsageError if git, the repository, the commit or a common ancestor is missing.
     """
     top = _top_folder(_nearest_folder(Path(path)), path)
     revision, head = _commit(top, commit), _commit(top, "HEAD")
@@ -158,9 +161,9 @@ def merge_bases(commit: str, path: str) -> list[str]:
 
 
 def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list[tuple[InputPath, bytes]]:
-    """Return the files at `path` in `commit` with their content, or none if it did not exist yet.
+    """Return the files at `path` in `commit` with their content, or an empty list if the path did not exist yet.
 
-    Hidden files and links are not listed, as on disk. Raise UsageError without git, a repository or the commit.
+    Hidden files and links are not listed, as on disk. Raise UsageError if git, the repository or the commit is missing.
     """
     at = Path(path)
     top = _top_folder(_nearest_folder(at), path)
@@ -206,7 +209,7 @@ MARKERS = frozenset({GITIGNORE, *LANDMARKS})
 
 
 def _entries(top: Path, revision: str, paths: Iterable[str]) -> list[_Entry]:
-    """The files at and below `paths` in a commit, without links."""
+    """Return the files at and below `paths` in a commit, without links."""
     return _tree(top, revision, paths)[0]
 
 
@@ -230,7 +233,11 @@ def _tree(top: Path, revision: str, paths: Iterable[str]) -> tuple[list[_Entry],
 def skip_reasons(
     files: list[PurePosixPath], markers: Mapping[PurePosixPath, str], target: PurePosixPath, exclude: list[str]
 ) -> dict[PurePosixPath, SkipReason]:
-    """Return the skipped `files` in the folder `target`, as far as paths and the texts of `markers` show."""
+    """Return the reason to skip each skipped file of `files` in the folder `target`, as far as paths and `markers` show
+    it.
+
+    `markers` are the texts of files that decide which other files are checked.
+    """
     start = "" if str(target) == "." else str(target)
     texts = {str(path): text for path, text in markers.items() if path.name != GITIGNORE}
     ignoring = {
@@ -255,7 +262,7 @@ def skip_reasons(
 def _top_folder(folder: Path, path: str) -> Path:
     """Return the top of the work tree around `folder`. Raise UsageError if there is none."""
     start = Path(real(folder))
-    # Git itself would stop at the first folder that looks like a repository on the way up to `.git`.
+    # Git itself would stop at the first folder that looks like a repository, even below the folder with `.git`.
     top = next((above for above in (start, *start.parents) if os.path.lexists(above / ".git")), start)
     _refuse_endless(top / ".git")
     try:
@@ -265,14 +272,14 @@ def _top_folder(folder: Path, path: str) -> Path:
             f'cannot read "{path}" from a commit, because it is not in a git repository; {error}'
         ) from None
     if contains(real(repository), str(top)):
-        # A git older than 2.38 knows no safe.bareRepository.
+        # Git before 2.38 does not have the setting safe.bareRepository.
         raise UsageError(f'cannot read "{path}" from a commit, because it is not in the work tree of a git repository')
     return top
 
 
 def _commit(folder: Path, commit: str) -> str:
-    """Return the full name of a commit. Raise UsageError if git does not know it."""
-    # Git reads ^NAME as everything that NAME does not reach. That is not a commit.
+    """Return the full hash of a commit. Raise UsageError if git does not know the commit."""
+    # Git reads ^NAME as the commits that NAME does not contain, which are not one commit.
     if not commit or commit.startswith(("-", "^")):
         raise UsageError(f'"git:{commit}" does not name a commit; use a branch, a tag or a hash')
     try:
@@ -321,13 +328,13 @@ _READ_WHOLE = ("config", "config.worktree", "HEAD", "commondir", "shallow", "pac
 _ALTERNATES = "info/alternates"
 _MOST_ALTERNATES = 100
 _LARGEST = 16 << 20
-"""The largest number of bytes of a list of other folders, because git keeps it in memory. Such a list usually has one
-line.
+"""The largest number of bytes of a list of other object folders, because git keeps the list in memory. Such a list
+usually has one line.
 """
 
 
 def _refuse_endless(git: Path) -> None:
-    """Raise UsageError if git would block on a file or read it forever, such as a link to `/dev/zero`."""
+    """Raise UsageError if git would wait for a file, or read it forever, such as a link to `/dev/zero`."""
     if _is_regular(git):
         git = git.parent / _line(git).removeprefix("gitdir:").strip()
     common = git / "commondir"
@@ -349,7 +356,7 @@ def _refuse_endless(git: Path) -> None:
 
 
 def _line(path: Path) -> str:
-    """The text of a short file."""
+    """Return the text of a short file."""
     with path.open("rb") as file:
         return os.fsdecode(file.read(_LONGEST_PATH)).replace("\0", "").strip()
 
@@ -375,7 +382,7 @@ def _refuse_odd(path: Path) -> None:
 
 
 def _nearest_folder(path: Path) -> Path:
-    """Return the folder in which to run git, because the path may be gone from the checkout."""
+    """Return the folder in which git runs. The path itself may be missing from the checkout."""
     folder = path if path.is_dir() else path.parent
     while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent
@@ -405,7 +412,7 @@ def _git(folder: Path, *words: str, stdin: bytes | None = None) -> bytes:
 
 
 def _start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
-    """Start git with open pipes. Its error output is discarded."""
+    """Return a started process of git with open pipes. Its error output is discarded."""
     return subprocess.Popen(  # noqa: S603
         [_program(), *_OPTIONS, *words],
         cwd=folder,
@@ -413,7 +420,7 @@ def _start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        # Only packwise gets Ctrl-C, and it ends git itself.
+        # Only packwise gets Ctrl-C, and packwise ends git itself.
         start_new_session=True,
     )
 
@@ -426,8 +433,9 @@ def _program() -> str:
 
 
 def program_on_path(name: str) -> str | None:
-    """Return the path of a program. Entries of PATH relative to the current folder could belong to the checked
-    package.
+    """Return the path of a program, or None.
+
+    Relative entries of PATH are ignored, because the checked files could be there.
     """
     entries = [entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(entry).is_absolute()]
     program = shutil.which(name, path=os.pathsep.join(entries))
@@ -435,13 +443,16 @@ def program_on_path(name: str) -> str | None:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment without git's variables. These move repositories, name programs and write traces."""
+    """Return the environment without git's variables, which can move repositories, name programs and write traces."""
     own = {name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")}
     return own | _VARIABLES
 
 
 def blob_of(data: bytes, name: str = "") -> str:
-    """Return git's name of this content in the form of `name`: SHA-256 for 64 digits."""
+    """Return git's name of this content.
+
+    The digest is SHA-256 if `name`, another such name, has 64 digits, otherwise SHA-1.
+    """
     header = b"blob %d\0" % len(data)
     return (sha256 if len(name) == 64 else sha1)(header + data, usedforsecurity=False).hexdigest()
 
@@ -450,6 +461,6 @@ _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^@/]*@)?([\w.-]+)(?::\d+(?=/))?
 
 
 def repository_address(url: str) -> tuple[str, str] | None:
-    """Return host and path of a repository's URL for any protocol, or None for a local path."""
+    """Return the host and path of a repository's URL, without its protocol. Return None for a local path."""
     match = None if url.startswith(("/", ".", "~", "file:")) else _URL.fullmatch(url.strip())
     return match and (match[1].lower(), match[2].lower().removesuffix(".git"))

@@ -1,4 +1,6 @@
-"""The objects of a run and the configuration of each: one for all, or the nearest one to each file."""
+"""The objects of a run, and the configuration for each: one for all objects, or the one that is nearest to
+each file.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ if TYPE_CHECKING:
 
 
 def read_assignments(words: Iterable[str]) -> Mapping[str, Value]:
-    """Return the values of words such as `gpus=4`, read as by `osmo workflow submit --set`. The last one counts."""
+    """Return the values of words such as `gpus=4`, as `osmo workflow submit --set` reads them.
+
+    The last of several values counts.
+    """
     parts = (word.partition("=") for word in words)
     return {name: _read(text) for name, _, text in parts}
 
@@ -65,10 +70,10 @@ COMMIT = "git:"
 class Inputs(Record):
     """The files in their order, the pipeline's package, and the read errors.
 
-    With an error among `results`, the package has the readable rest. `is_lost` is true if the requested baseline,
-    configuration or CRDs are unreadable, so that every answer would be a guess. `read` are all files, including the
-    configuration's and the baseline's. `skipped` are the skipped files and folders by name. `applied` tells which
-    files a client applies together outside kustomizations.
+    With an error among `results`, the package has only the readable objects. `is_lost` is True if the requested
+    baseline, configuration or CRDs are unreadable, because every answer would then be a guess. `read` are all files,
+    including files of the configuration and the baseline. `skipped` are the skipped files and folders by name.
+    `applied` is the unit that a client applies together outside kustomizations.
     """
 
     files: tuple[InputFile, ...]
@@ -82,7 +87,7 @@ class Inputs(Record):
 
     @property
     def group(self) -> Group:
-        """The group of all files."""
+        """Return the group of all files."""
         kustomizations = kustomizations_among(self.files)
         return Group(self.package, files=self.files, applied=self.applied, kustomizations=kustomizations)
 
@@ -92,15 +97,15 @@ class Inputs(Record):
 
     @property
     def is_broken(self) -> bool:
-        """Return True if the requested input is unreadable. Other tools' files beside it do not count."""
+        """Return True if the requested input is unreadable. Unreadable files of other tools do not count."""
         return self.is_lost or has_own_errors(self.results)
 
 
 def read_inputs(named: Named, output: str | None = None) -> Inputs:
-    """Return the inputs of `named`. The folder `output` is not read as part of another folder.
+    """Return the inputs of `named`. The folder `output` is not read if it is inside a named folder.
 
-    If no file configures a render, the nearest configuration above applies. Raise UsageError if a path is missing or
-    options conflict.
+    If no file configures a render, the nearest configuration above the input applies. Raise UsageError if a path is
+    missing or options conflict.
     """
     asked = _read_sources(named, output)
     files, reader = asked.files, asked.reader
@@ -126,9 +131,9 @@ def read_inputs(named: Named, output: str | None = None) -> Inputs:
 
 
 def read_used_inputs(named: Named) -> Inputs:
-    """Return the inputs of the only configuration with workloads, or all inputs if there are several.
+    """Return the inputs of the only configuration that has workloads. Return all inputs if there are several.
 
-    Configurations of other folders and samples do not apply to these workloads, as in a check. Raise UsageError as
+    As in a check, configurations of samples and other folders do not apply to these workloads. Raise UsageError as
     `read_inputs` does.
     """
     inputs = read_inputs(named)
@@ -148,10 +153,10 @@ def read_used_inputs(named: Named) -> Inputs:
 
 
 class _SourcesRead(Record):
-    """The requested files and their whole configuration, as read by `reader`.
+    """The requested files and their configuration, as `reader` reads them.
 
-    `around` are files of sources that are not built. `before` are the files of the baseline. All `is_lost` if the
-    requested baseline, configuration or CRDs are unreadable, because every answer would be a guess.
+    `around` are files of sources that are not built. `before` are the files of the baseline. `is_lost` is True if the
+    requested baseline, configuration or CRDs are unreadable, because every answer would then be a guess.
     """
 
     reader: Reader
@@ -203,7 +208,10 @@ def package_of(
     chosen: Configured,
     crds: tuple[KubeObject, ...],
 ) -> Package:
-    """Return the package of `files`, configured by `chosen` or by the definitions `around` them."""
+    """Return the package of `files`.
+
+    Its configuration is `chosen`, or comes from the definitions `around` the files.
+    """
     files, around = tuple(files), tuple(around)
     before = None if before is None else tuple(before)
     return Package(
@@ -223,24 +231,26 @@ def package_of(
 
 
 def _unit_of_apply(files: Iterable[InputFile], package: Package) -> Literal["folder", "file"]:
-    """Return the unit that a client applies outside kustomizations: a folder if there is a configuration."""
+    """Return the unit that a client applies together outside kustomizations: a folder if there is a configuration, else
+    a file.
+    """
     is_configured = package.is_chosen or package.function_config is not None
     return "folder" if is_configured or any(traits_of(file).configures for file in files) else "file"
 
 
 def kustomizations_among(files: Iterable[InputFile]) -> tuple[str, ...]:
-    """The names of the files that are kustomizations."""
+    """Return the names of the files that are kustomizations."""
     names = [str(file.path.name) for file in files]
     return tuple(name for name in names if posixpath.basename(name) in KUSTOMIZATIONS)
 
 
 def readable_objects(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
-    """The objects of files that can be read."""
+    """Return the readable objects of files."""
     return tuple(item for file in files for item in readable_items(file))
 
 
 def _share_configuration(files: Iterable[InputFile], around: tuple[InputFile, ...]) -> tuple[InputFile, ...]:
-    """Return the surrounding files with the same configuration as the input, without other clusters' files."""
+    """Return the files `around` the input that have the same configuration as the input."""
     if not around:
         return ()
     folders = nearest_folders({path_of(file): traits_of(file) for file in (*files, *around)})
@@ -275,7 +285,7 @@ class Sides(Record):
 
 
 def read_sides(sides: Sides) -> tuple[Inputs, Inputs]:
-    """Return both sides with List entries as separate objects. A commit's configuration is read from that commit.
+    """Return the inputs of both sides. The configuration of a side in a commit is read from that commit.
 
     Raise UsageError if a path is missing or options conflict.
     """
@@ -329,7 +339,10 @@ def _side(name: str, other: str, sides: Sides, crds: tuple[KubeObject, ...]) -> 
 
 
 def baseline_files(baseline: str, paths: tuple[str, ...], reader: Reader) -> list[InputFile]:
-    """Return the files of a baseline: a folder, a file, or for `git:COMMIT` the inputs' own paths in that commit."""
+    """Return the files of a baseline: a folder or a file.
+
+    For `git:COMMIT`, they are the input's own paths in that commit.
+    """
     if not baseline.startswith(COMMIT):
         return reader.read([baseline])
     if STDIN in paths:
@@ -338,7 +351,7 @@ def baseline_files(baseline: str, paths: tuple[str, ...], reader: Reader) -> lis
 
 
 def _baseline(named: Named, baseline: str, reader: Reader) -> list[InputFile]:
-    """Return the files of the baseline, built like today's."""
+    """Return the files of the baseline, with built sources if the input's sources are built."""
     own = len(reader.skipped)
     files = baseline_files(baseline, named.paths, reader)
     if named.builder is None:
@@ -355,7 +368,7 @@ def documents_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
 
 
 def read_around(paths: tuple[str, ...], files: Sequence[InputFile], reader: Reader) -> tuple[InputFile, ...]:
-    """The nearest configuration above `files`, and the definitions around them."""
+    """Return the nearest configuration above `files`, and the definitions around them."""
     around = surroundings_of(paths, files)
     reader.files += around.files
     reader.results += [error_result(error) for error in around.errors]
@@ -363,7 +376,10 @@ def read_around(paths: tuple[str, ...], files: Sequence[InputFile], reader: Read
 
 
 def definitions_in(paths: tuple[str, ...], reader: Reader) -> tuple[KubeObject, ...]:
-    """Return the cluster's relevant CRDs in files and folders, or none if one is unreadable."""
+    """Return the cluster's relevant CRDs in files and folders, or an empty tuple if one is unreadable.
+
+    Raise UsageError if there are none.
+    """
     before = len(reader.results)
     items = items_of(reader.read(paths))
     if not paths or exit_code(reader.results[before:]):
@@ -376,16 +392,17 @@ def definitions_in(paths: tuple[str, ...], reader: Reader) -> tuple[KubeObject, 
 
 
 def choose_configuration(named: Named, files: Iterable[InputFile], reader: Reader) -> Configured:
-    """Return the configuration that the user names, or that a client sends in a ResourceList."""
+    """Return the configuration that the user names, otherwise the one that a client sends in a ResourceList."""
     if named.config is None:
         return Configured(_sent_configuration(files))
     return _config(named.config, reader, lambda: reader.read([str(named.config)]))
 
 
 def configuration_before(named: Named, around: Iterable[InputFile]) -> Configured | None:
-    """Return the baseline's own configuration: the files of `--config` or the files `around`, in the baseline's commit.
+    """Return the configuration of the baseline: the files of `--config`, or the files `around`, in the baseline's
+    commit.
 
-    Return None if the baseline is not a commit or lacks them.
+    Return None if the baseline is not a commit, or if the commit lacks these files.
     """
     if named.baseline is None or not named.baseline.startswith(COMMIT):
         return None
@@ -399,7 +416,10 @@ def configuration_before(named: Named, around: Iterable[InputFile]) -> Configure
 
 
 def _sent_configuration(files: Iterable[InputFile]) -> KubeObject | None:
-    """Return the configuration that a client sends in a ResourceList."""
+    """Return the configuration that a client sends in a ResourceList, or None.
+
+    Raise UsageError if there are several.
+    """
     carried = [file.function_config for file in files if file.function_config is not None]
     if len(carried) > 1:
         places = " and ".join([str(config.location()) for config in carried[:2]])
@@ -408,7 +428,10 @@ def _sent_configuration(files: Iterable[InputFile]) -> KubeObject | None:
 
 
 def _config(path: str, reader: Reader, read: Callable[[], list[InputFile]]) -> Configured:
-    """Return the one configuration in the file `path` that `read` reads, or none if it is unreadable."""
+    """Return the one configuration that `read` returns from the file `path`, or an empty one if the file is unreadable.
+
+    Raise UsageError if the file has no configuration or several.
+    """
     before = len(reader.results)
     items = items_of(read())
     if exit_code(reader.results[before:]):
@@ -423,17 +446,17 @@ def _config(path: str, reader: Reader, read: Callable[[], list[InputFile]]) -> C
 
 
 _APPLICATIONS = ("Application", "ApplicationSet")
-"""Kinds of Argo CD."""
+"""Kinds of Argo CD that deliver sources."""
 
 
 class Group(Record):
     """Files with one configuration. `configurations` are the names of its files, or empty.
 
-    `around` are the names of files read only for their definitions. `files` with an `unchanged` name are checked too,
-    but their findings count only if the package did not have them `before` the change.
+    `around` are the names of files that are read only for their definitions. Files with an `unchanged` name are checked
+    too. Their findings count only if the packages `before` the change did not have them.
 
-    `applied` tells which files a client applies together outside kustomizations: "all", each "folder" or each "file".
-    `kustomizations` are the names of the input's kustomizations in all groups.
+    `applied` is the unit that a client applies together outside kustomizations: "all" files, each "folder" or each
+    "file". `kustomizations` are the names of the input's kustomizations in all groups.
     """
 
     package: Package
@@ -446,14 +469,14 @@ class Group(Record):
     kustomizations: tuple[str, ...] = ()
 
     def with_configuration_before(self, configured: Configured | None) -> Group:
-        """Return the group with this configuration of its baseline."""
+        """Return the group with `configured` as the configuration of its baseline."""
         return self.replace(package=self.package.replace(configured_before=configured))
 
 
 class Checkup(Record):
-    """The groups to check and the read errors. The readable rest is checked in spite of errors.
+    """The groups to check and the read errors. Readable files are checked in spite of errors.
 
-    `around` are files read only for their definitions.
+    `around` are files that are read only for their definitions.
     """
 
     groups: tuple[Group, ...]
@@ -466,7 +489,7 @@ class Checkup(Record):
 
     @property
     def number(self) -> int:
-        """The number of files that are checked."""
+        """Return the number of files that are checked."""
         return len([file for file in self.files if file.skip_reason is None])
 
     def text_of(self, name: str | None) -> str | None:
@@ -474,7 +497,7 @@ class Checkup(Record):
         return text_among(self.read, name)
 
     def with_nodes(self, nodes: tuple[Mapping[str, Value], ...]) -> Checkup:
-        """Return the same groups for a cluster with these objects."""
+        """Return the same groups for a cluster with these nodes and other objects."""
         groups = [
             group.replace(
                 package=group.package.replace(nodes=nodes),
@@ -486,9 +509,11 @@ class Checkup(Record):
 
 
 def read_groups(named: Named, is_unread: Unread | None = None) -> Checkup:
-    """Return the files of `named`, grouped by the nearest configuration, without the objects that `is_unread` drops.
+    """Return the files of `named`, grouped by their nearest configuration, without the objects that `is_unread`
+    selects.
 
-    A build may use any object, so nothing is dropped for one. Raise UsageError as `read_inputs` does.
+    If sources are built, all objects are read, because a build may use any of them. Raise UsageError as `read_inputs`
+    does.
     """
     asked = _read_sources(named, is_unread=is_unread)
     files, reader, chosen = asked.files, asked.reader, asked.chosen
@@ -520,14 +545,16 @@ def read_groups(named: Named, is_unread: Unread | None = None) -> Checkup:
 
 
 def files_checked_together(files: Mapping[str, InputFile], *, is_chosen: bool = False) -> dict[str, str | None]:
-    """Map each of `files` to the folder of its configuration. If one `is_chosen` for all, map each to None."""
+    """Return the folder of the configuration of each file, or None for each file if one configuration `is_chosen` for
+    all.
+    """
     if is_chosen:
         return dict.fromkeys(files)
     return nearest_folders({path: traits_of(file) for path, file in files.items()})
 
 
 def _application_results(files: Sequence[InputFile]) -> list[Result]:
-    """Return results about the Applications in the files. Without any, no further module is imported."""
+    """Return results about the Applications in the files. If there are none, no further module is imported."""
     applications = [
         (file, item) for file in files for item in readable_items(file) if item.value.get("kind") in _APPLICATIONS
     ]
@@ -555,7 +582,7 @@ def _groups(
         if path in around_paths:
             beside.setdefault(folders[path], []).append(file)
         else:
-            # A delivery to another or an unknown cluster does not belong to the cluster of the plain files.
+            # A delivery to another cluster, or to an unknown one, does not belong to the cluster of the plain files.
             mine.setdefault((folders[path], _cluster_of(file)), []).append(file)
         if traits[path].configures:
             configuring.setdefault(folders[path], []).append(str(file.path.name))
@@ -584,10 +611,10 @@ def _cluster_of(file: InputFile) -> str:
 def _defined_elsewhere(
     folder: str | None, cluster: str, mine: Mapping[tuple[str | None, str], Sequence[InputFile]]
 ) -> list[InputFile]:
-    """Return definitions of other groups with the same configuration for the files of one. The first of each object
-    counts.
+    """Return the definitions in other groups of the same configuration that apply to the files of one group.
 
-    Plain files define objects for all clusters. A source that no cluster names serves any.
+    Plain files define objects for all clusters. So does a source without a known cluster. If several files define an
+    object, the first one counts.
     """
     others = [
         file
@@ -613,7 +640,7 @@ def _defined_elsewhere(
 
 
 def _parts(file: InputFile) -> Iterator[tuple[str, InputFile]]:
-    """Yield the file with its path. Objects from stdin are divided by their path annotations."""
+    """Yield the file with its path. The objects of stdin are divided by their path annotations."""
     if file.path.name is not None or not file.documents:
         yield path_of(file), file
         return
@@ -627,7 +654,7 @@ def _parts(file: InputFile) -> Iterator[tuple[str, InputFile]]:
 
 
 def _by_folder(before: Mapping[str, InputFile], folders: Mapping[str, str | None]) -> dict[str | None, list[InputFile]]:
-    """Group the files of the baseline by the configuration that applies to their place now."""
+    """Return the files of the baseline by the folder of the configuration that applies to their place now."""
     known = {folder for folder in folders.values() if folder is not None}
     only = next(iter(known), None) if len(set(folders.values())) == 1 else None
     by_folder: dict[str | None, list[InputFile]] = {}
@@ -647,7 +674,7 @@ def _group(
     configuring: Iterable[str] = (),
     is_part: bool = False,
 ) -> Group:
-    """Return the group of `files` with the configuration `chosen` or the files `configuring`."""
+    """Return the group of `files`. Its configuration is `chosen`, or is in the files named `configuring`."""
     files, around = list(files), list(around)
     package = package_of(files, around, before, chosen, crds).replace(is_part=is_part)
     settings = (chosen.function_config, *chosen.context)
@@ -657,7 +684,7 @@ def _group(
 
 
 def _by_place(before: list[InputFile] | None, named: Named) -> dict[str, InputFile] | None:
-    """Return the files of the baseline by their place among the named paths."""
+    """Return the files of the baseline, each by the real path of the input file that it is compared with."""
     if before is None:
         return None
     if named.baseline is not None and named.baseline.startswith(COMMIT):

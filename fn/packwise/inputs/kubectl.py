@@ -1,4 +1,4 @@
-"""A cluster as kubectl lists it: read-only, with kubectl's own credentials and no client in packwise.
+"""A cluster as kubectl lists it: packwise only reads, uses kubectl's own credentials, and has no client itself.
 
 Each resource is requested separately. A kind that is missing or forbidden is therefore a note and not a failure.
 Source: `kubectl get --help`; kubectl v1.32 and v1.34.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from packwise.inputs.resources import Resource
 
 LIVE = "cluster:"
-"""The prefix of a path that means a cluster. The context of kubectl follows, or nothing for the current context."""
+"""The prefix of a path that means a cluster. A context of kubectl follows. Without one, the current context is used."""
 
 
 _TIMEOUT = 60
@@ -40,14 +40,17 @@ _LONGEST = 500
 
 
 class _Listed(Record):
-    """The objects of a resource, or why there are none."""
+    """The objects of a resource, or the reason why there are none."""
 
     items: Sequence[object] = ()
     absence: str = ""
 
 
 class Listing(Record):
-    """The objects of a cluster, and the resources that it lacks or that are `hidden` because you may not list them."""
+    """The objects of a cluster, and the resources that it lacks.
+
+    `hidden` are the resources that the user may not list.
+    """
 
     objects: tuple[object, ...] = ()
     lacking: tuple[Resource, ...] = ()
@@ -55,13 +58,13 @@ class Listing(Record):
 
     @property
     def notes(self) -> list[str]:
-        """Notes on missing and hidden kinds of the cluster."""
+        """Return notes on missing and hidden kinds of the cluster."""
         absences = ((_LACKING, self.lacking), (_HIDDEN, self.hidden))
         return [f"{text} {', '.join([each.full_name for each in listed])}" for text, listed in absences if listed]
 
 
 def list_cluster(context: str, resources: Iterable[Resource]) -> Listing:
-    """Return the objects of a cluster. Raise UsageError if kubectl fails."""
+    """Return the objects of a cluster. Raise UsageError if kubectl is missing or fails."""
     program = program_on_path("kubectl")
     if program is None:
         raise UsageError("cannot use --cluster: kubectl is not on PATH")
@@ -105,9 +108,9 @@ def _list_resource(program: str, context: str, resource: Resource) -> _Listed:
 def cluster_files(
     paths: Sequence[str], resources: Sequence[Resource]
 ) -> Generator[tuple[tuple[str, ...], tuple[Resource, ...]]]:
-    """Yield the paths with a file of objects for each one that stands for a cluster, and the resources that it hides.
+    """Yield the paths, and the resources that the user may not list. A path that means a cluster is replaced by a file.
 
-    Raise UsageError.
+    The file has the objects of the cluster. Raise UsageError if kubectl is missing or fails.
     """
     if not any(path.startswith(LIVE) for path in paths):
         yield tuple(paths), ()
@@ -135,7 +138,7 @@ def cluster_files(
 
 
 def cluster_role(name: str = "packwise") -> dict[str, object]:
-    """Return the ClusterRole for `--cluster`: it may only list each resource."""
+    """Return the ClusterRole for `--cluster`. It only permits to list each resource."""
     groups: dict[str, list[str]] = {}
     for each in RESOURCES:
         groups.setdefault(each.group, []).append(each.name)

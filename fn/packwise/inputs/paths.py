@@ -1,4 +1,4 @@
-"""The input files that a path names, and checks of paths on disk."""
+"""The input files that a path names, and functions for paths on disk."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ SUFFIXES = (".yaml", ".yml", ".json")
 
 
 class InputPath(Record):
-    """A file to read. `name` is the user's name for it and `target` its place below an output folder.
+    """A file to read. `name` is the user's name for it, and `target` is its place below an output folder.
 
-    Both are None for stdin. `skip_reason` is the reason to skip a file of a folder, as far as paths show. A file
-    `is_named` if the user passed it, and then it is always read. `at` is its real path if known from walking its
-    folder.
+    Both are None for stdin. `skip_reason` is the reason to skip a file of a folder, as far as paths show it. A file
+    `is_named` if the user passed it, and is then always read. `at` is its real path, if a walk through its folder found
+    it.
     """
 
     name: str | None = None
@@ -65,7 +65,7 @@ class InputPath(Record):
     at: str | None = None
 
     def __eq__(self, other: object) -> bool:
-        """Return True if the other file is the same one under the same name, however it was found."""
+        """Return True if the other file has the same name, target and reason. How it was found does not matter."""
         return isinstance(other, InputPath) and self._key == other._key
 
     def __ne__(self, other: object) -> bool:
@@ -80,13 +80,13 @@ class InputPath(Record):
 
     @property
     def real_path(self) -> str:
-        """Return the path of the file without links, which no other file has, or "-" for stdin."""
+        """Return the real path of the file, which identifies the file, or "-" for stdin."""
         if self.at is not None:
             return self.at
         return STDIN if self.name is None else real(self.name)
 
     def as_named(self) -> InputPath:
-        """Return the path of the same file as named by the user."""
+        """Return the path of the same file as if the user had passed it."""
         return InputPath(self.name, self.target, at=self.at)
 
 
@@ -96,8 +96,8 @@ def find_files(
     """Return the files at `path` sorted by path, and the findings about links and folders.
 
     Hidden files, the folder `output` and links out of the folder are not listed. An ignored or excluded folder is
-    listed instead of its files. Raise UsageError if the path is missing or has no YAML. With `force_exclude`,
-    exclusions also apply to a named file.
+    listed instead of its files. With `force_exclude`, exclusions also apply to a named file. Raise UsageError if the
+    path is missing or has no YAML files.
     """
     if path == STDIN:
         return [InputPath()], []
@@ -121,14 +121,14 @@ def find_files(
 
 
 def name_of_path(path: str) -> str:
-    """Return the user's name of a path, which is "the cluster" for a file of its objects."""
+    """Return the user's name of a path. A file with the objects of a cluster has the name "the cluster"."""
     at = Path(path)
     is_live = at.name == LIVE_FILE and at.parent.name.startswith(LIVE_FOLDER)
     return "the cluster" if is_live else path
 
 
 def names_files(path: str) -> bool:
-    """True if `path` names something to read."""
+    """Return True if `path` names something to read."""
     try:
         return bool(find_files(path))
     except UsageError:
@@ -136,13 +136,16 @@ def names_files(path: str) -> bool:
 
 
 def _exclusions(patterns: Iterable[str]) -> Globs | None:
-    """Return the globs that exclude, or None."""
+    """Return the globs in `patterns`, or None if there are none."""
     listed = tuple(patterns)
     return Globs.read(listed) if listed else None
 
 
 def _as_listed(path: InputPath, at: str, excluded: Globs | None) -> InputPath:
-    """Return a named file as listed by its folder, with the rules of the folders above. `at` is its real path."""
+    """Return a named file as if its folder listed it: with a reason to skip it, if it has one.
+
+    `at` is its real path.
+    """
     top = top_of(str(Path(at).parent))
     below = _path_below(top, at)
     texts, ignoring = landmarks_above(at, top)
@@ -171,7 +174,7 @@ def _advice(path: str) -> str:
 
 
 def _nearest_text(path: str) -> str:
-    """Return `; did you mean …?` for a typo in a missing path, or for a commit."""
+    """Return `; did you mean …?` if a missing path has a typo or is the name of a commit, otherwise ""."""
     try:
         names = sorted(entry.name for entry in Path(path).parent.iterdir() if not entry.name.startswith("."))
     except OSError:
@@ -193,7 +196,7 @@ def _fixed_folder(path: str) -> str | None:
 
 
 def top_of(start: str) -> str:
-    """Return the root of the repository around the folder `start`, else `start`. Both have the form of `real`."""
+    """Return the top of the repository around the folder `start`, otherwise `start`. Both are real paths."""
     folder = Path(start)
     return next((str(above) for above in (folder, *folder.parents) if os.path.lexists(above / ".git")), start)
 
@@ -241,7 +244,7 @@ def landmark_text(file: Path) -> str | None:
 
 
 def _path_below(top: str, path: str) -> str:
-    """Return `path` relative to `top` with slashes, or "" for `top` itself. Both must come from `real`."""
+    """Return `path` relative to `top` with slashes, or "" for `top` itself. Both must be real paths."""
     return path[len(top.rstrip(os.sep)) + 1 :].replace(os.sep, "/")
 
 
@@ -250,17 +253,20 @@ def _join(folder: str, name: str) -> str:
 
 
 def real(path: str | Path) -> str:
-    """Return the absolute path without links, also for a missing one."""
+    """Return the absolute path without links. The file need not exist."""
     return os.path.realpath(path)
 
 
 def contains(folder: str, path: str) -> bool:
-    """Return True if `path` is `folder` or below it. Both have the form of `real`."""
+    """Return True if `path` is `folder` or below it. Both must be real paths."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def from_top(path: str, top: str) -> str:
-    """Return the path of a file from `top` with slashes, also for a file outside. A fleet keys its files so."""
+    """Return the path of a file relative to `top`, with slashes, even if the file is outside.
+
+    A fleet keys its files so.
+    """
     at = real(path)
     try:
         return Path(os.path.relpath(at, top)).as_posix()
@@ -270,12 +276,12 @@ def from_top(path: str, top: str) -> str:
 
 
 def folder_of(path: str) -> str:
-    """Return the folder of `path`. The path must come from `real`."""
-    return os.path.dirname(path)  # noqa: PTH120 (a fifth of what pathlib takes, for each file)
+    """Return the folder of `path`, a real path."""
+    return os.path.dirname(path)  # noqa: PTH120 (takes a fifth of pathlib's time, for each file)
 
 
 def exists(path: str) -> bool:
-    """Return True if `path` exists. Raise UsageError if the system cannot tell."""
+    """Return True if `path` exists. Raise UsageError if the system cannot look it up."""
     try:
         return Path(path).exists()
     except OSError as error:
@@ -283,10 +289,12 @@ def exists(path: str) -> bool:
 
 
 class _Walk:
-    """A walk through a folder that meets every file once. A file's own name wins over a link's.
+    """A walk through a folder that lists every file once. If a file has several names, its own name counts, not a
+    link's.
 
-    `files` maps real paths to paths below the folder. `pruned` maps ignored and excluded entries to the reason, and
-    they are not searched. Only links are resolved: all other entries are where their folder is.
+    `files` maps real paths to paths below the folder. `pruned` maps ignored and excluded entries, which are not
+    searched, to their real path and the reason. Only links are resolved, because all other entries are below the real
+    path of their folder.
     """
 
     __slots__ = (
@@ -315,11 +323,11 @@ class _Walk:
             self._follow(self._links.popleft())
 
     def name_of(self, target: str) -> str:
-        """The path `target` below the folder, as the user calls it."""
+        """Return the user's name of the path `target` below the folder."""
         return self._prefix + target if target else self._name
 
     def skip_reason_of(self, file: str) -> SkipReason | None:
-        """Return the reason to skip the file with this real path, or None if paths show none."""
+        """Return the reason to skip the file with this real path, or None if its path shows no reason."""
         if self._landmarks is None:
             self._landmarks = Landmarks.of(self._texts, _path_below(self._top, self._root))
         return self._landmarks.reason_to_skip(_path_below(self._top, file))
@@ -339,7 +347,7 @@ class _Walk:
                 self.results.append(Result(message, file=file, tags={"rule": READABLE.name}))
 
     def _folders_in(self, folder: str, at: str, rules: Ignored) -> list[tuple[str, str, Ignored]]:
-        """Return the folders directly in `folder` at the real path `at`. Its files and links are recorded."""
+        """Return the folders directly in `folder`, at the real path `at`. Record its files and links."""
         below = _path_below(self._top, at)
         with os.scandir(self._start / folder) as scanned:
             entries = sorted(scanned, key=lambda entry: entry.name)
@@ -378,7 +386,7 @@ class _Walk:
         return rules
 
     def _is_pruned(self, path: str, at: str, below: str, rules: Ignored, *, is_folder: bool) -> bool:
-        """Return True and record the entry if it is ignored or excluded."""
+        """Return True if the entry is ignored or excluded, and record the reason."""
         by = rules.ignoring_file(below, is_folder=is_folder)
         if by is not None:
             self.pruned[path] = at, SkipReason(Reason.IGNORED, by)

@@ -1,4 +1,7 @@
-"""The reach of a change: the folders that it affects, computed from digests of everything that they read."""
+"""The reach of a change: the folders that it affects.
+
+It is computed from digests of everything that their packages read.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Reach(Record):
-    """The sorted folders of packages: affected by the change, added, removed, and unaffected."""
+    """The sorted folders of packages. `reached` are affected by the change, and `untouched` are unaffected."""
 
     reached: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
@@ -18,7 +21,10 @@ class Reach(Record):
 
 
 def reach_of_any(reaches: Sequence[Reach]) -> Reach:
-    """Combine the reaches of a change from several start commits."""
+    """Return the reach of a change that has several start commits.
+
+    A folder is affected if one of the reaches has it.
+    """
     if len(reaches) == 1:
         return reaches[0]
     added = {folder for each in reaches for folder in each.added}
@@ -29,10 +35,10 @@ def reach_of_any(reaches: Sequence[Reach]) -> Reach:
 
 
 def reach(before: Mapping[str, str], after: Mapping[str, str]) -> Reach:
-    """Return the reach of a change. Each side maps folders to a digest of all paths and contents that their package
+    """Return the reach of a change. Each side maps a folder to a digest of all paths and contents that its package
     reads.
 
-    A new, removed or changed file affects every package that reads it on either side.
+    A new, removed or changed file therefore affects every package that reads it before or after the change.
     """
     both = sorted(before.keys() & after.keys())
     return Reach(

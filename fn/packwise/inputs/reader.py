@@ -1,4 +1,4 @@
-"""The files of one run, each read once: its documents and objects, and the skipped or unreadable ones."""
+"""The files of one run. Each is read once: its documents and objects, and the skipped and unreadable files."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ if TYPE_CHECKING:
 
 
 class Document(Record):
-    """One document of a file, starting on `line`. `item` is None if it is not a Kubernetes object.
+    """One document of a file, which starts on `line`. `item` is None if it is not a Kubernetes object.
 
-    `foreign` is the document if it belongs to OSMO. `entries` are the objects of a List, read instead of the List
-    itself, which keeps its bytes. The file is `separator + text` of all documents joined.
+    `foreign` is the document if it belongs to OSMO. `entries` are the objects of a List. They are read instead of the
+    List itself, which keeps its bytes. The file is `separator + text` of all documents joined.
     """
 
     separator: str
@@ -72,16 +72,16 @@ class Document(Record):
 
     @property
     def is_blank(self) -> bool:
-        """Return True if it is empty or has only comments."""
+        """Return True if the document is empty or has only comments."""
         lines = self.text.lstrip("\ufeff").splitlines()
         return self.item is None and all(not line.strip() or line.lstrip().startswith("#") for line in lines)
 
 
 class BuiltFrom(Record):
-    """The origin of a built file: the path of its template or resource, its text, and the owner of the build.
+    """The origin of a built file: the path and text of its template or resource, and the owner of the build.
 
     `cluster` is the destination of the delivery. `values` are the names of a chart's values files. `kind` is the kind
-    of source: chart, kustomization, or directory with files as their authors wrote them.
+    of source: chart, kustomization, or directory. Files of a directory are unchanged.
     """
 
     template: str
@@ -93,11 +93,11 @@ class BuiltFrom(Record):
 
 
 class InputFile(Record):
-    """One file at `path`. The items of a ResourceList (`is_list`) are the documents, still without text.
+    """One file at `path`. If it is a ResourceList (`is_list`), its documents are the items, without text.
 
-    `function_config` is from the ResourceList and `list_text` its whole text. A file with a `skip_reason` has no
-    objects. `built` is its origin if a build made it. `unread` is the number of documents that no rule reads. They have
-    no objects, and a file without other documents has no text either.
+    `function_config` is from the ResourceList, and `list_text` is the whole text of the list. A file with a
+    `skip_reason` has no objects. `built` is the origin of a built file. `unread` is the number of documents that no
+    rule reads. They have no objects. If a file has only such documents, it has no text either.
     """
 
     path: InputPath
@@ -111,7 +111,7 @@ class InputFile(Record):
 
     @property
     def items(self) -> tuple[KubeObject, ...]:
-        """The Kubernetes objects, in their order."""
+        """Return the Kubernetes objects, in their order."""
         if len(self.documents) == 1:
             return self.documents[0].items
         return tuple(item for document in self.documents for item in document.items)
@@ -123,13 +123,14 @@ class InputFile(Record):
 
     @property
     def text(self) -> str:
-        """The whole file."""
+        """Return the whole file."""
         return self.list_text or "".join([document.separator + document.text for document in self.documents])
 
 
 class Sources(Record):
-    """The number of built sources. `unbuilt` holds each other source: its title, its kind of reason in singular and
-    plural, and the reason.
+    """The number of built sources, and the unbuilt ones.
+
+    `unbuilt` has for each its title, its kind of obstacle in singular and plural, and the reason.
     """
 
     built: int = 0
@@ -137,7 +138,7 @@ class Sources(Record):
 
     @property
     def line(self) -> str:
-        """`5 sources built, 2 not built: 1 remote chart, 1 failed build`."""
+        """Return a line such as `5 sources built, 2 not built: 1 remote chart, 1 failed build`."""
         counted = Counter([nouns for _, nouns, _ in self.unbuilt])
         words = [count_text(number, *nouns) for nouns, number in sorted(counted.items())]
         missing = f", {len(self.unbuilt)} not built: {', '.join(words)}" if self.unbuilt else ""
@@ -150,11 +151,10 @@ class Sources(Record):
 
 
 class BuiltInputs(Record):
-    """The files at the paths with everything built from them, the names of skipped files, and the results and
-    numbers of the builds.
+    """The files at the paths together with the built files, the names of skipped files, and the results of the builds.
 
-    `around` are the files of sources that are not built, without their workloads. They are read only for the objects
-    that others name, because a controller may deliver these.
+    `around` are the files of sources that are not built, without their workloads. They are read only for objects to
+    which other objects refer, because a controller may deliver these.
     """
 
     files: tuple[InputFile, ...]
@@ -170,9 +170,10 @@ def contents_of(files: Iterable[InputFile]) -> dict[Path, bytes]:
 
 
 def edited_text(file: InputFile, edited: Mapping[int, KubeObject], option: str) -> str | None:
-    """Return the text of `file` with its objects replaced by `edited`, keyed by their id, or None without a change.
+    """Return the text of `file` with objects replaced by `edited`, or None without a change. The keys are ids of
+    objects.
 
-    Raise UsageError naming `option` if the file is a ResourceList.
+    Raise UsageError, which names `option`, if the file is a ResourceList or has a List.
     """
     changed = [item for item in file.items if edited.get(id(item), item) is not item]
     if not changed:
@@ -200,17 +201,17 @@ _LIST = r"""^(?:kind|"kind"|'kind'):[ \t]*["']?ResourceList["']?[ \t\r]*(?:#.*)?
 
 
 def read_file(path: InputPath) -> InputFile:
-    """Read the file with its documents. If it is not YAML, the `value` of its item raises.
+    """Return the file at `path` with its documents. If it is not YAML, the `value` of its item raises FieldError.
 
-    Raise FieldError if it is unreadable, too large, not UTF-8, or an invalid ResourceList.
+    Raise FieldError if the file is unreadable, too large, not UTF-8, or an invalid ResourceList.
     """
     return decode(content_of(path), path)
 
 
 def decode(data: bytes, path: InputPath, is_unread: Unread | None = None) -> InputFile:
-    """Return the file with the content `data`, without the objects that `is_unread` drops.
+    """Return the file with the content `data`, without the objects that `is_unread` selects.
 
-    Raise FieldError as in `read_file`.
+    Raise FieldError as `read_file` does.
     """
     try:
         text = data.decode("utf-8")
@@ -243,7 +244,7 @@ def decode(data: bytes, path: InputPath, is_unread: Unread | None = None) -> Inp
 
 
 def _read_documents(text: str, path: InputPath, is_unread: Unread | None) -> tuple[list[tuple[Document, Value]], int]:
-    """Return the documents with their values, and the number of unread ones.
+    """Return the documents with their values, and the number of unread documents.
 
     Neighbouring unread documents become one document without an object, so that the file keeps its text.
     """
@@ -286,7 +287,7 @@ def _refuse(path: InputPath, message: str) -> NoReturn:
 
 
 def _is_list(text: str) -> bool:
-    """Return True if the text is meant as a ResourceList. Only plausible texts are parsed."""
+    """Return True if the text is a ResourceList, even an invalid one. Only a text with this word is parsed."""
     if "ResourceList" not in text:
         return False
     if not text.lstrip("\ufeff \t\r\n").startswith("{"):
@@ -324,18 +325,23 @@ def _list_file(text: str, path: InputPath) -> InputFile:
 
 
 def _locate(item: KubeObject, path: InputPath) -> KubeObject:
-    """Return the item of a list with its location in its file, or on stdin at the client's place."""
+    """Return the item of a list with its place in the file `path`.
+
+    An item from stdin keeps the place that its client named.
+    """
     return item if path.name is None else KubeObject.cut(item.source.replace(file=path.name), item.value)
 
 
 _TELLING = ("apiVersion", "kind", ENCRYPTION, *document_keys())
-"""Every document that is checked or skipped as encrypted has one of these keys, as do near misses of objects."""
+"""Keys of which a document has at least one if packwise checks it, or skips it as encrypted. An object with a misspelt
+kind has one too.
+"""
 
 
 def _document(document: YamlDocument, path: InputPath, is_unread: Unread | None) -> tuple[Document, Value] | None:
-    """Return a document with its object of Kubernetes or OSMO and its value, or None if it is unread.
+    """Return a document with its object of Kubernetes or OSMO, and its value. Return None if it is unread.
 
-    The value is None if the document is unreadable. It is an empty mapping for a document of another tool. Some
+    The value is None if the document is unreadable. It is an empty mapping for a document of another tool, because some
     repositories consist mostly of such documents.
     """
     tree = unkept_tree(document.text)
@@ -397,9 +403,9 @@ def _reason(
 
 
 def _is_foreign_file(text: str, error: FieldError, is_kustomization: bool) -> bool:
-    """Return True if an unreadable file is no failure: another tool's file, or a kustomization that kustomize can read.
+    """Return True if an unreadable file is not an error: it belongs to another tool, or kustomize can read it.
 
-    kustomize accepts duplicate keys and uses the last one.
+    kustomize accepts duplicate keys in a kustomization and uses the last one.
     """
     if is_kustomization and error.message.startswith("duplicate key "):
         return True
@@ -407,9 +413,12 @@ def _is_foreign_file(text: str, error: FieldError, is_kustomization: bool) -> bo
 
 
 def _without_objects(text: str, path: InputPath, skip_reason: SkipReason, *, keeps_text: bool) -> InputFile:
-    """Return the file as bytes without objects. Without `keeps_text`, a text without workloads is dropped."""
+    """Return the file with its documents, but without objects.
+
+    Without `keeps_text`, a text without workloads is dropped.
+    """
     number = workloads_in(text)
-    # The object that a patch changes is elsewhere, and is checked there.
+    # The object that a patch changes is in another file, and is checked there.
     workloads = 0 if skip_reason.reason is Reason.PATCH else number
     documents = tuple(
         [Document(each.separator, each.text, line=each.line) for each in iterate_documents(text)]
@@ -420,7 +429,7 @@ def _without_objects(text: str, path: InputPath, skip_reason: SkipReason, *, kee
 
 
 def _holds_documents(documents: Iterable[YamlDocument]) -> bool:
-    """True if a file of Helm values holds documents that a front end reads: OSMO's pools."""
+    """Return True if a file of Helm values has documents that a front end reads: OSMO's pools."""
     for document in documents:
         try:
             if words_in(document.text, _TELLING) != [] and is_document(read(document.text)):
@@ -436,15 +445,15 @@ if TYPE_CHECKING:
     from packwise.inputs.paths import InputPath
 
     _Read = tuple[InputFile, FieldError | None]
-    """A file, and why it cannot be read. An unreadable file has no documents."""
+    """A file, and the error if it cannot be read. An unreadable file has no documents."""
 
 
 _OWN = "|".join([re.escape(kind.name) for kind in KINDS if kind is not POD] + ["TopologyRender", "grove.io/"])
-"""Words that objects contain if packwise reads them."""
+"""Pattern of words that objects contain if packwise reads them."""
 
 
 def error_result(error: FieldError) -> Result:
-    """The result that reports `error`: a file or an object cannot be read, or an object has no written form."""
+    """Return the result that reports `error`: a file or object is unreadable, or an object cannot be written."""
     result = error.to_result()
     return shorten(result.replace(tags={"rule": READABLE.name, **result.tags}))
 
@@ -455,12 +464,12 @@ def items_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
 
 
 def readable_items(file: InputFile) -> Iterator[KubeObject]:
-    """The objects of `file` that can be read."""
+    """Return an iterator of the readable objects of `file`."""
     return filter(is_readable, file.items)
 
 
 def is_readable(item: KubeObject) -> bool:
-    """True if the object's text is YAML, and a mapping."""
+    """Return True if the object's text is YAML and a mapping."""
     try:
         _ = item.value
     except FieldError:
@@ -469,7 +478,7 @@ def is_readable(item: KubeObject) -> bool:
 
 
 class Reader:
-    """Read files and keep them, their errors, and the skipped files with reasons."""
+    """A reader of files. It keeps the files, their errors, and the skipped files with the reasons."""
 
     __slots__ = ("_apart", "_exclude", "_force_exclude", "files", "results", "skipped")
 
@@ -482,9 +491,9 @@ class Reader:
         self.results: list[Result] = []
 
     def read(self, paths: Iterable[str], output: str | None = None, is_unread: Unread | None = None) -> list[InputFile]:
-        """Return each file at the paths once, in order, without the objects that `is_unread` drops.
+        """Return each file at `paths` once, in order, without the objects that `is_unread` selects.
 
-        A directly named file is never skipped.
+        A file that is named directly is never skipped.
         """
         listed = self._paths_to_read(self._unique_paths(paths, output))
         return self._keep([_read(path, is_unread) for path in track_files(listed)])
@@ -494,7 +503,7 @@ class Reader:
         for path in paths:
             named, results = find_files(path, output, self._exclude, force_exclude=self._force_exclude)
             self.results += results
-            # One folder may contain all files and be named twice.
+            # If the path is the same as for the other option, or inside it, its files are read for both.
             apart = [other for other in self._apart if not contains(other, real(path))]
             for file in named:
                 key = file.real_path
@@ -508,7 +517,7 @@ class Reader:
         return paths_by_name.values()
 
     def read_commit(self, commit: str, paths: Iterable[str]) -> list[InputFile]:
-        """Each file that `paths` named in a commit of git."""
+        """Return each file at `paths` in a commit of git."""
         from packwise.inputs.git import files_in_commit
 
         return self.read_contents(
@@ -516,14 +525,17 @@ class Reader:
         )
 
     def read_contents(self, contents: Mapping[InputPath, bytes | InputFile]) -> list[InputFile]:
-        """Return each file with a given content, read or unread, in order."""
+        """Return each file with the given content, in order.
+
+        A content is either bytes or a file that was read before.
+        """
         listed = [(path, contents[path]) for path in self._paths_to_read(contents)]
         return self._keep(
             [_decode_or_error(path, held) if isinstance(held, bytes) else (held, None) for path, held in listed]
         )
 
     def _paths_to_read(self, paths: Iterable[InputPath]) -> list[InputPath]:
-        """Return the paths to read. The others are recorded as skipped."""
+        """Return the paths to read. Record all other paths as skipped."""
         listed: list[InputPath] = []
         for path in paths:
             if path.skip_reason is None or path.skip_reason.reason.is_of_the_package:
@@ -551,7 +563,7 @@ class Reader:
         return files
 
     def _is_excluded(self, path: InputPath, excluded: Iterable[tuple[str, str, Globs]], text: str) -> bool:
-        """Return True and record the file as skipped if a configuration excludes it."""
+        """Return True if a configuration excludes the file, and record the file as skipped."""
         by = None if path.is_named else _exclusion_of(str(path.name), excluded)
         if by is not None:
             self.skipped.append((str(path.name), SkipReason(Reason.EXCLUDED, by, workloads_in(text))))
@@ -559,7 +571,7 @@ class Reader:
 
 
 def _workloads_at(path: InputPath) -> int:
-    """Return the number of workloads in an ignored or excluded file, or 0 for a folder, which is not searched."""
+    """Return the number of workloads in an ignored or excluded file. Return 0 for a folder, which is not searched."""
     is_copy = path.skip_reason is not None and path.skip_reason.reason is Reason.RENDERED
     if is_copy or path.at is None or not Path(path.at).is_file():
         return 0
@@ -570,7 +582,7 @@ def _workloads_at(path: InputPath) -> int:
 
 
 def _read(path: InputPath, is_unread: Unread | None) -> _Read:
-    """Return the file, without documents if it is unreadable."""
+    """Return the file and None, or a file without documents and the error if it is unreadable."""
     try:
         data = content_of(path)
     except FieldError as error:
@@ -597,18 +609,21 @@ def _advise(path: InputPath, error: FieldError, text: str) -> FieldError:
 
 _JOINED = r'duplicate key "apiVersion"'
 _SEPARATE = '; if a second object begins here, separate the objects with a line "---": cat joins files without one'
-"""Advice for files that were joined without a separator, so that two objects are one mapping."""
+"""Advice for files that were joined without a separator, so that two objects became one mapping."""
 
 _ADVICE = "; if the file belongs to another tool, pass --exclude GLOB"
 
 
 def _is_foreign(result: Result) -> bool:
-    """Return True for a result about an unreadable file in a folder that shows no object for packwise."""
+    """Return True if a result is about an unreadable file in a folder that seems to belong to another tool."""
     return result.message.endswith(_ADVICE)
 
 
 def stdin_results(files: Iterable[InputFile]) -> list[Result]:
-    """Return an error if stdin is among `files` and has no object. ¶ In a pipe, the command before packwise failed."""
+    """Return an error if stdin is among `files` and has no object.
+
+    In a pipe, this means that the previous command failed.
+    """
     empty = [file for file in files if file.path.name is None and file.skip_reason is None and not _has_content(file)]
     return [Result(_EMPTY, tags={"rule": READABLE.name}) for _ in empty]
 
@@ -622,12 +637,15 @@ _EMPTY = "stdin has no Kubernetes object; run the previous command of the pipe a
 
 
 def has_own_errors(results: Iterable[Result]) -> bool:
-    """Return True if there is an error outside other tools' files. Their errors do not prevent a check."""
+    """Return True if there is an error outside other tools' files.
+
+    An error in one of these does not prevent a check.
+    """
     return bool(exit_code([result for result in results if not _is_foreign(result)]))
 
 
 def _exclusions(files: Iterable[InputFile]) -> list[tuple[str, str, Globs]]:
-    """Return the exclusions of TopologyRenders: the folder, the name of the TopologyRender's file, the globs."""
+    """Return for each TopologyRender with exclusions its folder, the name of its file, and the globs."""
     exclusions: list[tuple[str, str, Globs]] = []
     for file in files:
         for item in readable_items(file) if file.path.name is not None else ():

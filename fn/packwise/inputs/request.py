@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from packwise.inputs.reader import BuiltInputs, InputFile
 
     Builder = Callable[[Sequence[str], Sequence[InputFile], Sequence[tuple[str, SkipReason]], str | None], BuiltInputs]
-    """Build sources on disk or in a commit. It takes paths, their files and the skipped files, and returns the files
-    together with the built ones.
+    """A function that builds sources. Its arguments are paths, their files, the skipped files and a commit, or None for
+    the files on disk. It returns the files together with the built ones.
     """
 
 STDIN = "-"
@@ -22,13 +22,13 @@ STDIN = "-"
 
 
 class Named(Record):
-    """The input of a command: `paths` of files and folders or `-`, the TopologyRender's file, and the state before the
-    change.
+    """The input of a command: `paths` of files and folders or `-`, and the file `config` with the TopologyRender.
 
-    `crds` are files and folders with the cluster's CustomResourceDefinitions. `values` set template variables of OSMO's
-    workflows, each as `NAME=VALUE`. `exclude` are globs of files to skip in folders. With `force_exclude`, they also
-    apply to named files. `builder` builds charts, kustomizations and controllers' sources. It is None if all files are
-    read directly. `apart` are files and folders of another option: a folder around them does not list them.
+    `baseline` is the state before the change. `crds` are files and folders with the cluster's
+    CustomResourceDefinitions. `values` set template variables of OSMO's workflows, each as `NAME=VALUE`. `exclude` are
+    globs of files to skip in folders. With `force_exclude`, they also apply to named files. `builder` builds charts,
+    kustomizations and controllers' sources. It is None if all files are read directly. `apart` are the files and
+    folders of another option, which are not read as part of `paths`.
     """
 
     paths: tuple[str, ...]
@@ -43,7 +43,7 @@ class Named(Record):
 
 
 class Verbosity(IntEnum):
-    """Verbosity for people: programs are given everything in any case."""
+    """Verbosity for people. Programs always get everything."""
 
     QUIET = -1
     """Print no last line, and no finding that needs no action."""
@@ -54,7 +54,7 @@ class Verbosity(IntEnum):
 
 
 class UsageError(Exception):
-    """Raised if a path does not exist or options conflict in a way that the arguments alone do not show.
+    """Raised if a path does not exist, or if options conflict in a way that the arguments alone do not show.
 
     The text names the fix.
     """

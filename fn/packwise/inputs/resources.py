@@ -1,4 +1,4 @@
-"""The resources of a cluster that commands list, by purpose."""
+"""The resources of a cluster that commands list, by command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Resource(Record):
 
     @property
     def full_name(self) -> str:
-        """Return the unambiguous name for kubectl."""
+        """Return the unambiguous name for kubectl, such as `queues.scheduling.run.ai`."""
         return f"{self.name}.{self.group}" if self.group else self.name
 
 
@@ -35,7 +35,7 @@ GANGS = (
     Resource("podcliques", "grove.io"),
 )
 POOLS = (Resource("schedulingshards", "kai.scheduler"), Resource("configs", "kai.scheduler"))
-"""The node pools of KAI, and the label that marks them."""
+"""Resources that define KAI's node pools, and the label that marks their nodes."""
 OPERATORS = (Resource("deployments", "apps"), Resource("configmaps"))
 
 FOR_PLACE = (*NODES, *TOPOLOGIES, *GANGS[:2])

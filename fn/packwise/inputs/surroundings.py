@@ -1,6 +1,6 @@
-"""The surroundings of the input: the nearest configuration above it and the definitions beside it.
+"""The surroundings of the input: the nearest configuration above the input, and the definitions next to the input.
 
-With them, a file in an editor is checked as in its folder. They are neither written nor checked.
+With them, an editor checks a single file as in its folder. The surroundings themselves are neither checked nor written.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 
 class _Wanted(Record):
-    """Texts that an object of interest contains. `words` are parts of all of them.
+    """Texts that identify an object of interest. Each text contains one of `words`.
 
-    Most neighbours have none of the words. A search for a word takes a tenth of the time of the pattern.
+    Most files contain none of the words, and a search for a word takes a tenth of the time of the pattern.
     """
 
     words: tuple[bytes, ...]
@@ -67,23 +67,23 @@ _DEFINITION = _Wanted(
 _DEFINING = frozenset(kind.key for kind in KINDS if kind.before_workloads)
 
 _MAY_DEFINE = _DEFINING | READ_BY_TEXT | {(GROUP, KIND), (OPERATOR_GROUP, OPERATOR_KIND)}
-"""The kinds of all objects that `definitions_of` keeps."""
+"""The kinds of all objects that `definitions_of` can keep."""
 
 
 class Surroundings(Record):
-    """The files around the input, reduced to their definitions. `errors` come from unreadable definitions."""
+    """The files around the input, reduced to their definitions. `errors` are the errors of unreadable definitions."""
 
     files: tuple[InputFile, ...] = ()
     errors: tuple[FieldError, ...] = ()
 
 
 def path_of(file: InputFile) -> str:
-    """Return the real path of a file as its identity, or "-" for stdin."""
+    """Return the real path of a file, which identifies the file, or "-" for stdin."""
     return file.path.real_path
 
 
 def traits_of(file: InputFile) -> Traits:
-    """Return the traits of a file for the search of its configuration. Unreadable objects have none."""
+    """Return the traits of a file that decide which configuration applies to it. Unreadable objects have no traits."""
     if is_broken_configuration(file):
         return UNREADABLE
     traits = clusters.traits_of(readable_items(file))
@@ -91,13 +91,13 @@ def traits_of(file: InputFile) -> Traits:
 
 
 def is_broken_configuration(file: InputFile) -> bool:
-    """Return True if the file holds an unreadable configuration, so that its effect is unknown."""
+    """Return True if the file has an unreadable configuration. Its effect is then unknown."""
     broken = [item.source.text for item in file.items if not is_readable(item)]
     return bool(broken) and any(_CONFIGURATION.is_in(text.encode("utf-8", "replace")) for text in broken)
 
 
 def surroundings_of(paths: Iterable[str], files: Iterable[InputFile]) -> Surroundings:
-    """Return the surroundings of `files`, read for `paths`, without these files."""
+    """Return the surroundings of `files`, which were read for `paths`. The files themselves are not among them."""
     search = _Search(paths, files)
     for path in search.paths:
         search.look_above(path)
@@ -106,7 +106,7 @@ def surroundings_of(paths: Iterable[str], files: Iterable[InputFile]) -> Surroun
 
 
 class _Search:
-    """Looks from each folder upwards, each folder once. Keys are real paths."""
+    """A search from the folder of each file upwards. Each folder is searched once. Keys are real paths."""
 
     __slots__ = ("_configured", "_folders", "_looked", "_traits", "around", "errors", "paths")
 
@@ -121,7 +121,7 @@ class _Search:
         self.errors = dict[str, tuple[FieldError, ...]]()
 
     def look_above(self, path: InputPath) -> None:
-        """Keep the definitions of the package that contains the file."""
+        """Keep the definitions of the package around the file at `path`."""
         start = folder_of(path.real_path)
         if start in self._looked:
             return
@@ -134,9 +134,9 @@ class _Search:
             self._keep(_files_to_check(folder), _DEFINITION)
 
     def look_elsewhere(self) -> None:
-        """Keep the repository's configurations if a workload is below none.
+        """Keep the repository's configurations if no configuration is above a workload.
 
-        A check of the whole repository uses the only existing one for it, or none of several.
+        As in a check of the whole repository, a single configuration applies to all workloads. None of several applies.
         """
         lost = [at for at, traits in self._traits.items() if traits.workloads and not self._configures(at)]
         for top in dict.fromkeys([top_of(folder) for folder in dict.fromkeys(map(folder_of, lost))]):
@@ -171,7 +171,7 @@ class _Search:
                 data = content_of(path)
                 file = decode(data, path, _defines_nothing) if wanted.is_in(data) else None
             except FieldError as error:
-                # Its other content is unknown.
+                # The content of the file is unknown, so report the error.
                 self._report(path, [error])
                 continue
             if file is None:
@@ -182,12 +182,14 @@ class _Search:
                 self.around[at] = file
 
     def _report(self, path: InputPath, errors: Iterable[FieldError]) -> None:
-        """Keep the errors of a file once, because several searches read it."""
+        """Keep the errors of a file once, because several searches may read it."""
         self.errors.setdefault(path.real_path, tuple(errors))
 
 
 def _defines_nothing(text: str, tree: Tree) -> bool:
-    """Return True if `is_unread`, or if the kinds alone show that the document defines nothing for others."""
+    """Return True if no rule reads the document, or if its kinds alone show that it defines nothing for
+    other objects.
+    """
     heads = heads_of(tree)
     return bool(heads) and (_MAY_DEFINE.isdisjoint(heads) or is_unread(text, tree))
 
@@ -202,7 +204,7 @@ def _files_to_check(folder: str) -> list[InputPath]:
 
 
 def _yaml_files(folder: str) -> list[InputPath]:
-    """The YAML files directly in a folder."""
+    """Return the YAML files directly in a folder."""
     try:
         with os.scandir(folder) as scanned:
             names = sorted(entry.name for entry in scanned if _is_listed(entry))
@@ -218,7 +220,7 @@ def _is_listed(entry: os.DirEntry[str]) -> bool:
 
 
 def _relative(folder: str) -> str:
-    """`folder` as the user would name it from the current folder."""
+    """Return `folder` as the user would name it from the current folder."""
     here = real(".")
     if contains(here, folder):
         return Path(folder).relative_to(here).as_posix()
@@ -229,13 +231,17 @@ def _relative(folder: str) -> str:
 
 
 def definitions_of(file: InputFile, wanted: _Wanted = _DEFINITION) -> tuple[InputFile, list[FieldError]]:
-    """Return the part of a file that configures the package around it, and the errors of text that seems `wanted`."""
+    """Return the part of a file that configures the package around it, and the errors of unreadable objects.
+
+    Only errors of objects that seem to be `wanted` are returned.
+    """
     return keep_definitions(file), _errors_of(file, wanted)
 
 
 def keep_definitions(file: InputFile) -> InputFile:
-    """Return the file reduced to documents that define names used by workloads, or unchanged if its configuration is
-    broken.
+    """Return the file with only the documents that define names for workloads.
+
+    Return it unchanged if its configuration is unreadable.
     """
     if is_broken_configuration(file):
         return file
@@ -254,7 +260,7 @@ def _is_defining(item: KubeObject) -> bool:
 
 
 def _errors_of(file: InputFile, wanted: _Wanted) -> list[FieldError]:
-    """Return the errors of unreadable objects that seem to be wanted."""
+    """Return the errors of unreadable objects with a text that seems to be wanted."""
     errors: list[FieldError] = []
     for item in file.items:
         try:

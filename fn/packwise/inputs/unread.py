@@ -1,8 +1,8 @@
 """Objects that no rule reads. A check drops them while it reads files, before their values are built.
 
-The group, the kind and the text of an object decide. Rules, schedulers, references and the search for near misses must
-never need a dropped object. This saves work and memory, and never a finding: `tests/cli/test_cli_unread.py` compares
-checks with and without it. If a rule reads a new kind, add the kind to `_READ`.
+An object is dropped by its group, its kind and its text. Rules, schedulers, references and the search for near misses
+must never need a dropped object. Dropping saves time and memory, and never loses a finding:
+`tests/cli/test_cli_unread.py` compares checks with and without it. If a rule reads a new kind, add the kind to `_READ`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from krmfn.yamltext.reader import Tree
 
 Unread = Callable[[str, "Tree"], bool]
-"""Returns True if no rule reads the document with this text and these nodes."""
+"""A function that returns True if no rule reads the document with this text and these nodes."""
 
 _Head = tuple[str, str]
-"""Group and kind of an object."""
+"""The group and kind of an object."""
 
 _DEFINITION: _Head = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 READ_BY_TEXT: frozenset[_Head] = frozenset({("", "ConfigMap"), _DEFINITION})
-"""Kinds of which rules read only objects with certain words."""
+"""Kinds of objects that rules read only for certain words in the text."""
 
 _READ: frozenset[_Head] = frozenset([
     *[kind.key for kind in (*KINDS, *CONFIGURING, *QUEUEING)],
@@ -47,10 +47,12 @@ _READ: frozenset[_Head] = frozenset([
     ("resource.k8s.io", "ResourceClaimTemplate"),
     ("config.kueue.x-k8s.io", "Configuration"),
 ])  # fmt: skip
-"""Kinds that rules read whatever their text is."""
+"""Kinds of objects that rules always read, whatever the text is."""
 
 _GROUPS = frozenset(group for group, _ in _READ) - {"", "apps", "batch"}
-"""Groups of which rules may read every kind. Kubernetes' own groups have many kinds that no rule reads."""
+"""Groups with kinds that rules may read. Kubernetes' own groups are excluded, because rules do not read most of their
+kinds.
+"""
 
 _WORDS = (
     *KAI_WORDS, *PATH_KEYS, *[kind.name for kind in WORKLOADS], OPERATOR_GROUP,
@@ -61,7 +63,7 @@ _WORDS = (
     # ConfigMaps with OSMO's pools or with KAI's default priorities.
     "pools:", "typeName",
 )  # fmt: skip
-"""An object with one of these words may concern a rule, whatever its kind is."""
+"""Words that make a rule read an object of any kind."""
 
 _ESCAPE = re.compile(r"\\[xuU/\r\n]")
 """An escape that can hide a part of a word."""
@@ -69,11 +71,11 @@ _ESCAPE = re.compile(r"\\[xuU/\r\n]")
 _API_VERSION = re.compile(r"(?:([a-z0-9.-]+)/)?v[0-9][a-z0-9]*")
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]+")
 _CONSTANTS = frozenset({"True", "TRUE", "False", "FALSE", "Null", "NULL", "Yes", "YES", "No", "NO", "On", "ON"})
-"""Words that are no strings to some reader."""
+"""Words that some YAML readers do not read as strings."""
 
 
 def is_unread(text: str, tree: Tree) -> bool:
-    """Return True if no rule reads the object, or the objects of a List, with this `text` and `tree`.
+    """Return True if no rule reads the object with this `text` and `tree`, or any object of a List.
 
     Return False in doubt.
     """
@@ -87,12 +89,15 @@ def is_unread(text: str, tree: Tree) -> bool:
 
 @lru_cache(maxsize=1024)
 def is_unread_kind(group: str, kind: str) -> bool:
-    """Return True if rules read objects of the kind only for the words in their text."""
+    """Return True if rules read objects of the kind only for words in their text."""
     return (group, kind) not in _READ and group not in _GROUPS and not may_be_misspelt(group, kind)
 
 
 def heads_of(tree: Tree) -> list[_Head]:
-    """Return the head of the object, or of all entries of a List, or none if one is unusual."""
+    """Return the head of the object, or the heads of all entries of a List.
+
+    Return an empty list if a head is unusual.
+    """
     head = _head_at(tree, ())
     if head is None:
         return []
@@ -113,7 +118,10 @@ def heads_of(tree: Tree) -> list[_Head]:
 
 
 def _head_at(tree: Tree, path: FieldPath, default: _Head | None = None) -> _Head | None:
-    """Return the head of the mapping at `path`, or None if it is unusual. A List of one kind gives the `default`."""
+    """Return the head of the mapping at `path`, or None if it is unusual.
+
+    An entry of a List with one kind may omit its head, which is then `default`.
+    """
     nodes = tree.find((*path, "kind"), False)
     if len(nodes) < len(path) + 2:
         is_bare = default is not None and len(nodes) == len(path) + 1 and nodes[-1][1] == "mapping"

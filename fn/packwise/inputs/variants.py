@@ -1,6 +1,6 @@
-"""Variants of one object: several objects of one identity that no client applies together.
+"""Variants of an object: objects with the same identity that no client applies together.
 
-A batch is what one client applies together. It has at most one variant of each object.
+A batch is the set of objects that one client applies together. It has at most one variant of each object.
 """
 
 from __future__ import annotations
@@ -50,7 +50,10 @@ def has_repeated(results: Iterable[Result]) -> bool:
 
 
 def variants_as_one(results: Iterable[Result], group: Group) -> tuple[Result, ...]:
-    """Return the results. If all variants are requested at once, they become one error that names one to select."""
+    """Return the results. Errors about repeated objects become one error if the objects are variants.
+
+    The error advises to pass only one variant.
+    """
     results = tuple(results)
     batches = batches_of(group) if has_repeated(results) else []
     if len(batches) < 2:
@@ -86,7 +89,7 @@ def _places_of(variant: KubeObject | None, items: Iterable[KubeObject]) -> list[
 def batches_of(group: Group) -> list[tuple[KubeObject, ...]]:
     """Return the items of the group in batches. Each batch has one variant of an object.
 
-    The first batch has all other items too. Later ones have only variants.
+    The first batch also has all other items. Later batches have only variants.
     """
     items = group.package.items
     clients = _Clients(group)
@@ -115,7 +118,8 @@ def batches_of(group: Group) -> list[tuple[KubeObject, ...]]:
 
 
 def packages_of(package: Package, batches: Sequence[tuple[KubeObject, ...]]) -> list[Package]:
-    """Return a package for each batch of items. A later batch also reads the first one's definitions.
+    """Return a package for each batch of items. The package of a later batch also has the definitions of the first
+    batch.
 
     A variant is compared with its own file in the baseline.
     """
@@ -151,7 +155,7 @@ def _baseline(
 
 
 def _pairs(package: Package, variants: set[Identity]) -> dict[int, KubeObject | None]:
-    """Return the earlier object of each variant."""
+    """Return the object before the change for each variant, by the id of the variant."""
     sides: tuple[dict[Identity, list[KubeObject]], ...] = ({}, {})
     for side, items in zip(sides, (package.items, package.baseline or ()), strict=True):
         for item in items:
@@ -170,9 +174,7 @@ def _repeated_identities(items: Iterable[KubeObject]) -> set[Identity]:
 
 
 class _Clients:
-    """The clients that apply the file of an item. Each key stands for one set of files that a client applies at
-    once.
-    """
+    """The clients that apply the file of an item. Each key means one set of files that a client applies together."""
 
     def __init__(self, group: Group) -> None:
         self._applied = group.applied
@@ -210,7 +212,7 @@ class _Clients:
                 yield "kustomization", kustomization
 
     def _reach(self, kustomization: str, outer: tuple[str, ...]) -> frozenset[str]:
-        """Return the files in a build with objects that are not renamed before they meet others."""
+        """Return the files in a build, except files with objects that an inner kustomization renames."""
         if kustomization in self._reached:
             return self._reached[kustomization]
         if kustomization in outer or len(outer) > _MOST_BASES:
@@ -223,12 +225,12 @@ class _Clients:
             elif not self._bases_of(inner)[1]:
                 reached |= self._reach(inner, (*outer, kustomization))
         if not outer:
-            # In a cycle, this depends on the first visited member.
+            # In a cycle, the result depends on the member that is visited first.
             self._reached[kustomization] = frozenset(reached)
         return frozenset(reached)
 
     def _bases_of(self, kustomization: str) -> tuple[tuple[str, ...], bool]:
-        """Return the real paths that a kustomization builds on, and True if it renames objects."""
+        """Return the real paths on which a kustomization builds, and True if it renames objects."""
         if kustomization not in self._named:
             value = mapping_in(landmark_text(Path(kustomization)) or "")
             folder = folder_of(kustomization)
