@@ -136,9 +136,9 @@ def _failure(error: Exception) -> tuple[int, str]:
 
 def _run(call: Call) -> int:
     # Help and usage errors do not need this import.
-    from packwise.frontends.osmo.account import one_account
+    from packwise.frontends.osmo.account import open_account
 
-    with one_account():
+    with open_account():
         return call.command.run(call.arguments)
 
 

@@ -25,7 +25,7 @@ from packwise.fleet.kustomize import KustomizeError, build, kustomize_version
 from packwise.fleet.packages import PackageClient, function_configuration, is_of_function
 from packwise.fleet.requests import PackageAnswer, lost_result, payload_of
 from packwise.fleet.result import BUILD, FIT, PackageResult, PackageStatus, kept_findings
-from packwise.frontends.osmo.account import one_account
+from packwise.frontends.osmo.account import open_account
 from packwise.generated import is_local_config
 from packwise.inputs.coverage import coverage_of, files_covered
 from packwise.inputs.git import skip_reasons
@@ -267,7 +267,7 @@ def work(request: Request) -> PackageAnswer:
     """Return the answer to a request. Failures are answers too, so that one package never stops a fleet."""
     try:
         # Its answer depends on no other package.
-        with one_account():
+        with open_account():
             return _answer(request)
     except MemoryError:
         raise

@@ -10,33 +10,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from packwise.frontends.osmo.model import Levelled, TaskNode, TaskTree, build
+from packwise.frontends.osmo.model import LevelRequirement, TaskNode, TaskTree, build
 from packwise.placement import Bounds
 from packwise.topology.known import Level
 
 LEVELS = tuple([Level(name, name) for name in ("zone", "spine", "rack", "clique")])
 ZONE, SPINE, RACK, CLIQUE = LEVELS
 
-Case = tuple[list[tuple[Levelled, ...]], bool]
+Case = tuple[list[tuple[LevelRequirement, ...]], bool]
 
 groups = st.sampled_from(["a", "b", "a-b", "A", "", "unconstrained", "é", "a" * 70])
 kinds = st.booleans()
 
 
 @st.composite
-def requirements(draw: st.DrawFn, levels: list[int]) -> tuple[Levelled, ...]:
-    return tuple([Levelled(level, draw(groups), draw(kinds)) for level in sorted(levels)])
+def requirements(draw: st.DrawFn, levels: list[int]) -> tuple[LevelRequirement, ...]:
+    return tuple([LevelRequirement(level, draw(groups), draw(kinds)) for level in sorted(levels)])
 
 
 @st.composite
-def uniform(draw: st.DrawFn) -> list[tuple[Levelled, ...]]:
+def uniform(draw: st.DrawFn) -> list[tuple[LevelRequirement, ...]]:
     """Tasks that all ask for the same levels, or for none."""
     levels = draw(st.lists(st.integers(0, len(LEVELS) - 1), unique=True))
     return draw(st.lists(requirements(levels), min_size=1, max_size=8))
 
 
 @st.composite
-def unlike(draw: st.DrawFn) -> list[tuple[Levelled, ...]]:
+def unlike(draw: st.DrawFn) -> list[tuple[LevelRequirement, ...]]:
     """Draw tasks with any requests."""
     levels = st.lists(st.integers(0, len(LEVELS) - 1), unique=True)
     return draw(st.lists(levels.flatmap(requirements), min_size=1, max_size=8))
@@ -149,12 +149,12 @@ def test_the_order_of_tasks_changes_the_order_of_nodes_alone(case: Case, random:
 
 
 @given(uniform())
-def test_padding_changes_nothing_where_all_ask_for_the_same_levels(tasks: list[tuple[Levelled, ...]]) -> None:
+def test_padding_changes_nothing_where_all_ask_for_the_same_levels(tasks: list[tuple[LevelRequirement, ...]]) -> None:
     assert build(tasks, LEVELS, pad=True) == build(tasks, LEVELS, pad=False)
 
 
 def test_of_one_group_one_task_that_requires_it_is_enough() -> None:
-    wish, need = [Levelled(0, "a", required=False)], [Levelled(0, "a", required=True)]
+    wish, need = [LevelRequirement(0, "a", required=False)], [LevelRequirement(0, "a", required=True)]
 
     assert build([wish, need], LEVELS, pad=False).bounds == Bounds(required=ZONE)
     assert build([need, wish], LEVELS, pad=False).bounds == Bounds(required=ZONE)
@@ -169,7 +169,7 @@ def test_of_one_group_one_task_that_requires_it_is_enough() -> None:
     ([(0, False), (1, True), (2, False), (3, False)], Bounds(required=SPINE, preferred=CLIQUE)),
 ])  # fmt: skip
 def test_what_all_tasks_share_is_asked_once(asked: list[tuple[int, bool]], bounds: Bounds | None) -> None:
-    task = [Levelled(level, "default", required) for level, required in asked]
+    task = [LevelRequirement(level, "default", required) for level, required in asked]
 
     tree = build([task, task], LEVELS, pad=False)
 
@@ -177,7 +177,7 @@ def test_what_all_tasks_share_is_asked_once(asked: list[tuple[int, bool]], bound
 
 
 def test_the_padded_node_is_one_below_each_parent() -> None:
-    z, r = Levelled(0, "z"), Levelled(2, "r")
+    z, r = LevelRequirement(0, "z"), LevelRequirement(2, "r")
 
     tree = build([[z, r], [z], [], [z], []], LEVELS, pad=True)
 
@@ -191,7 +191,7 @@ def test_the_padded_node_is_one_below_each_parent() -> None:
 
 
 def test_a_group_that_a_user_calls_unconstrained_is_another() -> None:
-    tree = build([[Levelled(0, "unconstrained")], []], LEVELS, pad=True)
+    tree = build([[LevelRequirement(0, "unconstrained")], []], LEVELS, pad=True)
 
     names = [node.name for node in tree.nodes]
     assert [name.rpartition("-")[0] for name in names] == ["unconstrained", "unconstrained"]

@@ -1,1 +1,4 @@
-"""OSMO's front end: pool configs and workflow specs become queues, topologies, gangs and pods. Source: spec/osmo.md."""
+"""OSMO's front end: it turns pool configs and workflow specs into queues, topologies, gangs and pods.
+
+Source: spec/osmo.md.
+"""

@@ -1,6 +1,7 @@
-"""Limits that the templates of one command share, and the answers so far.
+"""The limits for all templates of one command, and the results of templates that are already filled in.
 
-Front ends read the account. Commands and packages of a fleet open one. Each template is filled in only once.
+Each command opens an account, and so does each package of a fleet. The front end uses it to fill in each template only
+once.
 """
 
 from __future__ import annotations
@@ -14,19 +15,19 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 MAX_SECONDS_TOGETHER = 20
-"""Seconds of processor time for all templates of a command, plus a tenth of a second for each template."""
+"""The largest processor time in seconds for all templates of a command. Each template adds a tenth of a second."""
 
 MAX_CHARACTERS_TOGETHER = 4_000_000
-"""Characters of all rendered templates of a command, plus 20,000 for each template."""
+"""The largest number of characters in all filled-in templates of a command. Each template adds 20,000."""
 
 _SECONDS_EACH, _CHARACTERS_EACH = 0.1, 20_000
 
 
 class Account:
-    """Time and characters that templates may still use. The shared limit keeps many hostile templates from taking
+    """The time and characters that templates may still use. Without a common limit, many hostile templates could take
     hours.
 
-    `answers` holds the outcome of each template that was filled in and the objects read from it. Commands need these
+    `answers` has the result of each template, and the document that was read from it, because a command needs both
     several times.
     """
 
@@ -36,11 +37,11 @@ class Account:
 
     @property
     def is_spent(self) -> bool:
-        """Return True if templates may use no more time or characters."""
+        """Return True if the templates have used all time or all characters."""
         return self._seconds < 0 or self._characters < 0
 
     def spend(self, seconds: float, characters: int) -> None:
-        """Subtract the part that a template used beyond its own share."""
+        """Subtract the time and the characters that a template used, except the share that each template adds."""
         self._seconds -= seconds - _SECONDS_EACH
         self._characters -= characters - _CHARACTERS_EACH
 
@@ -49,8 +50,8 @@ _CURRENT: ContextVar[Account | None] = ContextVar("account", default=None)
 
 
 @contextmanager
-def one_account() -> Generator[None]:
-    """Share one account among all templates of a command or of a package of a fleet."""
+def open_account() -> Generator[None]:
+    """Open an account. All templates in the `with` block share it."""
     token = _CURRENT.set(Account())
     try:
         yield
@@ -59,5 +60,5 @@ def one_account() -> Generator[None]:
 
 
 def current_account() -> Account:
-    """Return the account of the command, or a new one for callers without an account."""
+    """Return the open account, or a new one if none is open."""
     return _CURRENT.get() or Account()

@@ -1,7 +1,7 @@
-"""Call a function in a copy of this process with limits set by the kernel.
+"""Call a function in a copy of this process. The kernel limits the copy.
 
-It serves untrusted input if no check beforehand can bound the work. The copy starts no program and opens no file. It
-returns bytes through a pipe. The limits hold even if the interpreter itself fails.
+This is for untrusted input that can cause any amount of work. The copy can start no program and open no file. It
+returns bytes through a pipe. The limits hold even if the interpreter crashes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from inspect import currentframe
 
 from krmfn.hints import TYPE_CHECKING, Record
 
-# The copy can open no file to import anything.
+# Import these modules now, because the copy can open no file.
 if sys.platform != "win32":
     import fcntl
     import resource
@@ -28,43 +28,45 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 MAX_SECONDS = 5
-"""Seconds of processor time of the copy. The kernel counts whole seconds."""
+"""The largest processor time of the copy in seconds. The kernel counts whole seconds."""
 
 MAX_MEMORY = 128 << 20
-"""Bytes of address space that the copy may add to its initial size."""
+"""The largest number of bytes by which the copy may enlarge its address space."""
 
 _MAX_ANSWER = 32 << 20
-"""The largest number of bytes of an answer. A longer answer is discarded."""
+"""The largest size of an answer in bytes. A larger answer is discarded."""
 
 PATIENCE = 120.0
-"""Seconds of wall time, because a stopped copy uses no processor time. Even a slow machine needs less."""
+"""The longest time to wait for an answer, in seconds. It ends a copy that is stopped and so uses no processor time.
+
+Even a slow machine needs less.
+"""
 
 _MAX_DESCRIPTOR = 4096
 """The largest file descriptor of this process that the copy closes."""
 
 _LENGTH = 8
-"""Bytes of the length before an answer."""
+"""The number of bytes before an answer. They contain its length."""
 
 _STATUS = "/proc/self/status"
 
 
 class Confined(Record):
-    """The function's answer, or None if the copy ended before, and its processor time."""
+    """The answer of the function, and the processor time of the copy. Without a complete answer, it is None."""
 
     answer: bytes | None
     seconds: float
 
 
 class ConfinedError(Exception):
-    """Raised if the system cannot copy a process or limit one. The text names the reason and the fix."""
+    """Raised if the system cannot copy this process or limit the copy. The text names the reason and the fix."""
 
 
 def call_confined(function: Callable[[], bytes]) -> Confined:
-    """Return the answer of `function`, called in a copy of this process with limits. Raise ConfinedError if that is
-    impossible.
+    """Call `function` in a copy of this process with limits, and return its answer.
 
-    Import the modules that the function needs before the call. The copy is gone afterwards, however it ended. It also
-    ends if this process is killed.
+    Import all modules that the function needs before the call. The copy is always killed before this function returns.
+    It also ends if this process is killed. Raise ConfinedError if the system cannot make such a copy.
     """
     if not hasattr(os, "fork"):
         raise ConfinedError(
@@ -97,7 +99,10 @@ def call_confined(function: Callable[[], bytes]) -> Confined:
 
 
 def _address_space() -> int | None:
-    """Return the bytes of address space of this process, or None if the system does not enforce such a limit."""
+    """Return the size of this process's address space in bytes, or None if the system does not limit it.
+
+    Raise ConfinedError if the size is unknown.
+    """
     if sys.platform != "linux":
         return None
     try:
@@ -109,7 +114,7 @@ def _address_space() -> int | None:
 
 
 def _receive(stream: int) -> bytes | None:
-    """Return the answer of a copy, or None if it is incomplete or late."""
+    """Return the answer of a copy, or None if the answer is incomplete, too large or too late."""
     until = time.monotonic() + PATIENCE
     poll = select.poll()
     poll.register(stream, select.POLLIN)
@@ -131,21 +136,24 @@ def _receive(stream: int) -> bytes | None:
 
 
 def _end(process: int) -> float:
-    """Kill a copy and return the processor time that it used."""
+    """Kill a copy, and return its processor time in seconds."""
     try:
         os.kill(process, signal.SIGKILL)
         _, _, usage = os.wait4(process, 0)
     except (ProcessLookupError, ChildProcessError):
-        # The parent of this process ignores the end of its children, so the system has collected it already.
+        # This process ignores the end of its children, so the system has already removed the copy and its times.
         return MAX_SECONDS
     return usage.ru_utime + usage.ru_stime
 
 
 def _work(function: Callable[[], bytes], writing: int, line: int, space: int | None) -> NoReturn:
-    """End the process in every case, so that no step of the first process happens twice."""
+    """Call `function` in the copy, write its answer, and end the copy.
+
+    The copy ends in every case. Otherwise, it would repeat the next steps of the first process.
+    """
     try:
         _confine(writing, line, space)
-        _same_everywhere()
+        _set_deterministic()
         answer = function()
         left = memoryview(len(answer).to_bytes(_LENGTH, "big") + answer)
         while left:
@@ -155,21 +163,23 @@ def _work(function: Callable[[], bytes], writing: int, line: int, space: int | N
 
 
 def _confine(writing: int, line: int, space: int | None) -> None:
-    """Drop signal handlers and open files, and limit memory and time.
+    """Remove signal handlers, close files, and limit memory and time.
 
-    `line` is a pipe on which no data ever arrive. The system reports its end when the first process dies.
+    `line` is a pipe without data. Its other end closes when the first process ends.
     """
     for each in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         with suppress(OSError, ValueError):
             signal.signal(each, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    # Objects of the first process may have finalizers, such as the removal of a temporary folder.
+    # Objects of the first process may have finalizers, for example one that removes a temporary folder. Do not run
+    # them.
     gc.freeze()
     first, second = sorted((writing, line))
     os.closerange(0, first)
     os.closerange(first + 1, second)
     os.closerange(second + 1, _MAX_DESCRIPTOR)
-    # SIGIO arrives when the first process ends, and ends this one. The first process may have ended already.
+    # When the first process ends, the system sends SIGIO, which ends the copy. It may already have ended, so check
+    # once.
     fcntl.fcntl(line, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(line, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
     with suppress(BlockingIOError):
@@ -190,9 +200,9 @@ def _confine(writing: int, line: int, space: int | None) -> None:
         resource.setrlimit(kind, (own, own))
 
 
-def _same_everywhere() -> None:
+def _set_deterministic() -> None:
     """Set everything that could make an answer differ between machines or commands."""
-    # Nothing would show these warnings, and settings of the interpreter can make errors of them.
+    # No user sees these warnings, and settings of the interpreter can turn them into errors.
     warnings.simplefilter("ignore")
     depth, frame = 0, currentframe()
     while frame is not None:

@@ -1,4 +1,4 @@
-"""OSMO's documents: read as OSMO reads them, and turned into pools and workflows.
+"""Read OSMO's documents as OSMO does, and make pools and workflows from them.
 
 Source: spec/osmo.md#input, #1, #2.
 """
@@ -16,7 +16,7 @@ from krmfn.yamltext import YamlError, read
 from packwise.findings import Derived, Finding, Stage, has_errors
 from packwise.frontends.osmo import schema
 from packwise.frontends.osmo.account import current_account
-from packwise.frontends.osmo.model import one_of_each, read_backends, read_pool, read_workflow
+from packwise.frontends.osmo.model import distinct_pools, read_backends, read_pool, read_workflow
 from packwise.frontends.osmo.recognition import LABEL, pod_templates
 from packwise.frontends.osmo.rules import DOCUMENT, DUPLICATE_KEY, NAMES, SCHEMA, SECTIONS, TEMPLATE, run
 from packwise.frontends.osmo.schema import schema_problems
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from packwise.frontends.osmo.template import Duplicate, TextRead
 
     FillIn = Callable[[str], Filled | Unfilled]
-    """Fill in the templates of a spec with the values of the submission."""
+    """A function that fills in the templates of a spec with the values of the submission."""
 
 _KINDS = ("pool", "workflow")
 
 
 class Documents(Record):
-    """The read documents in the order of the input. One with errors lacks parts, and `findings` give the reasons.
+    """The pools and workflows of the input, in its order. Invalid ones are missing, and have `findings`.
 
-    `pod_templates` are merged into the pods of pools.
+    `pod_templates` are the templates that OSMO merges into the pods of pools, each with its place.
     """
 
     pools: tuple[OsmoPool, ...]
@@ -51,25 +51,28 @@ class Documents(Record):
 
     @property
     def rendered_pools(self) -> tuple[OsmoPool, ...]:
-        """The pools, each once."""
-        return one_of_each(self.pools)
+        """Return the pools. If several have one name, return one of them."""
+        return distinct_pools(self.pools)
 
 
 class Raw(Record):
-    """A document: its own `text` and its `value` in OSMO's reader after templates are filled in."""
+    """A document: its `text`, and its `value` as OSMO reads it after it has filled in the templates."""
 
     place: Place
     text: str
     value: Mapping[str, Value]
 
     @property
-    def holds_pools(self) -> bool:
-        """Return True if it is a pool config. OSMO's service has a section `workflow` beside the pools."""
+    def has_pools(self) -> bool:
+        """Return True if the document is a pool config.
+
+        The configuration of OSMO's service has both pools and a section `workflow`.
+        """
         return "workflow" not in self.value or isinstance(self.value.get("pools"), dict)
 
 
 def read_documents(places: Iterable[DocumentAt], values: Mapping[str, Value]) -> Documents:
-    """Return the pools and workflows at `places`. Templates use the submission's `values`."""
+    """Return the pools and workflows at `places`. Templates are filled in with `values` of the submission."""
     pools: list[OsmoPool] = []
     workflows: list[Workflow] = []
     templates: list[tuple[Place, Mapping[str, Value]]] = []
@@ -79,8 +82,8 @@ def read_documents(places: Iterable[DocumentAt], values: Mapping[str, Value]) ->
         place = at.place
         raw, problems = _raw(at, fill_in)
         if raw is not None and not has_errors(problems):
-            if raw.holds_pools:
-                read, refusals = _pools(raw, layered=at.form == "values")
+            if raw.has_pools:
+                read, refusals = _pools(raw, in_helm_values=at.form == "values")
                 pools += read
                 templates += [(place.child(*path), template) for path, template in pod_templates(raw.value)]
             else:
@@ -92,7 +95,7 @@ def read_documents(places: Iterable[DocumentAt], values: Mapping[str, Value]) ->
 
 
 def _raw(at: DocumentAt, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
-    """Return the document there, or the findings that prevent it."""
+    """Return the document at a place, or None and findings if it cannot be read."""
     place = at.place
     if at.form == "labelled":
         return _read_embedded(place, fill_in)
@@ -105,13 +108,13 @@ def _raw(at: DocumentAt, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
         raw = Raw(place, text, place.item.value)
     except FieldError:
         return _workflow_text(place, text, fill_in)
-    if not raw.holds_pools:
+    if not raw.has_pools:
         return _workflow_text(place, text, fill_in)
     return _as_osmo_reads(raw), []
 
 
 def _workflow_text(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
-    """Return the workflow spec in `text` with its templates filled in, or the findings that prevent it."""
+    """Return the workflow spec in `text` with its templates filled in, or None and findings if it cannot be read."""
     filled = fill_in(text)
     if isinstance(filled, Unfilled):
         return None, [*_sections_of_text(place, text), _unfilled_finding(place, filled)]
@@ -130,9 +133,9 @@ def _workflow_text(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | None
 
 
 def _read_once(filled: Filled) -> TextRead:
-    """Return the value of a workflow. A filled-in template is read once per command because it may be long.
+    """Return the value of a workflow spec. Raise YamlError if it is invalid.
 
-    Raise YamlError if it is invalid.
+    A filled-in template is read only once for each command, because it may be long.
     """
     if not filled.lines:
         return read_as_osmo(filled.text)
@@ -149,13 +152,13 @@ def _read_once(filled: Filled) -> TextRead:
 
 
 def _derive(place: Place, filled: Filled, value: Mapping[str, Value]) -> Place:
-    """Return `place` with its findings on the source lines of the filled-in text."""
+    """Return `place` for a filled-in text. Findings there are reported at the lines of the template."""
     item = place.item if place.path else KubeObject.cut(place.item.source, value)
     return place.replace(item=item, derived=Derived(filled.text, filled.lines))
 
 
 def _sections_of_text(place: Place, text: str) -> Iterator[Finding]:
-    """Yield findings about the sections of a text that is not valid YAML. It has lines, but no fields."""
+    """Yield findings about the sections of a text that is not valid YAML. They have lines instead of fields."""
     lines = {section.key: section.line for section in sections(text)}
     for order, (below, problem) in enumerate(SECTIONS.problems((place, text))):
         finding = below.finding(SECTIONS.rule, problem.replace(stage=SECTIONS.stage), order=order)
@@ -189,7 +192,7 @@ def _line(filled: Filled, line: int) -> int:
 
 
 def _read_embedded(place: Place, fill_in: FillIn) -> tuple[Raw | None, list[Finding]]:
-    """The document in the data of a ConfigMap."""
+    """Return the document in the data of a ConfigMap, or None and findings if it cannot be read."""
     kind, text = place.item.get(("metadata", "labels", LABEL)), place.item.get(place.path)
     if kind not in _KINDS:
         message = f'must be "pool" or "workflow"; got {describe(kind)}'
@@ -207,7 +210,7 @@ def _embedded_pools(place: Place, text: str) -> tuple[Raw | None, list[Finding]]
     except YamlError as error:
         return None, [_unreadable_finding(place, Filled(text), error)]
     raw = Raw(place, text, value) if isinstance(value, dict) else None
-    if raw is None or not raw.holds_pools:
+    if raw is None or not raw.has_pools:
         message = "must be a pool config, with `pools`, or `backend` and `name`, at the top"
         return None, [place.finding(DOCUMENT, message)]
     return _as_osmo_reads(raw), []
@@ -223,21 +226,21 @@ def _embedded_workflow(place: Place, text: str, fill_in: FillIn) -> tuple[Raw | 
 
 
 def _as_osmo_reads(raw: Raw) -> Raw:
-    """Return the document in YAML 1.1, as OSMO's `yaml.safe_load` reads it.
+    """Return the document read as YAML 1.1, as OSMO does with `yaml.safe_load`.
 
-    There, `no` is false and `1:30` is a number.
+    In YAML 1.1, `no` is false and `1:30` is a number.
     """
     read = read_as_osmo(raw.text).value
     return raw.replace(value=read) if isinstance(read, dict) else raw
 
 
-def _pools(raw: Raw, *, layered: bool) -> tuple[list[OsmoPool], list[Finding]]:
+def _pools(raw: Raw, *, in_helm_values: bool) -> tuple[list[OsmoPool], list[Finding]]:
     backends = read_backends(raw.value)
     pools: list[OsmoPool] = []
     findings: list[Finding] = []
     for name, place, entry in _pool_values(raw):
-        # Helm merges values, so a missing field may be in other values.
-        value = {"backend": "", **entry} if layered and isinstance(entry, dict) else entry
+        # Helm merges values files, so another file may have a missing field.
+        value = {"backend": "", **entry} if in_helm_values and isinstance(entry, dict) else entry
         try:
             model = schema.Pool.model_validate(value)
         except ValidationError as error:
@@ -247,16 +250,16 @@ def _pools(raw: Raw, *, layered: bool) -> tuple[list[OsmoPool], list[Finding]]:
                 findings.append(place.child("name").finding(SCHEMA, "must be set: it is the name of a single pool"))
                 continue
             pool = read_pool(model.name if name is None else name, place, model, backends)
-            pools.append(pool.replace(layered=layered))
+            pools.append(pool.replace(in_helm_values=in_helm_values))
     return pools, findings
 
 
 def _pool_values(raw: Raw) -> list[tuple[str | None, Place, Value]]:
-    """Return each pool, with its name if that is outside the pool."""
+    """Return name, place and value of each pool. The name is None if the pool itself contains it."""
     entries = raw.value.get("pools")
     if "pools" not in raw.value:
         if any(pod_templates(raw.value)):
-            # Helm merges these values with the pools of another file.
+            # These values have only pod templates. Helm merges them with the pools of another file.
             return []
         return [(None, raw.place, raw.value)]
     if not isinstance(entries, dict):
@@ -266,7 +269,7 @@ def _pool_values(raw: Raw) -> list[tuple[str | None, Place, Value]]:
 
 def _workflow(raw: Raw) -> tuple[Workflow | None, list[Finding]]:
     is_filled = raw.place.derived is not None and bool(raw.place.derived.lines)
-    # A filled-in text does not contain the other sections.
+    # A filled-in text contains only the section `workflow`, so search the original text for sections.
     findings = list(_sections_of_text(raw.place, raw.text) if is_filled else run((SECTIONS,), (raw.place, raw.text)))
     findings += run(NAMES, (raw.place, raw.value.get("workflow")), len(findings))
     try:
@@ -277,6 +280,6 @@ def _workflow(raw: Raw) -> tuple[Workflow | None, list[Finding]]:
 
 
 def _schema_findings(error: ValidationError, place: Place, value: Value, stage: Stage, order: int = 0) -> list[Finding]:
-    """Return pydantic's errors as findings. `order` is the place of the first."""
+    """Return pydantic's errors as findings. `order` is the position of the first finding in OSMO's order."""
     problems = schema_problems(error, value, stage)
     return [place.finding(SCHEMA, problem, order=order + number) for number, problem in enumerate(problems)]

@@ -1,4 +1,4 @@
-"""OSMO's front end: it validates each pool and workflow and builds the requests to the scheduler."""
+"""OSMO's front end: it checks each pool and workflow, and makes queues, topologies, gangs and pods from them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 POOL_KIND = "OSMO pool"
 WORKFLOW_KIND = "OSMO workflow"
-"""The name of workflows in messages that name a kind. OSMO's documents have no kind."""
+"""The names of pools and workflows in messages with a kind. OSMO's documents have no kind."""
 
 
 class _Osmo(FrontEnd):
@@ -64,7 +64,7 @@ class _Osmo(FrontEnd):
         settings: TopologyRender,
         definitions: Definitions,  # noqa: ARG002
     ) -> Iterable[WorkloadPlan]:
-        """Yield the plans of unreadable documents, then of the pools in their order, then of the workflows by name."""
+        """Return the plans of unreadable documents, then one plan of all pools, then a plan of each workflow."""
         documents, names = _read(inventory, settings)
         unread = [WorkloadPlan(item, (finding,)) for item, finding in documents.findings]
         before = read_documents(document_places_before(inventory), settings.osmo.values).rendered_pools
@@ -76,7 +76,7 @@ class _Osmo(FrontEnd):
         settings: TopologyRender,
         revision: Revision,  # noqa: ARG002
     ) -> Iterable[Use]:
-        """Yield the workflows by name, each with the topology of its pool, or none if the pool has no keys."""
+        """Yield the workflows by name. Each has the topology of its pool, or none if the pool has no topology keys."""
         documents, names = _read(inventory, settings)
         for workflow in sorted(documents.workflows, key=lambda each: each.name):
             pool = pool_of(workflow.pool, workflow.place.item.file, documents.rendered_pools)
@@ -93,7 +93,7 @@ class _Osmo(FrontEnd):
         revision: Revision,  # noqa: ARG002
         known: KnownTopologies,  # noqa: ARG002
     ) -> Iterable[ListedTopology]:
-        """The pools with topology keys, by the name of the Topology that each becomes."""
+        """Return the pools with topology keys as topologies, sorted by the name of the Topology made from each."""
         documents, names = _read(inventory, settings)
         listed = [
             ListedTopology(POOL_KIND, names.topology(pool.name), pool.levels, pool.place.item)
@@ -104,7 +104,7 @@ class _Osmo(FrontEnd):
 
 
 def _read(inventory: Inventory, settings: TopologyRender) -> tuple[Documents, Names]:
-    """Return the input's documents and the names of their objects."""
+    """Return the documents of the input, and the names of the objects that are made from them."""
     documents = read_documents(document_places(inventory), settings.osmo.values)
     return documents, object_names(documents.rendered_pools, documents.workflows, settings.osmo)
 
@@ -133,7 +133,7 @@ def _pools(
 
 
 def _schedulers(settings: TopologyRender) -> tuple[str, ...]:
-    """Return the names of the cluster's schedulers in the settings, if any."""
+    """Return the names of the schedulers in the settings. There may be none."""
     names = [each.get("name") for each in mappings(value_at(settings.scheduler, "profiles"))]
     return tuple(name for name in names if isinstance(name, str))
 
@@ -148,7 +148,7 @@ def _workflows(documents: Documents, names: Names, settings: TopologyRender) -> 
     ]
     placed = {id(each.workflow): each for each in submissions}
     repeats = [
-        # OSMO accepts both, but their rendered objects would have the same names.
+        # OSMO accepts two workflows with one name, but their rendered objects would have the same names.
         finding.replace(when_written=Severity.ERROR)
         for finding in run(WORKFLOWS, tuple(each for each in documents.workflows if id(each) in placed))
     ]
@@ -162,7 +162,7 @@ def _workflows(documents: Documents, names: Names, settings: TopologyRender) -> 
 
 
 def _plan_without_pool(workflow: Workflow, settings: TopologyRender) -> WorkloadPlan:
-    """Return the findings about a workflow that hold for any pool. No objects are made."""
+    """Return a plan without objects. It has the findings about a workflow that do not depend on a pool."""
     submission = Submission(workflow, OsmoPool("", workflow.place, ""), settings.osmo)
     return WorkloadPlan(workflow.place.item, tuple(run(NEED_NO_POOL, submission)))
 
@@ -189,17 +189,17 @@ def _tokens(workflow: Workflow) -> Iterator[Finding]:
             return
 
 
-class _Unsettled(Record):
-    """The reason for a workflow without a pool, or with one that it does not name. Equal reasons share one finding."""
+class _PoolReason(Record):
+    """The reason why a workflow has no pool, or gets a pool that it does not name. Equal reasons share one finding."""
 
     rule: Rule
     message: str
 
 
 def _about_pools(workflows: list[Workflow], pools: tuple[OsmoPool, ...], *, broken: bool) -> Iterator[Finding]:
-    """Yield findings about the pools that workflows name, and about workflows without a pool."""
+    """Yield findings about unknown pools that workflows name, and about workflows that name no pool."""
     known = [pool.name for pool in pools]
-    unsettled: dict[_Unsettled, list[Workflow]] = {}
+    workflows_by_reason: dict[_PoolReason, list[Workflow]] = {}
     for workflow in workflows:
         if workflow.pool and known:
             if workflow.pool not in known and not broken:
@@ -208,34 +208,37 @@ def _about_pools(workflows: list[Workflow], pools: tuple[OsmoPool, ...], *, brok
                 at = workflow.place_at(("workflow", "pool"))
                 yield at.finding(POOL_KNOWN, message, operator_message=text, stage=Stage.WEBHOOK)
             continue
-        reason = _unsettled_reason(nearest_pools(workflow.place.item.file, pools), known)
+        reason = _pool_reason(nearest_pools(workflow.place.item.file, pools), known)
         if reason is not None and not (broken and reason.rule is POOL_KNOWN):
-            unsettled.setdefault(reason, []).append(workflow)
-    for reason, alike in unsettled.items():
+            workflows_by_reason.setdefault(reason, []).append(workflow)
+    for reason, alike in workflows_by_reason.items():
         others = f"; also for {len(alike) - 1} more" if len(alike) > 1 else ""
         finding = alike[0].place_at(("workflow",)).finding(reason.rule, reason.message + others, at_key=True)
-        # Rules that do not depend on the pool are still checked, but the workflow is not rendered.
-        is_skipped = reason.rule is POOL_KNOWN
-        yield finding.replace(severity=Severity.WARNING, when_written=Severity.ERROR) if is_skipped else finding
+        # A workflow without a pool is only a warning for a check, because other rules still apply. A render fails.
+        has_no_pool = reason.rule is POOL_KNOWN
+        yield finding.replace(severity=Severity.WARNING, when_written=Severity.ERROR) if has_no_pool else finding
 
 
-def _unsettled_reason(near: list[OsmoPool], known: list[str]) -> _Unsettled | None:
-    """Return the finding about a workflow without a pool name and with the pools `near`, or None if one is near."""
+def _pool_reason(near: list[OsmoPool], known: list[str]) -> _PoolReason | None:
+    """Return the reason for a finding about a workflow that names no pool, or None if exactly one pool is near.
+
+    `near` are the pools near the workflow's file.
+    """
     if not known:
         message = "the input has no OSMO pool; add the config of the workflow's pool"
-        return _Unsettled(POOL_KNOWN, message)
+        return _PoolReason(POOL_KNOWN, message)
     if not near:
         message = f"no pool is in the folder of the workflow or above it; name one of the pools {list_known(known)}"
-        return _Unsettled(POOL_KNOWN, message)
+        return _PoolReason(POOL_KNOWN, message)
     if len(near) == 1:
         return None
     names = list_known([pool.name for pool in near])
     message = f'the workflow names no pool; packwise uses the first of {names}, "{near[0].name}". Set `pool`'
-    return _Unsettled(POOL_CHOSEN, message)
+    return _PoolReason(POOL_CHOSEN, message)
 
 
 def _has_broken_pools(documents: Documents) -> bool:
-    """Return True if a pool is unreadable: it may be the missing one."""
+    """Return True if a pool config is invalid. A pool that seems to be missing may be in it."""
     return any(finding.stage is Stage.CONFIG for _, finding in documents.findings)
 
 

@@ -1,4 +1,4 @@
-"""A pool, a workflow, and the tree of a group's tasks. Source: spec/osmo.md#1, #2, #4."""
+"""Pools, workflows, and the tree of the tasks in a group. Source: spec/osmo.md#1, #2, #4."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class PoolKey(Record):
 
 
 class Backend(Record):
-    """A cluster to which OSMO sends pods. `scheduler_type` is None if no file states it."""
+    """A cluster to which OSMO sends pods. `scheduler_type` is None if the input does not contain it."""
 
     scheduler_type: str | None = None
     scheduler_name: str = DEFAULT_SCHEDULER
 
 
 class OsmoPool(Record):
-    """A pool at `place`. `keys` are listed broadest first, as OSMO requires.
+    """A pool at `place`. `keys` are its topology keys, which OSMO requires to be listed from broadest to finest.
 
-    `layered` is true for a pool in Helm values, because several values files combine. `templates` are the names of the
-    pod templates of all its pods.
+    `in_helm_values` is true for a pool in Helm values, which Helm merges with other values files. `templates` are the
+    names of the pod templates that OSMO merges into all its pods.
     """
 
     name: str
@@ -55,13 +55,13 @@ class OsmoPool(Record):
     default_platform: str | None = None
     gpu: GpuShare = GpuShare()
     guarantee: int = -1
-    layered: bool = False
+    in_helm_values: bool = False
     templates: tuple[str, ...] = ()
 
     @property
     def is_partial(self) -> bool:
-        """Return True if Helm values elsewhere hold a part of it: it is layered and names no backend."""
-        return self.layered and not self.backend_name
+        """Return True if other Helm values have the rest of the pool: it is in Helm values and names no backend."""
+        return self.in_helm_values and not self.backend_name
 
     @property
     def key_names(self) -> list[str]:
@@ -70,17 +70,17 @@ class OsmoPool(Record):
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        """Return the topology of the pool, broadest level first. Its domains are the workflows' keys."""
+        """Return the levels of the pool's topology, broadest first. Their domains are the keys that workflows use."""
         return tuple(Level(each.key, each.label) for each in self.keys)
 
     @property
     def platform(self) -> str | None:
-        """Return the platform of resources without one."""
+        """Return the platform of a resource that names none, or None if the pool has no valid default platform."""
         return self.default_platform if self.default_platform in self.platforms else None
 
 
 def read_pool(name: str, place: Place, model: schema.Pool, backends: Mapping[str, Backend]) -> OsmoPool:
-    """Return the pool in `model`. `name` is its key in a mapping of pools."""
+    """Return the pool `name` with the fields in `model`. `backends` are the known backends by name."""
     gpu = model.resources.gpu
     return OsmoPool(
         name=name,
@@ -97,7 +97,10 @@ def read_pool(name: str, place: Place, model: schema.Pool, backends: Mapping[str
 
 
 def read_backends(value: Mapping[str, Value]) -> dict[str, Backend]:
-    """Return the backends beside the pools, as in OSMO's own configuration file. Others use KAI by default."""
+    """Return the backends in `value` by name. OSMO's configuration file has them next to the pools.
+
+    A backend without scheduler settings is skipped, because its scheduler is KAI by default.
+    """
     by_name: dict[str, Backend] = {}
     for name, entry in mapping_at(value, "backends").items():
         settings = value_at(entry, "scheduler_settings")
@@ -111,18 +114,18 @@ def read_backends(value: Mapping[str, Value]) -> dict[str, Backend]:
 
 
 def pool_of(name: str, file: str | None, pools: Sequence[OsmoPool]) -> OsmoPool | None:
-    """Return the pool of a workflow in `file`: the one of that name, or for "" the first of the nearest ones.
+    """Return the pool of a workflow in `file`, or None if there is none. Source: spec/osmo.md#8.
 
-    Return None without such a pool. Source: spec/osmo.md#8.
+    `name` is the pool that the workflow names. If it is "", return the first of the nearest pools.
     """
     candidates = nearest_pools(file, pools) if not name else [pool for pool in pools if pool.name == name]
     return candidates[0] if candidates else None
 
 
 def nearest_pools(file: str | None, pools: Sequence[OsmoPool]) -> list[OsmoPool]:
-    """Return the pools in the folder of `file`, else in the nearest folder above with pools.
+    """Return the pools in the folder of `file`, or in the nearest folder above it that has pools.
 
-    A single pool is near every file. A pool without a file is in every folder.
+    A single pool is near every file. A pool without a file is near every file too.
     """
     if file is None or len(pools) < 2:
         return list(pools)
@@ -134,8 +137,11 @@ def nearest_pools(file: str | None, pools: Sequence[OsmoPool]) -> list[OsmoPool]
     return []
 
 
-def one_of_each(pools: Iterable[OsmoPool]) -> tuple[OsmoPool, ...]:
-    """Return distinct pools. Return the first complete one of several Helm layers of one pool, else the first."""
+def distinct_pools(pools: Iterable[OsmoPool]) -> tuple[OsmoPool, ...]:
+    """Return one pool for each name: the first complete one, or the first if none is complete.
+
+    Several Helm values files can have parts of one pool.
+    """
     taken: dict[str, OsmoPool] = {}
     for pool in pools:
         before = taken.setdefault(pool.name, pool)
@@ -145,7 +151,7 @@ def one_of_each(pools: Iterable[OsmoPool]) -> tuple[OsmoPool, ...]:
 
 
 class Requirement(Record):
-    """Tasks of one `group` are within one domain of the level `key`."""
+    """The request to place all tasks of the topology group `group` within one domain of the level `key`."""
 
     key: str
     group: str
@@ -153,7 +159,7 @@ class Requirement(Record):
 
 
 class Resource(Record):
-    """The resources of tasks, written at `path`."""
+    """The resources that a task requests, found at `path` of the workflow's document."""
 
     name: str
     path: FieldPath
@@ -167,7 +173,7 @@ class Resource(Record):
 
 
 class Task(Record):
-    """One pod. `resource` is the name of its Resource."""
+    """A task, which becomes one pod. `resource` is the name of its entry in the workflow's resources."""
 
     name: str
     path: FieldPath
@@ -180,7 +186,7 @@ class Task(Record):
 
 
 class TaskGroup(Record):
-    """Tasks that are scheduled together. `path` is the group's, or the task's if it is outside groups."""
+    """Tasks that are scheduled together. `path` is the path of the group, or of a task that is in no group."""
 
     name: str
     path: FieldPath
@@ -188,7 +194,7 @@ class TaskGroup(Record):
 
 
 class Workflow(Record):
-    """A workflow. All paths start at its document `place`. `pool` is "" if not named."""
+    """A workflow. All paths start at `place`, its document. `pool` is the pool that it names, or ""."""
 
     name: str
     place: Place
@@ -199,17 +205,17 @@ class Workflow(Record):
     text: str = ""
 
     def place_at(self, path: FieldPath) -> Place:
-        """The place of a field."""
+        """Return the place of the field at `path`."""
         return self.place.child(*path)
 
     def tasks(self) -> Iterator[Task]:
-        """Every task, in order."""
+        """Yield every task, in the order of the groups."""
         for group in self.groups:
             yield from group.tasks
 
 
 def read_workflow(place: Place, text: str, model: schema.WorkflowSpec) -> Workflow:
-    """Return the workflow in `model`. A task outside groups becomes a group."""
+    """Return the workflow with the fields in `model`. A task in no group becomes a group."""
     groups = [_group(("workflow", "groups", index), group) for index, group in enumerate(model.groups)]
     for index, task in enumerate(model.tasks):
         path = ("workflow", "tasks", index)
@@ -259,13 +265,13 @@ def _resource(name: str, spec: schema.ResourceSpec) -> Resource:
     )
 
 
-# The tree of a task group: the tasks that are placed together, their domain and their names. The rule is OSMO's,
-# without the defects D1 to D5, D7 and D9. The whole path identifies a node, every node is kept, only leaves have tasks,
-# and a required level is never lost. Source: spec/osmo.md#4, #d5, #d6, #d8, #decisions.
+# The functions below build the tree of a task group: which tasks are placed together, in which domain, under which
+# names. They follow OSMO, but without its defects D1 to D5, D7 and D9. The whole path identifies a node. Every node is
+# kept. Only leaves have tasks. A required level is never lost. Source: spec/osmo.md#4, #d5, #d6, #d8, #decisions.
 
 
 MAX_NAME = 63
-"""The largest number of characters of a name. Each name is also the value of a label."""
+"""The largest number of characters in a name. Each name is also the value of a label."""
 
 _HASH = 8
 _UNNAMED = "unnamed"
@@ -277,20 +283,23 @@ K = TypeVar("K", bound="Hashable")
 
 
 def safe_name(wanted: str) -> str:
-    """Return `wanted` as a DNS label of any length: in lower case, with dashes for invalid characters."""
+    """Return `wanted` in lower case, with dashes in place of characters that a DNS label cannot have.
+
+    The result may be longer than a DNS label.
+    """
     return _NO_NAME.sub("-", wanted.lower()).strip("-") or _UNNAMED
 
 
 def label_text(wanted: str) -> str:
-    """Return `wanted` as a label value: without invalid characters and cut to 63 characters."""
+    """Return `wanted` as a label value: with dashes in place of invalid characters, and cut to 63 characters."""
     return _NO_VALUE.sub("-", wanted)[:MAX_NAME].strip("-_.")
 
 
 def unique_names(wanted: Iterable[tuple[K, str, str]]) -> dict[K, str]:
-    """Return a DNS label for each key. `wanted` holds tuples of a key, its name and its identity.
+    """Return a unique DNS label for each key. `wanted` has tuples of a key, its wanted name and its identity.
 
-    A name ends in a hash of the identity if it is too long or if two keys share it. The key that has exactly this name
-    keeps it. The order of `wanted` does not matter.
+    A label ends in a hash of the identity if the name is too long, or if two keys would get the same label. If the
+    wanted name of only one of these keys is this label, that key keeps it. The result does not depend on the order.
     """
     entries = [(key, name, safe_name(name), identity) for key, name, identity in wanted]
     sharing: dict[str, list[bool]] = {}
@@ -310,11 +319,11 @@ def _hash_name(safe: str, identity: str) -> str:
 
 
 PADDED = "unconstrained"
-"""The name of the node with the tasks that have no requirement at its level."""
+"""The name of the node for tasks without a requirement at its level."""
 
 
-class Levelled(Record):
-    """A requirement at a level of the pool, 0 being the broadest: tasks of one `group` are placed together."""
+class LevelRequirement(Record):
+    """A requirement at a level of the pool: tasks of one `group` are placed together. Level 0 is the broadest."""
 
     level: int
     group: str
@@ -322,20 +331,20 @@ class Levelled(Record):
 
 
 class TreeStep(Record):
-    """A step of a path: the level and its group, or None for padded tasks."""
+    """A step of a path: the level, and the group there, or None for tasks without a requirement at the level."""
 
     level: int
     group: str | None
 
 
 Path = tuple[TreeStep, ...]
-"""A node, as the steps from the root to it."""
+"""The steps from the root of a tree to a node. They identify the node."""
 
 
 class TaskNode(Record):
-    """A node below the branching point. `wanted` is its name before escaping.
+    """A node of a tree. `wanted` is its name in OSMO, and `name` is its valid and unique name.
 
-    A leaf holds `members` tasks. `members` is None for an inner node with child nodes.
+    `members` is the number of tasks of a leaf, or None for an inner node.
     """
 
     path: Path
@@ -347,9 +356,10 @@ class TaskNode(Record):
 
 
 class TaskTree(Record):
-    """The tree of a group's tasks. `bounds` hold for the whole group along `shared`, the common path of all tasks.
+    """The tree of the tasks in a group.
 
-    `nodes` lists parents first. `leaves` names each task's node in the tasks' order, or is None without nodes.
+    `shared` is the common path of all tasks, and `bounds` are its levels, which apply to the whole group. `nodes` are
+    the nodes below it, parents first. `leaves` has the node's name for each task, or None if there are no nodes.
     """
 
     bounds: Bounds | None
@@ -358,10 +368,10 @@ class TaskTree(Record):
     leaves: tuple[str | None, ...]
 
 
-def paths_of(tasks: Sequence[Sequence[Levelled]], *, pad: bool) -> list[Path]:
-    """Return the path of each task: its requirements, broadest first. With `pad`, add levels that only other tasks use.
+def paths_of(tasks: Sequence[Sequence[LevelRequirement]], *, pad: bool) -> list[Path]:
+    """Return the path of each task: its requirements, broadest first. If two are at one level, the first counts.
 
-    The first of two requirements at one level counts.
+    With `pad`, also add a step for each level that only other tasks use.
     """
     used = sorted({each.level for task in tasks for each in task})
     paths: list[Path] = []
@@ -373,10 +383,10 @@ def paths_of(tasks: Sequence[Sequence[Levelled]], *, pad: bool) -> list[Path]:
     return paths
 
 
-def build(tasks: Sequence[Sequence[Levelled]], levels: Sequence[Level], *, pad: bool) -> TaskTree:
-    """Return the tree of a group of tasks, each given by its requirements. `levels` are the pool's, broadest first.
+def build(tasks: Sequence[Sequence[LevelRequirement]], levels: Sequence[Level], *, pad: bool) -> TaskTree:
+    """Return the tree of a group. `tasks` are the requirements of each task. `levels` are the pool's, broadest first.
 
-    Without `pad`, all tasks must have requirements at the same levels or none at all.
+    Without `pad`, tasks with requirements must have them at the same levels.
     """
     paths = paths_of(tasks, pad=pad)
     nodes = _nodes(tasks, paths)
@@ -404,10 +414,10 @@ def build(tasks: Sequence[Sequence[Levelled]], levels: Sequence[Level], *, pad: 
     return TaskTree(bounds, branching, written, tuple(names.get(path) for path in paths))
 
 
-def _nodes(tasks: Sequence[Sequence[Levelled]], paths: Sequence[Path]) -> dict[Path, bool | None]:
-    """Return every node in order of first appearance and True if its level is required, or None for a padded one.
+def _nodes(tasks: Sequence[Sequence[LevelRequirement]], paths: Sequence[Path]) -> dict[Path, bool | None]:
+    """Return every node in the order of first appearance, with True if its level is required, and False if preferred.
 
-    A level is required if any task requires it, in any order of tasks.
+    A level is required if any task of the node requires it. A node of tasks without a requirement has None.
     """
     nodes: dict[Path, bool | None] = {}
     for task, path in zip(tasks, paths, strict=True):
@@ -425,7 +435,7 @@ def _bounds(path: Path, nodes: Mapping[Path, bool | None], levels: Sequence[Leve
 
 
 def _shared_bounds(shared: Path, nodes: Mapping[Path, bool | None], levels: Sequence[Level]) -> Bounds | None:
-    """Return the finest required level along the path, and the finest preferred one if it is finer."""
+    """Return the finest required level on the path, and the finest preferred level if it is finer than that."""
     required = preferred = None
     for depth, step in enumerate(shared, start=1):
         if nodes[shared[:depth]]:
@@ -446,7 +456,7 @@ def _preorder(root: Path, children: Mapping[Path, list[Path]]) -> list[Path]:
 
 
 def join_groups(path: Path) -> str:
-    """Return OSMO's name of a node: its groups joined by dashes, without a leading dash."""
+    """Return the name of a node in OSMO: the groups on its path, joined by dashes."""
     name = ""
     for step in path:
         group = PADDED if step.group is None else step.group
@@ -455,7 +465,7 @@ def join_groups(path: Path) -> str:
 
 
 def _unique_text(path: Path) -> str:
-    """Return a unique text of the path: lengths mark the end of each group."""
+    """Return a text that identifies the path. It contains the length of each group's name, so it is unambiguous."""
     return "".join(
         [f"{step.level}:" + ("-" if step.group is None else f"{len(step.group)}:{step.group}") for step in path]
     )

@@ -1,5 +1,6 @@
-"""Values of a workflow that its PodGroups and Pods lack, with the change that would include each. Source:
-spec/osmo.md#1 to #5.
+"""The requests of a workflow that no PodGroup or Pod made from it has, each with the reason and the remedy.
+
+Source: spec/osmo.md#1 to #5.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def omissions(
     cluster: Cluster,  # noqa: ARG001
     settings: TopologyRender,
 ) -> Iterator[tuple[WorkloadPlan, Omission]]:
-    """The values of workflows that their objects lack."""
+    """Yield the requests of workflows that no object made from them has, each with its plan."""
     documents = read_documents(document_places(inventory), settings.osmo.values)
     workflows = {workflow.name: workflow for workflow in documents.workflows}
     for plan in plans:
@@ -66,8 +67,9 @@ def _workflow_omissions(plan: WorkloadPlan, submission: Submission) -> Iterator[
 
 
 def _bounds(submission: Submission, group: TaskGroup) -> Iterator[Omission]:
-    """Yield levels shared by all tasks of a group that no constraint can state. A constraint holds one required and
-    one preferred level.
+    """Yield the common levels of all tasks of a group that the constraint of the group lacks.
+
+    A constraint has at most one required and one preferred level.
     """
     tree = tree_of(submission, group)
     bounds, levels, workflow = tree.bounds, submission.pool.levels, submission.workflow
@@ -91,7 +93,7 @@ def _bounds(submission: Submission, group: TaskGroup) -> Iterator[Omission]:
 
 
 def _entry(submission: Submission, group: TaskGroup, key: str) -> tuple[FieldPath, Requirement] | None:
-    """The first requirement of that key among the tasks of a group, and its path."""
+    """Return path and value of the first requirement with this key among the tasks of a group, or None."""
     for task in group.tasks:
         for place, requirement in enumerate(submission.topology(task)):
             if requirement.key == key:
@@ -109,7 +111,7 @@ def _unused_resource(workflow: Workflow, resource: Resource) -> Iterator[Omissio
 
 
 def _labels(plan: WorkloadPlan, workflow: Workflow) -> Iterator[Omission]:
-    """Yield labels of the workflow that OSMO's own labels replace."""
+    """Yield the labels of the workflow that OSMO replaces by its own labels."""
     pod = next((each.node for each in plan.placements if isinstance(each.node, GangPod)), None)
     carried = mapping_at(None if pod is None else pod.value, "metadata", "labels")
     for key, value in workflow.labels.items() if carried else ():

@@ -1,4 +1,4 @@
-"""Queues, topologies, gangs and pods of pools and workflows, and their differences from OSMO's own objects.
+"""Make queues, topologies, gangs and pods from pools and workflows, and report where OSMO's own objects differ.
 
 Source: spec/osmo.md#5, #d1 to #d9, #decisions.
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from packwise.settings.topologyrender import Osmo
 
 _UNITS = {"T": "Ti", "G": "Gi", "M": "Mi", "K": "Ki", "B": "", "m": "m"}
-"""OSMO's units by their first letter. Both T and TiB are Ti in Kubernetes."""
+"""Units in Kubernetes by the first letter of OSMO's unit. For example, both T and TiB become Ti."""
 
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)([a-zA-Z]?)[a-zA-Z]*")
 
@@ -52,11 +52,15 @@ _POD_FIELDS: Mapping[str, FieldPath] = {
     "spec.containers[0].args": ("args",),
     "spec.containers[0].env": ("environment",),
 }
-"""The fields of a task, by the fields of its pod."""
+"""For each field of a pod, the path in the task from which it is made."""
 
 
 class Names(Record):
-    """Names of objects: queues by pool, gangs and pods by workflow and then group or task."""
+    """The names of rendered objects.
+
+    Queues are found by the name of the pool. Gangs and pods are found by the name of the workflow, and of the group or
+    task.
+    """
 
     parent: str
     queues: Mapping[str, str]
@@ -64,12 +68,15 @@ class Names(Record):
     pods: Mapping[tuple[str, str], str]
 
     def topology(self, pool: str) -> str:
-        """The name of a pool's topology."""
+        """Return the name of the Topology that is made from a pool."""
         return f"{self.queues[pool]}-topology"
 
 
 def object_names(pools: Iterable[OsmoPool], workflows: Iterable[Workflow], settings: Osmo) -> Names:
-    """Return the names of all objects of a render. Names of tasks and groups are unique within their workflow."""
+    """Return the names of all objects that are made from `pools` and `workflows`.
+
+    The names of tasks and of groups must be unique within their workflow.
+    """
     workflows = list(workflows)
     queues = [(pool.name, f"osmo-pool-{settings.namespace}-{pool.name}", pool.name) for pool in pools]
     groups = [_wanted_name(workflow, group.name) for workflow in workflows for group in workflow.groups]
@@ -85,7 +92,7 @@ def _wanted_name(workflow: Workflow, part: str) -> tuple[tuple[str, str], str, s
 def pool_placements(
     pools: Iterable[OsmoPool], names: Names, settings: Osmo, before: Iterable[OsmoPool] = ()
 ) -> Iterator[Placement]:
-    """Yield the queue of each pool below a common queue, and a topology for each pool with keys.
+    """Yield a common queue, a queue below it for each pool, and a topology for each pool with topology keys.
 
     `before` are the pools of the baseline.
     """
@@ -111,12 +118,12 @@ def pool_placements(
 
 
 def tree_of(submission: Submission, group: TaskGroup) -> TaskTree:
-    """The tree of a group's tasks."""
+    """Return the tree of the tasks in a group."""
     return build([levels_of(submission, task) for task in group.tasks], submission.pool.levels, pad=submission.pad)
 
 
 def workflow_placements(submission: Submission, trees: Iterable[TaskTree], names: Names) -> Iterator[Placement]:
-    """Yield a gang for each group and a pod for each task. `trees` are the groups'."""
+    """Yield a gang for each group, and a pod for each task. `trees` has the tree of each group."""
     workflow, pool, settings = submission.workflow, submission.pool, submission.settings
     source, item = f"OSMO workflow {workflow.name}", workflow.place.item
     queue = names.queues[pool.name]
@@ -147,7 +154,7 @@ def workflow_placements(submission: Submission, trees: Iterable[TaskTree], names
 
 
 def _sets(workflow: Workflow, group: TaskGroup, tree: TaskTree) -> tuple[PodSet, ...]:
-    """Return the nodes of a tree. Each comes from the first task below it."""
+    """Return a set of pods for each node of a tree. Its origin is the first task below the node."""
     first = {leaf: task for task, leaf in reversed(list(zip(group.tasks, tree.leaves, strict=True)))}
     for node in reversed(tree.nodes):
         if node.parent is not None and node.name in first:
@@ -165,14 +172,14 @@ def _sets(workflow: Workflow, group: TaskGroup, tree: TaskTree) -> tuple[PodSet,
 
 
 def _with_origin(bounds: Bounds, workflow: Workflow, part: TaskGroup | Task) -> Bounds:
-    """`bounds` with the place of the resource that states the requirement of a task, or of a group's first task."""
+    """Return `bounds` with their origin: the resource of a task, or of the first task of a group."""
     task = part.tasks[0] if isinstance(part, TaskGroup) else part
     path = (*workflow.resources[task.resource].path, "topology")
     return bounds.replace(origin=Origin(workflow.place_at(path), "spec/osmo.md#4"))
 
 
 def _group_labels(workflow: Workflow, group: TaskGroup, gang: str, settings: Osmo) -> dict[str, str]:
-    """Return OSMO's labels. Its uuid is a name here because a render must not be random."""
+    """Return the labels that OSMO adds. A label with a UUID has a name instead, because a render must not be random."""
     name = label_text(workflow.name)
     labels = {
         "osmo.workflow_id": name,
@@ -180,7 +187,7 @@ def _group_labels(workflow: Workflow, group: TaskGroup, gang: str, settings: Osm
         "osmo.group_name": label_text(group.name),
         "osmo.group_uuid": gang,
     }
-    # A label can hold only the part of an e-mail address before the @.
+    # An e-mail address is no valid label, but the part before the @ is.
     for submitter in (settings.submitted_by, settings.submitted_by.partition("@")[0]):
         if submitter and not label_value(submitter):
             return {**labels, "osmo.submitted_by": submitter}
@@ -188,7 +195,7 @@ def _group_labels(workflow: Workflow, group: TaskGroup, gang: str, settings: Osm
 
 
 def _pod(submission: Submission, task: Task, name: str, labels: Mapping[str, str]) -> Mapping[str, Value]:
-    """Return the pod of a task from the workflow. Only OSMO adds the pool's templates."""
+    """Return the pod of a task. It lacks the pod templates of the pool, because only OSMO can merge them."""
     workflow, pool = submission.workflow, submission.pool
     resource = workflow.resources[task.resource]
     own: dict[str, str] = {
@@ -233,7 +240,7 @@ def _container(task: Task, resource: Resource) -> dict[str, Value]:
 
 
 def _amounts(resource: Resource) -> dict[str, Value]:
-    """Return the amounts in the pod template of OSMO's chart."""
+    """Return the requests and limits of a container, with the resource names in OSMO's default pod template."""
     amounts: dict[str, Value] = {}
     if resource.cpu:
         amounts["cpu"] = str(resource.cpu)
@@ -247,7 +254,7 @@ def _amounts(resource: Resource) -> dict[str, Value]:
 
 
 def _quantity(written: str) -> str:
-    """A quantity as Kubernetes writes it."""
+    """Return a quantity with the unit that Kubernetes uses."""
     match = _QUANTITY.fullmatch(written)
     return written if match is None else match[1] + _UNITS.get(match[2], "")
 
@@ -256,13 +263,16 @@ _SHOWN = 3
 
 
 def differences(submission: Submission, group: TaskGroup, tree: TaskTree) -> Iterator[Finding]:
-    """Yield findings about differences between the rendered `group` and OSMO's."""
+    """Yield a finding for each difference between the rendered gang of `group` and the gang that OSMO would make."""
     for message in _messages(submission, group, tree):
         yield submission.workflow.place_at(group.path).finding(DIFFERS, message)
 
 
 def queue_differences(pool: OsmoPool, names: Names, settings: Osmo) -> Iterator[Finding]:
-    """Report a pool if Kubernetes refuses the name of its queue or Topology, or if another pool has the same name."""
+    """Yield a finding if the rendered queue of a pool has another name than in OSMO.
+
+    Kubernetes refuses OSMO's name, or another pool would get the same name.
+    """
     wanted, name = f"osmo-pool-{settings.namespace}-{pool.name}", names.queues[pool.name]
     if name != wanted:
         message = f'has the queue "{name}", because Kubernetes refuses OSMO\'s name "{wanted}", or another pool has it'
@@ -277,7 +287,7 @@ def _messages(submission: Submission, group: TaskGroup, tree: TaskTree) -> Itera
             "preference, and lose the requirement"
         )
     inner = [node for node in nodes if node.members is None]
-    passed = _passed_through(nodes)
+    passed = _omitted_by_osmo(nodes)
     if passed:
         yield (
             f"has the {_subgroups(passed)}. OSMO would skip them and their requirements; leaves would then be "
@@ -318,17 +328,17 @@ def _messages(submission: Submission, group: TaskGroup, tree: TaskTree) -> Itera
             yield f'uses resource "{name}", which names a topology key twice; OSMO would nest the level within itself'
 
 
-def _passed_through(nodes: Sequence[TaskNode]) -> list[TaskNode]:
-    """Return the inner nodes that OSMO omits: with one child and without a kept parent."""
+def _omitted_by_osmo(nodes: Sequence[TaskNode]) -> list[TaskNode]:
+    """Return the inner nodes that OSMO omits: they have one child, and OSMO keeps no node above them."""
     children: dict[str | None, int] = {}
     for node in nodes:
         children[node.parent] = children.get(node.parent, 0) + 1
     omitted: list[TaskNode] = []
-    gone: set[str | None] = {None}
+    omitted_names: set[str | None] = {None}
     for node in nodes:
-        if node.members is None and node.parent in gone and children[node.name] == 1:
+        if node.members is None and node.parent in omitted_names and children[node.name] == 1:
             omitted.append(node)
-            gone.add(node.name)
+            omitted_names.add(node.name)
     return omitted
 
 

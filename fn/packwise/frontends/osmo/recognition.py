@@ -1,4 +1,4 @@
-"""Recognition of OSMO's documents in the input: pools, workflows, and configurations with pools."""
+"""Recognize OSMO's documents in the input: pools, workflows, and configurations with pools."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 Form: TypeAlias = 'Literal["file", "labelled", "values", "service"]'
-"""The form of a document of OSMO in the input, as in DocumentAt."""
+"""The form in which the input has a document of OSMO: see DocumentAt."""
 
 
 LABEL = "packwise.dev/osmo"
-"""Label of a ConfigMap with a document: `pool` or `workflow`."""
+"""The label of a ConfigMap with a document of OSMO. Its value is `pool` or `workflow`."""
 
 
 _CONFIGS: tuple[FieldPath, ...] = (("services", "configs"), ("configuration",))
@@ -32,19 +32,19 @@ _RELEASES: tuple[tuple[str, str, FieldPath], ...] = (
     ("helm.toolkit.fluxcd.io", "HelmRelease", ("spec", "values")),
     ("argoproj.io", "Application", ("spec", "source", "helm", "valuesObject")),
 )
-"""The objects that hold Helm values, with the path to the values."""
+"""The kinds of objects with Helm values, each with the path of the values."""
 
 
 _SERVICE_KEY = "config.yaml"
-"""The key of a ConfigMap to which the chart writes OSMO's whole configuration."""
+"""The key of the ConfigMap in which the chart writes OSMO's whole configuration."""
 
 
 _POD_TEMPLATES = ("podTemplates", "pod_templates")
-"""The key in the charts' values, and the key in OSMO's own configuration."""
+"""The key of pod templates in the values of the charts, and the key in OSMO's own configuration."""
 
 
 KEYS = ("workflow", "topology_keys", "pools", "backend", *_POD_TEMPLATES)
-"""Every document of OSMO has one of these keys, at any depth. Otherwise `is_document` returns False."""
+"""Every document of OSMO has one of these keys, at any depth. `is_document` returns False for all other documents."""
 
 
 _POOL_FIELDS = frozenset({"backend", "platforms", "topology_keys", "default_platform", "common_pod_template"})
@@ -57,7 +57,7 @@ _KNOWN_FIELDS = _POOL_FIELDS | {
 }  # fmt: skip
 
 
-_TELLING_FIELDS = _POOL_FIELDS - {"backend"}
+_POOL_ONLY_FIELDS = _POOL_FIELDS - {"backend"}
 
 
 _SECTIONS = frozenset({"workflow", "version", "default-values"})
@@ -70,8 +70,12 @@ _GITLAB_FIELDS = frozenset({"rules", "auto_cancel"})
 class DocumentAt(Record):
     """The place of an OSMO document.
 
-    `form` is `file` for a whole file, `labelled` for the data of a labelled ConfigMap, or `values` for the pools in
-    Helm values. It is `service` for the data of the ConfigMap that the chart makes for OSMO's service.
+    `form` is one of these:
+
+    - `file`: a whole document of a file.
+    - `labelled`: the data of a ConfigMap with the label LABEL.
+    - `values`: pools or pod templates in Helm values.
+    - `service`: the data of the ConfigMap that the chart makes for OSMO's service.
     """
 
     place: Place
@@ -79,12 +83,12 @@ class DocumentAt(Record):
 
 
 def is_document(value: Value) -> bool:
-    """True if a document is OSMO's, by its content."""
+    """Return True if the content of a YAML document shows that it is a document of OSMO."""
     if not isinstance(value, dict) or all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")):
         return False
     if "workflow" in value:
         workflow = value["workflow"]
-        # GitLab's pipelines and the values of Argo Workflows' chart have a section with the same name.
+        # Pipelines of GitLab and Helm values of Argo Workflows also have a section `workflow`.
         is_chart = isinstance(workflow, dict) and not _WORKFLOW_FIELDS & workflow.keys() and value.keys() - _SECTIONS
         return not (is_chart or (isinstance(workflow, dict) and _GITLAB_FIELDS & workflow.keys()))
     if "topology_keys" in value or isinstance(value.get("pools"), dict):
@@ -93,24 +97,27 @@ def is_document(value: Value) -> bool:
 
 
 def _is_pool(value: Mapping[str, Value]) -> bool:
-    """Return True if it is a separate pool. OSMO's answer about a workflow also has a backend and a name."""
+    """Return True if the document is a single pool.
+
+    A backend and a name are not sufficient, because OSMO's answers about workflows also have these fields.
+    """
     keys = value.keys()
-    return {"backend", "name"} <= keys and (keys <= _KNOWN_FIELDS or not _TELLING_FIELDS.isdisjoint(keys))
+    return {"backend", "name"} <= keys and (keys <= _KNOWN_FIELDS or not _POOL_ONLY_FIELDS.isdisjoint(keys))
 
 
 def may_be_document(text: str) -> bool:
-    """Return True if a text that is not valid YAML may still be a workflow. OSMO's can be templates."""
+    """Return True if a text that is not valid YAML may be a workflow spec. A workflow spec can be a template."""
     lines = text.splitlines()
     return any(line.startswith("workflow:") for line in lines) and not any(line.startswith("kind:") for line in lines)
 
 
 def document_places(inventory: Inventory) -> tuple[DocumentAt, ...]:
-    """Return the places of OSMO's documents: files, then data of ConfigMaps, then Helm values in objects."""
+    """Return the places of OSMO's documents: first in files, then in ConfigMaps, last in objects with Helm values."""
     return tuple(_places(inventory.documents, inventory.items))
 
 
 def document_places_before(inventory: Inventory) -> tuple[DocumentAt, ...]:
-    """The places of OSMO's documents in the baseline."""
+    """Return the places of OSMO's documents in the baseline, in the same order."""
     baseline = inventory.baseline
     return () if baseline is None else tuple(_places(inventory.documents_before, baseline))
 
@@ -123,7 +130,7 @@ def _places(documents: Iterable[KubeObject], index: Index) -> Iterator[DocumentA
         data = item.get(("data",))
         if item.get(("metadata", "labels", LABEL)) is not None:
             keys = list(data) if isinstance(data, dict) else []
-            # The author chooses the key. The front end reports a ConfigMap that does not have exactly one.
+            # Users may choose the key. The front end reports a ConfigMap without exactly one key.
             place = Place(item, ("data", *keys), embedded=True) if len(keys) == 1 else Place(item, ("data",))
             yield DocumentAt(place, "labelled")
         elif isinstance(data, dict) and _is_service(data.get(_SERVICE_KEY)):
@@ -138,7 +145,7 @@ def _is_service(text: Value) -> bool:
 
 
 def _configs_in(document: KubeObject) -> Iterator[DocumentAt]:
-    """Yield the pools in a file of Helm values. OSMO's own documents are skipped."""
+    """Yield the places of OSMO's pools if the document is a file of Helm values. Other documents have none."""
     try:
         value = document.value
     except FieldError:
@@ -153,9 +160,9 @@ def _configs_below(item: KubeObject, path: FieldPath) -> Iterator[DocumentAt]:
 
 
 def _configs_in_values(values: Value) -> Iterator[FieldPath]:
-    """Yield the paths in Helm values of OSMO's pools and of their pod templates.
+    """Yield each path in Helm values at which OSMO's pools or pod templates are configured.
 
-    The values belong to its chart or to one that depends on it.
+    The values may be for OSMO's chart, or for a chart that depends on it.
     """
     if not isinstance(values, dict):
         return
@@ -169,7 +176,7 @@ def _configs_in_values(values: Value) -> Iterator[FieldPath]:
 
 
 def pod_templates(configs: Value) -> Iterator[tuple[FieldPath, dict[str, Value]]]:
-    """Yield the templates beside the pools that OSMO merges into their pods, each with its path."""
+    """Yield path and value of each pod template in a configuration. OSMO merges them into the pods of pools."""
     for key in _POD_TEMPLATES:
         templates = _entry(configs, (key,))
         for name, template in mapping(templates).items():

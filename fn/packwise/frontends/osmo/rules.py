@@ -1,4 +1,4 @@
-"""The rules of OSMO's documents. A check is a rule with the function that finds its problems.
+"""The rules about OSMO's documents. A check is a rule, and the function that finds its problems.
 
 Source: spec/osmo.md, spec/kai.md#1.
 """
@@ -10,7 +10,7 @@ import re
 from krmfn.hints import TYPE_CHECKING, Generic, Record, TypeVar
 from krmfn.result import Severity
 from packwise.findings import Problem, Rule, Stage
-from packwise.frontends.osmo.model import Levelled, one_of_each, paths_of
+from packwise.frontends.osmo.model import LevelRequirement, distinct_pools, paths_of
 from packwise.frontends.osmo.template import sections
 from packwise.frontends.pod_rules import partial_pod_problems, pod_key_problems
 from packwise.keys import HOSTNAME
@@ -34,9 +34,10 @@ S = TypeVar("S")
 
 
 class OsmoCheck(Record, Generic[S]):
-    """A rule and the function that yields its problems, each with the place above its path.
+    """A rule, and the function that yields its problems. The path of each problem is relative to the place with it.
 
-    `stage` is the time of OSMO's refusal: pool configs at the start of the service, workflows at submission.
+    `stage` is the part of OSMO that refuses the document. OSMO refuses a pool config when its service starts, and a
+    workflow when it is submitted.
     """
 
     rule: Rule
@@ -45,12 +46,12 @@ class OsmoCheck(Record, Generic[S]):
 
 
 def problem_at(place: Place, message: str, text: str | None = None, *, at_key: bool = False) -> ProblemAt:
-    """Return a problem at `place` itself. `text` is OSMO's own, or None without one."""
+    """Return a problem at `place`. `text` is the text of OSMO, or None if OSMO has none."""
     return place, Problem((), message, text, at_key=at_key)
 
 
 def run(checks: Iterable[OsmoCheck[S]], subject: S, order: int = 0) -> Iterator[Finding]:
-    """Yield every problem in OSMO's order. `order` is the place of the first."""
+    """Yield all problems as findings, in the order of the checks. `order` is the position of the first."""
     for check in checks:
         for place, problem in check.problems(subject):
             stage = None if problem.operator_message is None else check.stage
@@ -60,15 +61,15 @@ def run(checks: Iterable[OsmoCheck[S]], subject: S, order: int = 0) -> Iterator[
 
 _KNOWN = ("workflow", "default-values", "version")
 _FIELDS = ("resources", "groups", "tasks", "timeout", "labels")
-"""Fields of `workflow` that authors sometimes write outside it."""
+"""Fields of the section `workflow` that users sometimes write outside it."""
 
 Text = tuple["Place", str]
 
 
 def _sections(subject: Text) -> Iterator[ProblemAt]:
-    """Report problems of sections.
+    """Yield problems of the sections of a workflow spec.
 
-    OSMO finds them by the lines that start them, before it reads YAML. Source: spec/osmo.md#2.
+    Before OSMO reads the YAML, it searches the text for the lines with which sections start. Source: spec/osmo.md#2.
     """
     place, text = subject
     seen: set[str] = set()
@@ -96,7 +97,10 @@ def _sections(subject: Text) -> Iterator[ProblemAt]:
 
 
 def _local_files(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
-    """Report local files: the `osmo` command inserts the text of `localpath`. packwise opens only named files."""
+    """Yield problems of `localpath` in the files of tasks.
+
+    The `osmo` command replaces the field by the text of the local file. packwise does not open this file.
+    """
     place, workflow = subject
     for task, path in _tasks(mapping(workflow)):
         for index, entry in mappings_by_place(task.get("files")):
@@ -111,7 +115,7 @@ def _local_files(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
 
 
 def _tasks(workflow: Mapping[str, Value]) -> Iterator[tuple[Mapping[str, Value], FieldPath]]:
-    """Yield every task mapping with its path, inside and outside groups."""
+    """Yield value and path of every task that is a mapping: first tasks in no group, then tasks in groups."""
     owners: list[tuple[Mapping[str, Value], FieldPath]] = [(workflow, ("workflow",))]
     owners += [(group, ("workflow", "groups", at)) for at, group in mappings_by_place(workflow.get("groups"))]
     for owner, path in owners:
@@ -152,7 +156,7 @@ def _names_unique(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
 
 
 def _names(workflow: Mapping[str, Value]) -> Iterator[tuple[str, FieldPath]]:
-    """Every name of a task or group, and of the groups that single tasks become."""
+    """Yield name and path of every task and group, and at last of the groups that OSMO makes from single tasks."""
     alone: list[tuple[str, FieldPath]] = []
     for name, path, _ in _named_entries(workflow.get("tasks"), ("workflow", "tasks")):
         yield name, path
@@ -220,11 +224,11 @@ _BREADTH = {
     ))
     for name in names
 }  # fmt: skip
-"""The rank of a level by its label: the whole label, or the part after its slash."""
+"""The rank of a level by its label, broadest first. A name is a whole label, or the part of a label after its slash."""
 
 
 class PoolAt(Record):
-    """A pool and the names of the cluster's schedulers, or none if not configured."""
+    """A pool, and the names of the cluster's schedulers in the settings. There may be none."""
 
     pool: OsmoPool
     schedulers: tuple[str, ...] = ()
@@ -234,16 +238,16 @@ def _pool_once(pools: tuple[OsmoPool, ...]) -> Iterator[ProblemAt]:
     first: dict[str, OsmoPool] = {}
     for pool in pools:
         before = first.setdefault(pool.name, pool)
-        if before is not pool and not (before.layered and pool.layered):
+        if before is not pool and not (before.in_helm_values and pool.in_helm_values):
             message = f'duplicate pool "{pool.name}", also in {before.place.description}; remove or rename one'
             yield problem_at(pool.place, message)
 
 
 def _values(pools: tuple[OsmoPool, ...]) -> Iterator[ProblemAt]:
-    taken = {pool.name: pool for pool in one_of_each(pools)}
+    taken = {pool.name: pool for pool in distinct_pools(pools)}
     for pool in pools:
         other = taken[pool.name]
-        if other is not pool and other.layered and pool.layered:
+        if other is not pool and other.in_helm_values and pool.in_helm_values:
             message = (
                 f'duplicate pool "{pool.name}" in Helm values; packwise uses {other.place.description}. Pass the '
                 "merged values of one release"
@@ -289,7 +293,10 @@ def _keys(at: PoolAt) -> Iterator[ProblemAt]:
 
 
 def _order(at: PoolAt) -> Iterator[ProblemAt]:
-    """Report a level with a label that is broader than the label above it. OSMO and KAI use the order as written."""
+    """Yield a problem for each level with a label that is broader than the label of an earlier level.
+
+    OSMO and KAI use the levels in the order of the list.
+    """
     above: tuple[int, str] | None = None
     for index, key in enumerate(at.pool.keys):
         breadth = _BREADTH.get(key.label, _BREADTH.get(key.label.rpartition("/")[2]))
@@ -318,7 +325,7 @@ POOLS = (
         Stage.CONFIG,
     ),
 )
-"""Rules of all pools together."""
+"""Checks of all pools together."""
 
 POOL = (
     OsmoCheck(
@@ -345,11 +352,11 @@ POOL = (
         Stage.CONFIG,
     ),
 )
-"""Rules of one pool."""
+"""Checks of one pool."""
 
 
 def pod_template_findings(place: Place, template: Mapping[str, Value]) -> Iterator[Finding]:
-    """Yield findings about a template that OSMO merges into the pods of its pools."""
+    """Yield findings about a pod template that OSMO merges into pods."""
     spec = template.get("spec")
     for rule, problem in partial_pod_problems(spec) if isinstance(spec, dict) else ():
         yield place.finding(rule, problem.replace(path=("spec", *problem.path)).short_form)
@@ -364,7 +371,7 @@ _QUANTITY = re.compile(r"\d+(?:\.\d+)?(?P<unit>[a-zA-Z]*)")
 
 
 class Submission(Record):
-    """A workflow, submitted to a pool with these settings."""
+    """A workflow that is submitted to a pool with these settings."""
 
     workflow: Workflow
     pool: OsmoPool
@@ -372,20 +379,23 @@ class Submission(Record):
 
     @property
     def pad(self) -> bool:
-        """Return True if missing requirements of tasks are filled in."""
+        """Return True if the settings add missing topology keys to tasks (`keySets: Pad`)."""
         return self.settings.key_sets == "Pad"
 
     def topology(self, task: Task) -> tuple[Requirement, ...]:
-        """The topology requirements of a task."""
+        """Return the topology requirements of a task. If its resource is unknown, return none."""
         resource = self.workflow.resources.get(task.resource)
         return () if resource is None else resource.topology
 
 
-def levels_of(submission: Submission, task: Task) -> list[Levelled]:
-    """The topology requirements of a task by the pool's levels, without keys that the pool does not have."""
+def levels_of(submission: Submission, task: Task) -> list[LevelRequirement]:
+    """Return the topology requirements of a task, from the broadest level of the pool to the finest.
+
+    Requirements with a key that the pool does not have are skipped.
+    """
     names = submission.pool.key_names
     levels = [
-        Levelled(names.index(each.key), each.group, each.required)
+        LevelRequirement(names.index(each.key), each.group, each.required)
         for each in submission.topology(task)
         if each.key in names
     ]
@@ -531,8 +541,10 @@ def _platforms_known(at: Submission) -> Iterator[ProblemAt]:
 
 
 def _mixed_groups(at: Submission) -> Iterator[ProblemAt]:
-    """Report groups that mix tasks with and without requirements. OSMO accepts them but its pods lack a subgroup or
-    are bound nevertheless. Source: spec/osmo.md#d2.
+    """Yield a problem for each group in which only some tasks have topology requirements.
+
+    OSMO accepts such a group. Pods of the other tasks then have no subgroup, or are constrained too. Source:
+    spec/osmo.md#d2.
     """
     if at.pad:
         return
@@ -550,7 +562,10 @@ def _mixed_groups(at: Submission) -> Iterator[ProblemAt]:
 
 
 def _repeated_keys(at: Submission) -> Iterator[ProblemAt]:
-    """Report repeated keys. OSMO accepts them, and nests the level within itself. Source: spec/osmo.md#d9."""
+    """Yield a problem for each topology key that a resource repeats with a different value.
+
+    OSMO accepts it, and nests the level within itself. Source: spec/osmo.md#d9.
+    """
     for resource in at.workflow.resources.values():
         first: dict[str, Requirement] = {}
         for index, requirement in enumerate(resource.topology):
@@ -561,7 +576,10 @@ def _repeated_keys(at: Submission) -> Iterator[ProblemAt]:
 
 
 def _conflicts(at: Submission) -> Iterator[ProblemAt]:
-    """Report conflicting tasks. OSMO uses the first task's value, so their order matters. Source: spec/osmo.md#d7."""
+    """Yield a problem if one task requires a level, and another task of the same topology group only prefers it.
+
+    OSMO uses the value of the first task, so the result depends on the order of tasks. Source: spec/osmo.md#d7.
+    """
     reported: set[tuple[str, str]] = set()
     for group in at.workflow.groups:
         first: dict[Path, tuple[bool, Task]] = {}
@@ -591,7 +609,7 @@ def _conflict(at: Submission, task: Task, other: Task, key: str) -> ProblemAt:
 
 
 class _Built(Record):
-    """A node as OSMO builds it. Only the joined names of its path identify it, not its levels."""
+    """A node of the tree that OSMO builds. OSMO identifies it by the joined names of its groups, without the levels."""
 
     task: Task
     level: int
@@ -600,9 +618,10 @@ class _Built(Record):
 
 
 def _clashes(at: Submission) -> Iterator[ProblemAt]:
-    """Report two paths with one joined name. OSMO treats them as one node and may leave one of them without children.
+    """Yield a problem if two different paths have the same joined name, so that OSMO cannot build the group.
 
-    OSMO's build of the group then fails after the submission. Source: spec/osmo.md#d5.
+    OSMO treats the two as one node, so that another node may get no children and no tasks. It then fails after the
+    submission. Source: spec/osmo.md#d5.
     """
     if at.pad:
         return
@@ -637,13 +656,16 @@ def _as_osmo_builds(at: Submission, group: TaskGroup) -> list[_Built]:
 
 
 def _empty_node(top: list[_Built]) -> _Built | None:
-    """Return the first node without children and tasks below the levels that all tasks share, in OSMO's order."""
+    """Return the first node without children and tasks at which OSMO fails, or None.
+
+    The levels that all tasks share are skipped.
+    """
     while len(top) == 1:
         top = top[0].children
     waiting = list(reversed(top))
     while waiting:
         node = waiting.pop()
-        # A node with several children is rendered, and nothing below a rendered node fails.
+        # OSMO renders a node with several children, and does not fail below such a node.
         if len(node.children) == 1:
             waiting.append(node.children[0])
         elif not node.children and not node.tasks:
@@ -662,7 +684,7 @@ WORKFLOWS = (
         _name_once,
     ),
 )
-"""Rules of all workflows together."""
+"""Checks of all workflows together."""
 
 SUBMISSION = (
     OsmoCheck(
@@ -721,14 +743,14 @@ SUBMISSION = (
         _clashes,
     ),
 )
-"""Rules of one workflow and its pool."""
+"""Checks of one workflow and its pool, in the order in which OSMO makes them."""
 
 NEED_NO_POOL = tuple(
     check
     for check in SUBMISSION
     if check.problems in (_quantities, _resources, _name_lengths, _key_sets, _mixed_groups, _repeated_keys)
 )  # fmt: skip
-"""Checks that do not depend on the pool."""
+"""Checks of one workflow that do not depend on its pool."""
 
 
 DOCUMENT = Rule(

@@ -1,4 +1,5 @@
-"""Jinja's sandbox as OSMO configures it, for a separate process: a template can use up every resource.
+"""Jinja's sandbox, configured as in OSMO. Use it in a process with limits, because a template can use up every
+resource.
 
 It also excludes everything that differs between runs: random numbers, the clock, memory addresses, the order of sets.
 """
@@ -44,37 +45,37 @@ _NO_LOADER: dict[type[nodes.Node], str] = {
 }  # fmt: skip
 
 _CAUGHT = (nodes.Macro, nodes.CallBlock, nodes.AssignBlock, nodes.FilterBlock, nodes.Block)
-"""Nodes whose text becomes a value, which a template can inspect."""
+"""Nodes with a text that becomes a value. The template can read this value."""
 
 _TEXTLESS = (
     FunctionType, BuiltinFunctionType, MethodType, MethodWrapperType, type, BlockReference, Cycler, Joiner,
 )  # fmt: skip
 
-_UNSTEADY: tuple[tuple[type, frozenset[str]], ...] = (
+_VARYING_METHODS: tuple[tuple[type, frozenset[str]], ...] = (
     (date, frozenset({"now", "strptime", "today", "utcnow"})),
     (str, frozenset({"encode"})),
     (bytes, frozenset({"decode"})),
 )
-"""Methods that read the clock, or import modules that may be missing."""
+"""Methods that read the clock, or that import modules. A machine may lack these modules."""
 
-_AHEAD = (debug, html, pprint, textwrap, unicodedata, codecs.lookup("ascii"), codecs.lookup("unicode-escape"))
-"""Modules that Jinja and Python import when a template first needs them. By then, the copy can open no file."""
+_PRELOADED = (debug, html, pprint, textwrap, unicodedata, codecs.lookup("ascii"), codecs.lookup("unicode-escape"))
+"""Modules that Jinja and Python import only when a template needs them. The process with limits can open no file."""
 
 _LONGEST = 4_000
-"""The largest number of characters of an error's text."""
+"""The largest number of characters in an error text. A longer text is cut."""
 
 
 class FilledTemplate(Record):
-    """A filled-in template. `lines` maps each line of `text` to its 1-based line of the template."""
+    """A filled-in template. For each line of `text`, `lines` has the line of the template, counted from 1."""
 
     text: str
     lines: tuple[int, ...]
 
 
 class Failure(Record):
-    """The failure of a template. `message` describes it, at the 1-based `line`.
+    """The failure of a template at `line`, counted from 1.
 
-    `error` is Jinja's own text, or None. `missing` are the variables without a value.
+    `message` describes it. `error` is Jinja's own text, or None. `missing` are the variables without a value.
     """
 
     message: str
@@ -84,9 +85,9 @@ class Failure(Record):
 
 
 def answer_of(text: str, values: Mapping[str, Value]) -> bytes:
-    """Return the template `text` filled in with `values`, or its failure, encoded for `read_answer`.
+    """Fill in the template `text` with `values`. Return the result or the failure, encoded for `read_answer`.
 
-    Raise MemoryError or RecursionError if the template causes one. Hostile templates may also never end.
+    Raise MemoryError or RecursionError if the template causes one. With a hostile template, the call may never end.
     """
     done = _render(text, values)
     failed = isinstance(done, Failure)
@@ -95,7 +96,10 @@ def answer_of(text: str, values: Mapping[str, Value]) -> bytes:
 
 
 def read_answer(answer: bytes, lines: int) -> FilledTemplate | Failure | None:
-    """Return the answer of a process for a template with `lines` lines, or None if it is invalid."""
+    """Return the result or the failure in `answer`, or None if the answer is invalid.
+
+    `lines` is the number of lines in the template. A process sends the answer, so it is untrusted.
+    """
     try:
         parts: Any = json.loads(answer)
     except (ValueError, RecursionError):
@@ -112,7 +116,7 @@ def read_answer(answer: bytes, lines: int) -> FilledTemplate | Failure | None:
 
 
 def _all_of(kind: type[T], values: Any) -> tuple[T, ...]:
-    """Return the values of a list, or none if one has another type."""
+    """Return the values of a list. If it is no list, or a value has another type than `kind`, return none."""
     listed = cast("list[Any]", values) if isinstance(values, list) else []
     return tuple(listed) if all(type(each) is kind for each in listed) else ()
 
@@ -124,7 +128,7 @@ def _render(text: str, values: Mapping[str, Value]) -> FilledTemplate | Failure:
     try:
         _refuse_sets(values)
         tree = environment.parse(text)
-        # The mark is random, so that no template can contain it.
+        # The mark is random, so a template cannot contain it.
         mark = f"\ue000{os.urandom(8).hex()}\ue001"
         marked = _Marked(mark).visit(environment.parse(text))
         marked.set_environment(environment)
@@ -157,7 +161,7 @@ class _NoLoaderError(Exception):
 
 
 class _Textless:
-    """A value without text, because its text would be a memory address."""
+    """A value that has no text, because its text would contain a memory address."""
 
     __slots__ = ("value",)
 
@@ -172,7 +176,7 @@ class _Textless:
 
 
 class _Generator(_Textless):
-    """Values that are made when they are asked for."""
+    """An iterator. Its text would contain a memory address too."""
 
     __slots__ = ()
 
@@ -184,7 +188,7 @@ class _Generator(_Textless):
 
 
 def _with_text(value: Any) -> Any:
-    """Return the value that a template sees for `value`."""
+    """Return `value` in the form that a template may see. Raise SecurityError for a set."""
     if isinstance(value, _TEXTLESS):
         return _Textless(value)
     if isinstance(value, (set, frozenset)):
@@ -200,7 +204,7 @@ def _unwrap(value: Any) -> Any:
 
 class _Environment(SandboxedEnvironment):
     intercepted_binops = frozenset("-")
-    """The difference of two views of mappings is a set, which has no order."""
+    """Check the results of `-`. The difference between the keys of two mappings is a set, which has no order."""
 
     def __init__(self) -> None:
         super().__init__(undefined=StrictUndefined)
@@ -209,8 +213,8 @@ class _Environment(SandboxedEnvironment):
         self.filters = {name: _filter_with_text(each) for name, each in self.filters.items()}
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        unsteady = any(isinstance(obj, kind) and attr in names for kind, names in _UNSTEADY)
-        return not unsteady and super().is_safe_attribute(obj, attr, value)
+        is_varying = any(isinstance(obj, kind) and attr in names for kind, names in _VARYING_METHODS)
+        return not is_varying and super().is_safe_attribute(obj, attr, value)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         return _with_text(super().getattr(_unwrap(obj), attribute))
@@ -234,7 +238,7 @@ def _filter_with_text(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Marked(NodeTransformer):
-    """A template's tree with `mark` and the line number at the start of each line of its own text.
+    """Insert `mark` and the line number at the start of each line of text in the syntax tree of a template.
 
     Text that becomes a value is not marked.
     """
@@ -271,7 +275,7 @@ def _refuse_sets(values: Any) -> None:
 
 
 def _missing_variables(tree: nodes.Template, environment: _Environment, values: Mapping[str, Value]) -> tuple[str, ...]:
-    """Return the variables that need a value and have none, in the template's order."""
+    """Return the variables that need a value but have none, in the order of the template."""
     undeclared = find_undeclared_variables(tree) - values.keys() - environment.globals.keys()
     optional = {id(each.node) for each in tree.find_all(nodes.Test) if each.name in ("defined", "undefined")}
     optional |= {id(each.node) for each in tree.find_all(nodes.Filter) if each.name in ("default", "d")}
@@ -287,7 +291,7 @@ def _first_line(tree: nodes.Template | None, missing: tuple[str, ...]) -> int:
 
 
 def _line_of(error: BaseException, template: Template | None) -> int:
-    """Return the template's line that raised `error`, or 1 if unknown."""
+    """Return the line of the template that raised `error`, or 1 if it is unknown."""
     trace, line = error.__traceback__, 1
     while trace is not None and template is not None:
         if trace.tb_frame.f_code.co_filename == "<template>":
@@ -302,12 +306,12 @@ def _without_marks(output: str, mark: str) -> FilledTemplate:
     number = re.compile(f"{mark}(\\d+)\ue001")
     for line in output.split("\n"):
         parts = number.split(line)
-        # Every second part is a number.
+        # The parts are text and number in turn.
         lines.append(int(parts[1]) if len(parts) > 1 else (lines[-1] if lines else 1))
         texts.append("".join(parts[::2]))
     return FilledTemplate("\n".join(texts), tuple(lines))
 
 
 _ENVIRONMENT = _Environment()
-# Created before any copy of the process, because each copy would compile its expressions again.
+# Make the lexer now. Otherwise, each copy of the process would compile its regular expressions again.
 _ = _ENVIRONMENT.lexer

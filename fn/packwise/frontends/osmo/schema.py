@@ -1,6 +1,6 @@
-"""The fields of pools and workflows as OSMO declares them, with errors in OSMO's own texts.
+"""The fields of pools and workflows as OSMO declares them. Errors have OSMO's own texts.
 
-Some texts contain the names of the models. Source: spec/osmo.md#1 and #2, OSMO 1da31e19
+Some texts contain names of the classes, so these are OSMO's names. Source: spec/osmo.md#1 and #2, OSMO 1da31e19
 (src/utils/connectors/postgres.py, src/utils/job/task.py and workflow.py).
 """
 
@@ -30,7 +30,7 @@ _MAX_LABELS = 16
 _LABEL_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _DNS_LABEL = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
 _DNS_PREFIX = re.compile(rf"(?=.{{1,253}}$){_DNS_LABEL}(?:\.{_DNS_LABEL})*")
-# Matches the same texts as OSMO's `(\d+(-\d+)?)+(,\d+(-\d+)?)*`, in linear time.
+# This matches the same texts as OSMO's `(\d+(-\d+)?)+(,\d+(-\d+)?)*`, but in linear time.
 _EXIT_CODES = re.compile(r"\d+(-\d{2,})*(-\d+)?(,\d+(-\d+)?)*")
 _DOWNLOADS = ("download",)
 _EXIT_ACTIONS = ("COMPLETE", "FAIL", "RESCHEDULE")
@@ -58,7 +58,7 @@ class TopologyKey(BaseModel):
 
 
 class PoolResourceCountable(BaseModel):
-    """GPUs of a pool. -1 means no limit."""
+    """The guarantee, the maximum and the weight of a pool's GPUs. -1 means no limit."""
 
     model_config = _IGNORES
 
@@ -116,14 +116,14 @@ class Pool(BaseModel):
 
 
 class TopologyRequirementType(enum.StrEnum):
-    """The strength of a requirement: tasks wait for it, or only prefer it."""
+    """The strength of a requirement: tasks wait until it is met, or only prefer it."""
 
     REQUIRED = "required"
     PREFERRED = "preferred"
 
 
 class TopologyRequirement(BaseModel):
-    """Tasks of one group are within one domain of the level `key`."""
+    """The request to place all tasks of one topology group within one domain of the level `key`."""
 
     model_config = _FORBIDS
 
@@ -147,7 +147,7 @@ class ResourceSpec(BaseModel):
 
 
 class TaskInputOutput(BaseModel):
-    """The output of another task."""
+    """An input that is the output of another task."""
 
     model_config = _FORBIDS
 
@@ -156,7 +156,7 @@ class TaskInputOutput(BaseModel):
 
 
 class URLInputOutput(BaseModel):
-    """Data at a URL."""
+    """An input or output that is data at a URL."""
 
     model_config = _FORBIDS
 
@@ -165,7 +165,7 @@ class URLInputOutput(BaseModel):
 
 
 class CheckpointSpec(BaseModel):
-    """A path that is saved to a URL now and then."""
+    """A path that OSMO saves to a URL at intervals of `frequency`."""
 
     model_config = _FORBIDS
 
@@ -176,7 +176,7 @@ class CheckpointSpec(BaseModel):
 
 
 class TaskKPI(BaseModel):
-    """A figure that a task writes."""
+    """A performance figure that a task writes to a file."""
 
     model_config = _COERCES
 
@@ -185,7 +185,7 @@ class TaskKPI(BaseModel):
 
 
 class File(BaseModel):
-    """A file that a task finds."""
+    """A file that OSMO puts into the container of a task."""
 
     model_config = _COERCES
 
@@ -196,7 +196,7 @@ class File(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def read_local_file(cls, value: Any) -> Any:
-        """Read a local file: the `osmo` command replaces `localpath` by its text before OSMO sees the workflow."""
+        """Replace `localpath` by empty contents. The `osmo` command replaces it by the text of the local file."""
         if not isinstance(value, dict) or "localpath" not in value:
             return cast("Any", value)
         entry = cast("dict[Any, Any]", value)
@@ -205,7 +205,7 @@ class File(BaseModel):
     @field_validator("path")
     @classmethod
     def check_path(cls, path: str) -> str:
-        """Check that a file has a path outside OSMO's own."""
+        """Raise ValueError if the path is empty or below OSMO's own folder."""
         parts = [part for part in path.split("/") if part]
         if not path.startswith("/osmo/data/output/") and (not parts or parts[0] == "osmo"):
             raise ValueError(f'Empty path or adding file to "/osmo" is forbidden for file: {path}')
@@ -213,7 +213,7 @@ class File(BaseModel):
 
 
 class TaskSpec(BaseModel):
-    """A task: one pod."""
+    """A task, which becomes one pod."""
 
     model_config = _COERCES
 
@@ -242,7 +242,7 @@ class TaskSpec(BaseModel):
     @field_validator("environment", "exitActions", mode="before")
     @classmethod
     def read_words(cls, value: Any) -> Any:
-        """Numbers and booleans are texts here."""
+        """Turn keys, and values that are numbers or booleans, into strings."""
         if not isinstance(value, dict):
             return value
         words = cast("dict[Any, Any]", value)
@@ -251,7 +251,7 @@ class TaskSpec(BaseModel):
     @field_validator("name")
     @classmethod
     def check_name(cls, name: str) -> str:
-        """Refuse the name of OSMO's own container."""
+        """Raise ValueError if OSMO's own container has this name."""
         if name.lower().replace("_", "-") == "osmo-ctrl":
             raise ValueError(f'Container {name} cannot be named "osmo-ctrl". This is a restricted name.')
         return name
@@ -259,7 +259,7 @@ class TaskSpec(BaseModel):
     @field_validator("command")
     @classmethod
     def check_command(cls, command: list[str], info: ValidationInfo) -> list[str]:
-        """Refuse a task without a command."""
+        """Raise ValueError if the command is empty."""
         if not command:
             raise ValueError(f"Container {info.data.get('name', '')} should have at least one command.")
         return command
@@ -267,7 +267,7 @@ class TaskSpec(BaseModel):
     @field_validator("downloadType")
     @classmethod
     def check_download(cls, value: str | None, info: ValidationInfo) -> str | None:
-        """There is one way to fetch data."""
+        """Raise ValueError if the download type is unknown. OSMO has only one."""
         if value not in (None, *_DOWNLOADS):
             raise ValueError(
                 f'Task "{info.data.get("name", "")}" uses invalid downloadType "{value}". '
@@ -278,7 +278,7 @@ class TaskSpec(BaseModel):
     @field_validator("files")
     @classmethod
     def check_files(cls, files: list[File], info: ValidationInfo) -> list[File]:
-        """Refuse two files with the same path."""
+        """Raise ValueError if two files have the same path."""
         paths: set[str] = set()
         for file in files:
             if file.path in paths:
@@ -292,7 +292,7 @@ class TaskSpec(BaseModel):
     @field_validator("exitActions")
     @classmethod
     def check_exit_actions(cls, actions: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-        """Known actions for ranges of exit codes."""
+        """Raise ValueError if an action is unknown, or if its exit codes are invalid."""
         name = info.data.get("name", "")
         for action, codes in actions.items():
             if action.upper() not in _EXIT_ACTIONS:
@@ -303,7 +303,7 @@ class TaskSpec(BaseModel):
 
 
 class TaskGroupSpec(BaseModel):
-    """Tasks that run together: one gang."""
+    """Tasks that run together. They become one gang."""
 
     model_config = _FORBIDS
 
@@ -315,7 +315,7 @@ class TaskGroupSpec(BaseModel):
     @field_validator("tasks")
     @classmethod
     def check_lead(cls, tasks: list[TaskSpec], info: ValidationInfo) -> list[TaskSpec]:
-        """Check that one of several tasks leads. A single task always does."""
+        """Raise ValueError if there are no tasks, or if not exactly one of several tasks is the leader."""
         group = info.data.get("name", "<unknown>")
         if not tasks:
             raise ValueError(f'Group "{group}" needs to have at least one task.')
@@ -326,7 +326,7 @@ class TaskGroupSpec(BaseModel):
 
 
 class TimeoutSpec(BaseModel):
-    """The longest times that a workflow may run, and wait in a queue."""
+    """The longest time that a workflow may run, and the longest time that it may wait in a queue."""
 
     model_config = _FORBIDS
 
@@ -351,7 +351,7 @@ class WorkflowSpec(BaseModel):
     @field_validator("labels")
     @classmethod
     def check_labels(cls, labels: dict[str, str]) -> dict[str, str]:
-        """Check that labels are valid in Kubernetes and not too many."""
+        """Raise ValueError if there are too many labels, or if Kubernetes does not accept one."""
         if len(labels) > _MAX_LABELS:
             raise ValueError(f"Workflows can have at most {_MAX_LABELS} labels.")
         for key, value in labels.items():
@@ -395,9 +395,10 @@ _PATTERN = "must have only letters, digits, - and _, start with a letter, and en
 
 
 def schema_problems(error: ValidationError, value: Value, stage: Stage) -> list[Problem]:
-    """Return the problems of `value` in pydantic's order, refused at `stage` with pydantic's texts, as in OSMO.
+    """Return the errors of pydantic about `value` as problems, in pydantic's order and with its texts, as in OSMO.
 
-    Paths omit the model names in pydantic's locations because these are not fields.
+    `stage` is the part of OSMO that refuses the value. A location of pydantic can contain names of classes. Paths do
+    not contain them, because they are not fields.
     """
     problems: list[Problem] = []
     for each in error.errors(include_url=False, include_context=False):
@@ -409,7 +410,7 @@ def schema_problems(error: ValidationError, value: Value, stage: Stage) -> list[
 
 
 def _message(kind: str, path: FieldPath, text: str, value: Value) -> str:
-    """Return the message about a field: the requirement, the value, the fix. `kind` and `text` are pydantic's."""
+    """Return packwise's message for an error of pydantic. `kind` and `text` are the error's type and text."""
     if kind == "missing":
         return f"`{path[-1]}` is required"
     if kind == "extra_forbidden":
@@ -426,7 +427,7 @@ def _message(kind: str, path: FieldPath, text: str, value: Value) -> str:
 
 
 def _known_fields(path: FieldPath) -> list[str]:
-    """Return the fields permitted beside the last step of `path` in a workflow spec."""
+    """Return the fields that the mapping around the last step of `path` may have in a workflow spec."""
     if "topology" in path[:-1]:
         return list(TopologyRequirement.model_fields)
     if "resources" in path[:-1]:
@@ -439,7 +440,7 @@ def _known_fields(path: FieldPath) -> list[str]:
 
 
 def _plain_value(value: Any) -> Value:
-    """Return the value in the spelling of the text, with dates and similar values as texts."""
+    """Return a value of pydantic as a YAML value. A date or a value of another type becomes a string."""
     return cast("Value", value if value is None or isinstance(value, (str, int, float, list, dict)) else str(value))
 
 
@@ -456,7 +457,7 @@ def _path_of(location: tuple[int | str, ...], value: Value, *, keeps_last: bool)
 
 
 def _part(value: Value, step: int | str) -> tuple[Value] | None:
-    """Return the entry of a mapping or list, or None."""
+    """Return the entry `step` of a mapping or list in a tuple, or None if there is no such entry."""
     if isinstance(value, dict) and isinstance(step, str) and step in value:
         return (value[step],)
     if isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):

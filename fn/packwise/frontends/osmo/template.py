@@ -1,4 +1,4 @@
-"""A workflow spec as OSMO reads it: its YAML, and templates filled in with the values of spec and submission.
+"""Read a workflow spec as OSMO does: fill in its templates with values of spec and submission, then read its YAML.
 
 Source: OSMO 1da31e19, src/lib/utils/workflow.py, `load_template_with_variables` of src/utils/job/workflow.py,
 `yaml.safe_load`.
@@ -30,7 +30,7 @@ _MAX_DEPTH = 500
 
 
 class Duplicate(Record):
-    """A repeated key of a mapping. `line` and `column` are 1-based."""
+    """A repeated key of a mapping. `line` and `column` are counted from 1."""
 
     key: str
     line: int
@@ -38,14 +38,17 @@ class Duplicate(Record):
 
 
 class TextRead(Record):
-    """The value of a text and its repeated keys."""
+    """The value of a YAML text, and the repeated keys in it."""
 
     value: Value
     duplicates: tuple[Duplicate, ...] = ()
 
 
 def read_as_osmo(text: str) -> TextRead:
-    """Return the document `text`. Raise YamlError if OSMO cannot read it or it exceeds packwise's limits."""
+    """Return the value of the document `text` and its repeated keys.
+
+    Raise YamlError if OSMO cannot read the text, or if it exceeds packwise's limits.
+    """
     try:
         value = read(text)
     except YamlError as error:
@@ -57,12 +60,13 @@ def read_as_osmo(text: str) -> TextRead:
             raise error from None
         return TextRead(cast("Value", loaded), duplicates)
     loaded = _load(text)
-    # A text that OSMO can read in neither way is refused field by field.
+    # If OSMO's reader cannot read the text as a mapping, checks of the fields report the problem.
     return TextRead(cast("Value", loaded) if isinstance(loaded, dict) else value)
 
 
 def _load(text: str) -> object:
-    # The import of PyYAML takes 0.1 s of a busy processor. `packwise rules` imports this module and reads no document.
+    # The import of PyYAML is lazy because it is slow (0.1 s). `packwise rules` imports this module but reads no
+    # document.
     import yaml
 
     try:
@@ -72,9 +76,10 @@ def _load(text: str) -> object:
 
 
 def _duplicates(text: str) -> tuple[Duplicate, ...]:
-    """Return the duplicate keys, or none if the text is unreadable for another reason.
+    """Return the repeated keys, or none if packwise refuses the text for another reason.
 
-    Without aliases and within packwise's depth, the size of the text bounds the work of OSMO's reader.
+    A text with aliases is refused, and a text that is nested too deep. For others, the size of the text limits the work
+    of OSMO's reader.
     """
     import yaml
 
@@ -87,7 +92,7 @@ def _duplicates(text: str) -> tuple[Duplicate, ...]:
 def _repeated_keys(text: str) -> Iterator[Duplicate]:
     import yaml
 
-    # For each open node: the keys of a mapping so far or None for a list, and whether a key comes next.
+    # Each open node has the keys of a mapping so far, or None for a list, and True if a key comes next.
     open_nodes: list[tuple[set[str] | None, bool]] = []
     for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         if isinstance(event, yaml.AliasEvent) or len(open_nodes) > _MAX_DEPTH:
@@ -110,20 +115,21 @@ def _repeated_keys(text: str) -> Iterator[Duplicate]:
 
 
 MAX_TEMPLATE = 1_000_000
-"""The largest number of characters of a template, and of its result."""
+"""The largest number of characters in a template, and in a filled-in template."""
 
 _SECTION = re.compile(r"^([a-zA-Z][a-zA-Z0-9_-]*):", re.MULTILINE)
 _MARKERS = ("{%", "{{", "{#")
 _TOKEN = re.compile(r"\{\{(?:(?:uuid|workflow_id|output)\Z|(?:input|host):.)", re.DOTALL)
-"""The start of a token that OSMO fills in while the workflow runs. A template does not change it. Source:
-`{{(uuid|workflow_id|output|input:[^}]+|host:[^}]+)}}`, whose time is quadratic in the length of a text.
+"""Match the start of a token that OSMO fills in while the workflow runs, and not with the other templates.
+
+OSMO's own pattern is `{{(uuid|workflow_id|output|input:[^}]+|host:[^}]+)}}`. It takes quadratic time for some texts.
 """
 _TO_BRACE = re.compile(r"([^}]*)(\}\}?|\Z)")
 _WORD = re.compile(r"\w+")
 
 
 class TextSection(Record):
-    """A part of a workflow spec: its `text` from the line of its key, the 1-based `line` of the spec."""
+    """A section of a workflow spec. Its `text` starts with the line of its key. `line` is this line, counted from 1."""
 
     key: str
     text: str
@@ -131,9 +137,9 @@ class TextSection(Record):
 
 
 class Filled(Record):
-    """A spec without templates. `lines` maps each line of `text` to its 1-based line of the spec.
+    """A spec with its templates filled in. For each line of `text`, `lines` has the line of the spec, counted from 1.
 
-    It is empty if the text is unchanged.
+    If the text is unchanged, `lines` is empty.
     """
 
     text: str
@@ -141,10 +147,7 @@ class Filled(Record):
 
 
 class Unfilled(Record):
-    """The failure of a spec at its 1-based `line` and `column`.
-
-    `error` is OSMO's own text, or None.
-    """
+    """The failure to fill in a spec, at `line` and `column`, counted from 1. `error` is the text of OSMO, or None."""
 
     message: str
     line: int
@@ -153,7 +156,7 @@ class Unfilled(Record):
 
 
 def sections(text: str) -> Iterator[TextSection]:
-    """Yield the sections of a spec. OSMO finds them by the lines that start them, before it reads YAML."""
+    """Yield the sections of a spec. Before OSMO reads the YAML, it searches for the lines with which sections start."""
     starts = list(_SECTION.finditer(text))
     line, before = 1, 0
     for number, match in enumerate(starts):
@@ -163,9 +166,9 @@ def sections(text: str) -> Iterator[TextSection]:
 
 
 def fill(text: str, values: Mapping[str, Value], account: Account | None = None) -> Filled | Unfilled:
-    """Return the spec `text` with its templates filled in. `values` override its own defaults.
+    """Return the spec `text` with its templates filled in, or the failure. `values` override defaults in the spec.
 
-    The work is charged to `account`, or to the command's account.
+    The time and the characters are subtracted from `account`, or from the open account if there is none.
     """
     if not _has_markers(text):
         return Filled(text)
@@ -211,7 +214,7 @@ def _default_values(section: TextSection | None) -> Mapping[str, Value] | Unfill
 
 
 def _render(workflow: TextSection, values: Mapping[str, Value], account: Account) -> Filled | Unfilled:
-    # Import Jinja only for a template.
+    # The imports are lazy, because only a template needs Jinja.
     from packwise.frontends.osmo.confined import MAX_MEMORY, MAX_SECONDS, ConfinedError, call_confined
     from packwise.frontends.osmo.sandbox import Failure, answer_of, read_answer
 
@@ -232,7 +235,7 @@ def _render(workflow: TextSection, values: Mapping[str, Value], account: Account
     account.spend(done.seconds, 0 if answer is None or isinstance(answer, Failure) else len(answer.text))
     if isinstance(answer, Failure):
         return _fill_failure(answer, workflow)
-    # The answer does not depend on the machine, or on the limit that is exceeded first.
+    # The message names all limits. Otherwise, it would depend on the machine which limit is exceeded first.
     if answer is None or len(answer.text) > MAX_TEMPLATE:
         return Unfilled(
             f"cannot fill in the template: it needs more than {MAX_SECONDS} seconds of processor time or "
@@ -251,13 +254,13 @@ def _fill_failure(failure: Failure, workflow: TextSection) -> Unfilled:
 
 
 def _column(text: str, line: int, names: tuple[str, ...]) -> int:
-    """Return the column of the first of `names` in that line."""
+    """Return the column of the first word in a line that is one of `names`, or 1. `line` is counted from 1."""
     part, wanted = text.split("\n")[line - 1], set(names)
     return next((match.start() for match in _WORD.finditer(part) if match[0] in wanted), 0) + 1
 
 
 def replace_tokens(text: str, replacement: Callable[[str], str]) -> str:
-    """Return the text with each token replaced in one pass. Replacements have no closing brace."""
+    """Return the text with each token replaced by the result of `replacement`. Replacements are not searched again."""
 
     def part(match: re.Match[str]) -> str:
         start = _TOKEN.search(match[1]) if match[2] == "}}" else None
@@ -270,14 +273,17 @@ def replace_tokens(text: str, replacement: Callable[[str], str]) -> str:
 
 
 def _variables_for_tokens(text: str) -> tuple[str, dict[str, Value]]:
-    """Return the text with a variable for each token, and the tokens as the variables' values."""
+    """Return the text with a variable in place of each token, and the values of these variables: the tokens.
+
+    So filling in the template does not change the tokens.
+    """
     kept: dict[str, Value] = {}
 
     def variable(token: str) -> str:
         digest = hashlib.md5(token[2:-2].strip().encode(), usedforsecurity=False).hexdigest()
         name = f"hash{int(digest, 16)}"
         kept[name] = token
-        # Keep the number of lines.
+        # The variable gets as many lines as the token, so that line numbers stay correct.
         return "{{" + name + "\n" * token.count("\n") + "}}"
 
     return replace_tokens(text, variable), kept
