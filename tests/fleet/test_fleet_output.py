@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from packwise.build.tree import DiskTree
-from packwise.fleet.output import ENTRY, FOLDER, Look, look_at
+from packwise.fleet.output import ENTRY, FOLDER, FolderState, read_state
 from packwise.render.files import LIST
 from tests.cli.calling import CONFIG, SERVICE, WORKLOAD, Call, listing, write
 from tests.cli.interrupting import Blow, interrupted_at
@@ -226,7 +226,7 @@ def test_without_a_cache_files_are_read(call: Call, out: Path, surveyed: list[st
 def test_evidence_is_in_no_bucket(call: Call, surveyed: list[str]) -> None:
     """It is of this machine, and a bucket is far."""
     pytest.importorskip("fsspec")
-    place = ("--cache", "memory://looks")
+    place = ("--cache", "memory://states")
 
     call(*RENDER, *place)
     call(*RENDER, *place)
@@ -291,35 +291,35 @@ def entries(**files: str) -> dict[str, bytes]:
     ],
 )
 def test_what_a_write_is_evidence_of(before: dict[str, bytes] | None, after: dict[str, bytes], is_sure: bool) -> None:
-    earlier = None if before is None else Look(before, 10 * 10**9)
+    earlier = None if before is None else FolderState(before, 10 * 10**9)
 
-    assert Look(after, 10 * 10**9).is_after(earlier, {"a/x", "not-there"}) is is_sure
+    assert FolderState(after, 10 * 10**9).is_after(earlier, {"a/x", "not-there"}) is is_sure
 
 
-def test_a_look_follows_no_link_and_leaves_out_what_is_of_git(tmp_path: Path) -> None:
+def test_a_state_follows_no_link_and_skips_git(tmp_path: Path) -> None:
     write(tmp_path, {"x/.git/HEAD": "ref\n", "x/a/b.yaml": "b\n", "away/c.yaml": "c\n"})
     (tmp_path / "x/link").symlink_to("../away")
 
-    look = look_at(str(tmp_path / "x"))
+    state = read_state(str(tmp_path / "x"))
 
-    assert look is not None
-    assert sorted(look.entries) == ["a", "a/b.yaml", "link"]
-    assert look_at(str(tmp_path / "gone")) is None
+    assert state is not None
+    assert sorted(state.entries) == ["a", "a/b.yaml", "link"]
+    assert read_state(str(tmp_path / "gone")) is None
 
 
-def test_a_look_is_the_same_where_the_system_cannot_open_a_folder(
+def test_a_state_is_the_same_where_the_system_cannot_open_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on Windows."""
     write(tmp_path, {"a/b/c.yaml": "c\n", "d.yaml": "d\n"})
-    look = look_at(str(tmp_path))
+    state = read_state(str(tmp_path))
     monkeypatch.setattr(os, "supports_fd", frozenset[object]())
 
-    other = look_at(str(tmp_path))
+    other = read_state(str(tmp_path))
 
-    assert look is not None
+    assert state is not None
     assert other is not None
-    assert list(other.entries.items()) == list(look.entries.items())
+    assert list(other.entries.items()) == list(state.entries.items())
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["an answer to compute", "an answer that is known"])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class NamedEntry(Record):
-    """A step into a list: the entry of that name at any position."""
+    """A step into a list: the entry with that name, at any position."""
 
     name: str
 
@@ -52,11 +52,11 @@ def format_steps(path: Steps) -> str:
 
 
 def field_changes(before: Value, after: Value, path: Steps = ()) -> Iterator[FieldChange]:
-    """Yield the differences between two values without nulls: the smallest changed parts, and whole added or removed
-    entries.
+    """Yield the differences between two values without nulls.
 
-    If all entries of a list have names, they are matched by name in any order. Otherwise they are matched by position,
-    or the list is one field if its length changed.
+    A difference is a changed part, as small as possible, or a whole entry that is added or removed. If all entries of a
+    list have names, they are matched by name in any order. Otherwise they are matched by position, or the list is one
+    field if its length changed.
     """
     if not (path and isinstance(path[-1], NamedEntry)):
         before, after = _fill_empty(before, after), _fill_empty(after, before)
@@ -79,7 +79,9 @@ def field_changes(before: Value, after: Value, path: Steps = ()) -> Iterator[Fie
 
 
 def _fill_empty(value: Value, other: Value) -> Value:
-    """Return `value`, or an empty one for None beside a mapping or a list of named entries."""
+    """Return `value`. If it is None and `other` is a mapping or a list of named entries, return an empty value of
+    that type.
+    """
     if value is not None or not other:
         return value
     if isinstance(other, dict):
@@ -111,7 +113,7 @@ def entries_by_name(listed: Sequence[Value]) -> dict[str, Mapping[str, Value]] |
 
 
 def _merge_order(before: Sequence[str], after: Iterable[str]) -> list[str]:
-    """Return both in one order: the order of `after`, with each removed name behind its predecessor."""
+    """Return all names in the order of `after`. A name that is only in `before` follows its predecessor there."""
     order = list(after)
     known = set(order)
     place = 0
@@ -125,7 +127,7 @@ def _merge_order(before: Sequence[str], after: Iterable[str]) -> list[str]:
 
 
 _METADATA = ("name", "namespace", "labels", "annotations")
-"""The compared fields of `metadata`. The API server sets all others (uid, resourceVersion, managedFields,
+"""The compared fields of `metadata`. The API server sets all other fields (uid, resourceVersion, managedFields,
 finalizers, …).
 
 Controllers add ownerReferences in the cluster. They are compared if both states have some.
@@ -155,7 +157,7 @@ _CONSTRAINTS = frozenset(kind.gang.constraint for kind in GANGS if kind.gang.con
 
 
 def counting_part(value: Mapping[str, Value]) -> dict[str, Value]:
-    """The part of `value` that counts. A field that is null counts as absent, as it does for Kubernetes.
+    """Return the comparable part of `value`. A field that is null is absent, as for Kubernetes.
 
     Entries of lists keep their places.
     """
@@ -207,7 +209,7 @@ def with_counted(value: Mapping[str, Value], other: Mapping[str, Value]) -> dict
 
 
 def _has_other_owners(value: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
-    """Return True if both states have owners, and not the same ones."""
+    """Return True if both states have owners, and the owners differ."""
     mine, theirs = _owners(value), _owners(other)
     return bool(mine) and bool(theirs) and mine != theirs
 
@@ -261,7 +263,7 @@ def _without_metadata(parts: dict[str, Value], fields: Collection[str], labels: 
 
 
 def _with_own_epoch(mine: Value, theirs: Value) -> Value:
-    """Return a gang's metadata of another state with this state's name and clock labels."""
+    """Return the metadata `theirs` of a gang, with the name and the clock labels of `mine`."""
     own, new = _metadata(mine), _metadata(theirs)
     labels = {key: text for key, text in mapping_at(new, "labels").items() if key not in _CLOCK_LABELS}
     kept = {key: text for key, text in mapping_at(own, "labels").items() if key in _CLOCK_LABELS}
@@ -322,7 +324,9 @@ def _merged_spec(mine: Mapping[str, Value], theirs: Mapping[str, Value], kind: t
 
 
 def _with_filled(entry: Value, by_name: Mapping[str, Mapping[str, Value]], field: str) -> Value:
-    """Return the entry with values from the cluster. A new entry gets the empty list that the CRD requires."""
+    """Return the entry with the value of `field` from the cluster. A new entry gets the empty list that the CRD
+    requires.
+    """
     if not isinstance(entry, dict):
         return entry
     before = by_name.get(str(entry.get("name")), {})
@@ -390,12 +394,12 @@ def word_of(key: Identity) -> str:
 
 
 def kind_of(item: KubeObject) -> str:
-    """Packwise's word for the kind of an object."""
+    """Return packwise's name for the kind of an object."""
     return word_of(identity(item.value))
 
 
 def workload_of(item: KubeObject) -> str | None:
-    """The workload that an operator's object is part of, by its label."""
+    """Return the workload that an operator's object belongs to, by its label, or None."""
     name = item.get(("metadata", "labels", PART_OF))
     return name if isinstance(name, str) else None
 
@@ -421,7 +425,7 @@ def _size(digits: str) -> tuple[int, str]:
 
 
 def by_identity(items: Iterable[KubeObject]) -> dict[Identity, KubeObject]:
-    """Return the objects by identity without epochs. The first of two equal ones counts."""
+    """Return the objects by their identity without epochs. If two have the same identity, the first is returned."""
     listed = list(items)
     items_by_identity: dict[Identity, KubeObject] = {}
     for key, item in zip(stable_identities([item.value for item in listed]), listed, strict=True):

@@ -1,6 +1,7 @@
-"""Two states compared: the changes, their effect on the scheduler, and the JSON Patch (RFC 6902) of one change.
+"""The comparison of two states: the changes, their effect on the scheduler, and the JSON Patch (RFC 6902) of one
+change.
 
-If a change recreates an object or loses a constraint, it has the reason. Source: spec/grove-releases.md#upgrade.
+A change that recreates an object or loses a constraint has a reason. Source: spec/grove-releases.md#upgrade.
 """
 
 from __future__ import annotations
@@ -61,11 +62,11 @@ _SOURCES = (CLUSTER_TOPOLOGY.name, CLUSTER_TOPOLOGY_BINDING.name)
 class State(Record):
     """The compared objects of one state, or None if its sources cannot be rendered.
 
-    `is_rendered` is true if the objects follow from sources. Otherwise the input itself holds them, and `kinds` are
-    their kinds. In a rendered state, `kinds` are all kinds that it could hold, and `enabled` is true if topology-aware
-    scheduling is. `results` are the errors. After a change they are the refusals of the operator or an API server.
-    `render_results` are all results of the render. `unchecked` are workloads with running gangs, but without an object
-    to compare an update with.
+    `is_rendered` is true if the objects are rendered from sources. `kinds` are then all kinds that the render could
+    have, and `enabled` is true if topology-aware scheduling is enabled. Otherwise the input itself has the objects, and
+    `kinds` are their kinds. `results` are the errors. After a change they are the refusals of the operator or an API
+    server. `render_results` are all results of the render. `unchecked` are workloads with running gangs, but without an
+    object to compare an update with.
     """
 
     objects: Mapping[Identity, KubeObject] | None
@@ -78,17 +79,18 @@ class State(Record):
 
 
 def state_before(package: Package, renderer: Renderer = render) -> State:
-    """Return the state before a change. Its workloads are checked as running ones."""
+    """Return the state before a change. Its workloads are checked as running workloads."""
     if not _is_rendered(package):
         return _exported_state(package)
     return _rendered_state(package, package.items, renderer)
 
 
 def state_after(package: Package, earlier: Package, renderer: Renderer = render) -> State:
-    """Return the state after a change. Updates are checked against `earlier`, the other state's package.
+    """Return the state after a change. Workloads are checked as updates of the workloads in `earlier`, the state
+    before.
 
-    If updates would be refused, the objects are the results of these updates. A workload with only gangs in `earlier`
-    runs already and counts as unchanged.
+    If updates are refused, the state has the refusals, and the objects that these updates would make. A workload with
+    only gangs in `earlier` runs already and counts as unchanged.
     """
     if not _is_rendered(package):
         return _exported_state(package)
@@ -105,7 +107,7 @@ def state_after(package: Package, earlier: Package, renderer: Renderer = render)
 
 
 def _running_workloads(package: Package, before: tuple[KubeObject, ...]) -> list[KubeObject]:
-    """Return the workloads of gangs among `before` that the package has but `before` does not contain."""
+    """Return the workloads of the package that have gangs in `before`, but no object of their own there."""
     gangs = {(identity(item.value)[2], workload_of(item)) for item in before if kind_of(item) in ORDER}
     known = {identity(item.value) for item in before}
     workloads = [use.workload for use in overview(package).uses if use.document is None] if gangs else []
@@ -127,7 +129,7 @@ def _rendered_state(package: Package, baseline: tuple[KubeObject, ...], renderer
 
 
 def _stored_objects(items: Iterable[KubeObject], results: Iterable[Result]) -> Iterator[KubeObject]:
-    """Yield the objects as their API server stores them. Source: spec/kubernetes-gangs.md#7."""
+    """Yield the objects as the API server stores them. Source: spec/kubernetes-gangs.md#7."""
     dropped: dict[ResourceRef, list[FieldPath]] = {}
     for result in results:
         if result.tags.get("rule") in _DROPPING and result.resource_ref is not None and result.field is not None:
@@ -166,7 +168,7 @@ def _bounded_state(state: State) -> State:
 
 
 def _is_rendered(package: Package) -> bool:
-    """Return True if there is something to render and no sign of a cluster's own render."""
+    """Return True if the package has sources to render, and no object that was exported from a cluster."""
     return not _are_live(package.items) and has_sources(package)
 
 
@@ -196,9 +198,9 @@ def _fields_of(value: Mapping[str, Value]) -> GangFields:
 
 
 class Constraint(Record):
-    """The pods of the part at `holder` are packed by the node label `key`. `strength` is required or preferred.
+    """A constraint: the pods of the part at `holder` share one value of the node label `key`.
 
-    `topology` is the name in the constraint itself.
+    `strength` is required or preferred. `topology` is the name in the constraint itself, or None.
     """
 
     holder: Steps
@@ -208,7 +210,7 @@ class Constraint(Record):
 
 
 def constraints(value: Mapping[str, Value]) -> list[Constraint]:
-    """Return all constraints of a gang in its own order, or none for another object."""
+    """Return all constraints of a gang in the order of its fields, or none for another object."""
     fields = _fields_of(value)
     return list(_constraints_below(value.get("spec"), ("spec",), fields)) if fields.constraint else []
 
@@ -221,7 +223,7 @@ def topologies_named(value: Mapping[str, Value]) -> set[str]:
 
 
 def topology_annotation(value: Mapping[str, Value]) -> str | None:
-    """The topology that the object's annotation names."""
+    """Return the topology that the object's annotation names, or None."""
     name = mapping_at(value, "metadata", "annotations").get(_fields_of(value).topology_annotation)
     return name if isinstance(name, str) else None
 
@@ -249,7 +251,7 @@ def _read(value: Mapping[str, Value], holder: Steps, fields: GangFields) -> Iter
 
 
 def leaves(value: Mapping[str, Value]) -> frozenset[str]:
-    """Return the names of the sets with pods of a gang, or none for another object."""
+    """Return the names of a gang's sets that hold pods, or none for another object."""
     trees = [entry for field in _fields_of(value).tree_lists for entry in _entries(value, field)]
     return _sets(value) - {str(entry["parent"]) for entry in trees if "parent" in entry}
 
@@ -306,7 +308,9 @@ class Dropped(Record):
 
 
 def with_meaning(change: ObjectChange, after: Iterable[KubeObject], refusals: Iterable[Result] = ()) -> ObjectChange:
-    """Return the change with the consequences for its kind of object. `refusals` are from the state after."""
+    """Return the change with its effect on the scheduler. `after` and `refusals` come from the state after the
+    change.
+    """
     rule, counts = _UPDATES.get(identity(change.subject.value)[:2], ("", ()))
     if rule and change.action is Action.CHANGE:
         return _checked_update(change, rule, counts, refusals)
@@ -322,7 +326,7 @@ _UPDATES = {kind.key: (kind.replacing_rule, kind.counts) for kind in KINDS if ki
 
 
 def _checked_update(change: ObjectChange, rule: str, counts: Sequence[str], refusals: Iterable[Result]) -> ObjectChange:
-    """Return a change that the API server accepts, or that needs another object.
+    """Return the change as an update in place, or as a recreation if the API server refuses the update.
 
     Source: spec/kubernetes-gangs.md#6.
     """
@@ -341,7 +345,7 @@ _REPLACED = {kind.key: kind.name for kind in GANGS if kind.gang.of_operator}
 
 
 def _with_renaming(change: ObjectChange) -> ObjectChange:
-    """Return the change of a gang that another release of the operator renames.
+    """Return the change, with its meaning if another release of the operator renames the gang.
 
     Source: spec/grove-releases.md#upgrade.
     """
@@ -358,7 +362,7 @@ def _with_renaming(change: ObjectChange) -> ObjectChange:
 
 
 def _topology(change: ObjectChange, after: Iterable[KubeObject]) -> ObjectChange:
-    """Return the effect of changed levels.
+    """Return the change, with its effect if it changes levels.
 
     The levels of a KAI Topology never change in place. Source: spec/kai.md#1; spec/gitops.md#1.
     """
@@ -378,7 +382,7 @@ def _topology(change: ObjectChange, after: Iterable[KubeObject]) -> ObjectChange
 
 
 def _fixed_levels(change: ObjectChange, fixed: FixedLevels) -> ObjectChange:
-    """Return the effect of changed levels.
+    """Return the change, with its effect if it changes levels.
 
     Only some releases change levels above the hostname in place. Source: spec/kueue.md#5.
     """
@@ -438,7 +442,7 @@ def dropped_constraints(changes: Iterable[ObjectChange], before: State, after: S
 
 
 def _holds_pods(before: Mapping[str, Value], after: Mapping[str, Value], holder: Steps) -> bool:
-    """Return True if the constraint's target still exists. A removed group takes its constraint along.
+    """Return True if the target of the constraint still exists. The constraint of a removed group is not lost.
 
     A group of groups exists as long as one of its groups does.
     """
@@ -463,14 +467,14 @@ def _part(value: Value, path: Steps) -> Value:
 
 
 class _Topology(Record):
-    """A ClusterTopology under the revision's name for it. `levels` are its domains and node label keys."""
+    """A ClusterTopology. `kind` is its kind in the revision, and `levels` are its domains and node label keys."""
 
     kind: str
     levels: tuple[tuple[str, str], ...]
 
 
 class _Wanted(Record):
-    """The level of a constraint: its topology's name and kind, and the level's name there."""
+    """The level that a constraint names: the topology's name and kind, and the level's name there."""
 
     topology: str | None
     domain: str | None
@@ -516,10 +520,10 @@ class _LossReasons:
         enabled = self._after.enabled
         dropped = self._dropped.get((identity(subject.value)[2], workload_of(subject) or ""), set())
         is_dropped = bool(dropped) if wanted.domain is None else wanted.domain in dropped
-        # In the first designs, the operator prefers a level, whatever the workload requests.
+        # In the first designs, the operator adds a preferred level, even if the workload requests none.
         is_operators = strength == "preferred" and not enabled
         if not is_dropped and not is_operators:
-            # If the render did not drop it, no workload requested it.
+            # The render has not dropped the constraint, so no workload requests it.
             return LossReason.REMOVED
         if not enabled:
             return LossReason.DISABLED
@@ -534,7 +538,7 @@ class _LossReasons:
         return LossReason.UNKNOWN if wanted.domain in dict(topology.levels) else LossReason.LEVEL_GONE
 
     def message(self, reason: LossReason, wanted: _Wanted) -> str:
-        """The reason in words."""
+        """Return the reason in words."""
         match reason:
             case LossReason.DISABLED:
                 return "topology-aware scheduling is disabled"
@@ -551,21 +555,26 @@ class _LossReasons:
 
 
 def constraint_text(constraint: Constraint, domain: str | None = None) -> str:
-    """Return `required example.com/rack ("rack") of podgroups[web-0-router]`, without a part for the whole object."""
+    """Return `required example.com/rack ("rack") of podgroups[web-0-router]`. The end is omitted for the whole
+    object.
+    """
     holder = format_steps(constraint.holder[1:])
     named = f' ("{domain}")' if domain is not None else ""
     return f"{constraint.strength} {constraint.key}{named}{f' of {holder}' if holder else ''}"
 
 
 _Pods = tuple[str, str, str, str, frozenset[str]]
-"""Group, kind, namespace and workload of a gang, and the names of its sets of pods, which are the same in all releases.
+"""Group, kind, namespace and workload of a gang, and the names of its sets of pods. All releases have the same
+names.
 """
 
 
 def rekey(
     objects: Mapping[Identity, KubeObject], others: Mapping[Identity, KubeObject]
 ) -> Mapping[Identity, KubeObject]:
-    """Return `objects`, each gang without an epoch under the identity of the gang in `others` with the same pods."""
+    """Return `objects` with the identity of a gang in `others` for each gang without an epoch that has the same
+    pods.
+    """
     keys = {_pods(key, item): key for key, item in others.items() if has_epoch(item.value)}
     if not keys:
         return objects
@@ -575,17 +584,17 @@ def rekey(
 def _pods(key: Identity, item: KubeObject) -> _Pods:
     group, kind, namespace, name = key
     pods = leaves(item.value)
-    # Only its name identifies a gang without pods.
+    # A gang without pods is identified only by its name.
     return group, kind, namespace, workload_of(item) or "", pods or frozenset([f"\0{name}"])
 
 
 class Difference(Record):
     """The changes between two states, in order of kind, namespace and name.
 
-    `refusals` are the operator's or an API server's in the state after. `unreadable` are the errors of the state
-    before. `is_compared` is true if both states have objects. `only_…` are kinds excluded because the other, rendered
-    state never holds them. `missing_…` are kinds without any object in a found state. `unchecked` are workloads with
-    updates that could not be checked.
+    `refusals` are errors of the operator or an API server in the state after the change. `unreadable` are the errors of
+    the state before. `is_compared` is true if both states have objects. `only_before` and `only_after` are kinds that
+    are not compared, because the other state is rendered and never has them. `missing_before` and `missing_after` are
+    kinds without any object in an exported state. `unchecked` are workloads with updates that could not be checked.
     """
 
     changes: tuple[ObjectChange, ...] = ()
@@ -628,12 +637,12 @@ def diff(before: State, after: State) -> Difference:
 
 
 def _foreign_kinds(state: State, other: State) -> tuple[str, ...]:
-    """Return the found state's kinds that the other, rendered state cannot have."""
+    """Return the kinds of an exported state that the other state cannot have, because it is rendered."""
     return tuple(sorted(state.kinds - other.kinds)) if other.is_rendered and not state.is_rendered else ()
 
 
 def _missing_kinds(state: State, other: State) -> tuple[str, ...]:
-    """Return kinds that only the other state has. An export may have omitted them."""
+    """Return the kinds that only the other state has. An export may have omitted them."""
     if state.is_rendered or not state.objects or not other.objects:
         return ()
     return tuple(sorted({word_of(key) for key in other.objects} - state.kinds))
@@ -644,8 +653,8 @@ def _without_kinds(objects: Mapping[Identity, KubeObject], kinds: Collection[str
 
 
 def json_patch(before: Mapping[str, Value], after: Mapping[str, Value]) -> list[dict[str, Any]]:
-    """Return the operations that turn the object `before` into the comparable part of `after` and keep the rest."""
-    # Its import costs as much at start as all other imports of a comparison.
+    """Return the operations that change the comparable part of the object `before` into the part of `after`."""
+    # At the start, this import takes as long as all other imports of a comparison.
     from jsonpatch import make_patch
 
     target = with_counted(before, after)

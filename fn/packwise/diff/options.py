@@ -19,7 +19,7 @@ DIFF_FORMATS: tuple[DiffFormat, ...] = ("text", "json", "patch", "markdown")
 class Diff(Record):
     """`packwise diff` from `before` to `after`. With `exit_code`, a change counts as an error.
 
-    `hidden` are the words of kinds that a side does not show. They are not compared.
+    `hidden` are the names of kinds that the user may not list. They are not compared.
     """
 
     before: str

@@ -52,9 +52,9 @@ if TYPE_CHECKING:
 class Comparison(Record):
     """The difference from the user's state `before` to the state `after`.
 
-    The two `…_rendered` are true for states rendered from sources. `coloured` requests terminal colours. `warnings`
-    are about an unnamed release and about placeholders. `coverage` lists the input of both states. `hidden` are kinds
-    that a state does not show.
+    `before_rendered` and `after_rendered` are true for states that are rendered from sources. `coloured` requests
+    terminal colours. `warnings` are about a release that is not set and about placeholders. `coverage` lists the input
+    of both states. `hidden` are kinds that the user may not list.
     """
 
     difference: Difference
@@ -69,7 +69,7 @@ class Comparison(Record):
 
 
 def notes(compared: Comparison) -> list[str]:
-    """Notes on kinds that are not compared or that only one side can have."""
+    """Return notes on kinds that are not compared or that only one side can have."""
     difference = compared.difference
     texts = [f"{', '.join(compared.hidden)}: not compared, because you may not list them"] if compared.hidden else []
     for name, kinds in ((compared.before, difference.only_before), (compared.after, difference.only_after)):
@@ -108,14 +108,14 @@ _DIGITS = re.compile(r"\d+")
 
 
 class _Shown(Record):
-    """A change with the constraints it loses."""
+    """A change, and the constraints that the object loses."""
 
     change: ObjectChange
     dropped: tuple[Dropped, ...]
 
 
 def as_text(compared: Comparison) -> str:
-    """Return the whole comparison. Equal changes of one workload's objects are shown once."""
+    """Return the whole comparison. Similar changes of one workload's objects are shown once."""
     difference = compared.difference
     lines: list[str] = []
     for changed in changed_kinds(compared):
@@ -145,7 +145,7 @@ class ChangedKind(Record):
 
 
 def changed_kinds(compared: Comparison) -> Iterator[ChangedKind]:
-    """The kinds with changes."""
+    """Yield the kinds with changes."""
     lost: dict[int, list[Dropped]] = {}
     for dropped in compared.difference.dropped:
         lost.setdefault(id(dropped.subject), []).append(dropped)
@@ -179,9 +179,9 @@ def _objects(shown: Sequence[_Shown], *, coloured: bool) -> Iterator[list[str]]:
 
 
 def _similarity_key(shown: _Shown) -> tuple[object, ...]:
-    """Return the key of equal changes. Numbers in names of one workload's parts are ignored.
+    """Return a key that is equal for similar changes. Numbers in the names of a workload's parts are ignored.
 
-    Other values and numbers count.
+    Other values and numbers are compared.
     """
     change = shown.change
     workload = workload_of(change.subject)
@@ -309,22 +309,22 @@ def _counts(changes: Iterable[ObjectChange]) -> Iterator[str]:
 
 
 def _actions(changes: Sequence[ObjectChange]) -> str:
-    """The number of changes of each action."""
+    """Return the number of changes of each action."""
     actions = [change.action for change in changes]
     return ", ".join([f"{actions.count(action)} {word}" for action, word in _WORDS.items() if action in actions])
 
 
 _MARKDOWN_SIGNS = {"±": "!"}
-"""Signs that GitHub colours a line by, if they differ from packwise's own."""
+"""Signs at which GitHub colours a line, if they differ from packwise's own signs."""
 
 
 def as_markdown(compared: Comparison) -> str:
-    """The whole comment."""
+    """Return the whole comment."""
     return comment("packwise diff", [part_of_comparison(compared)])
 
 
 def part_of_comparison(compared: Comparison) -> CommentPart:
-    """The comparison's part of a comment."""
+    """Return the comparison as a part of a comment."""
     compared = compared.replace(coloured=False)
     difference = compared.difference
     lead = (
@@ -465,7 +465,7 @@ def _compare_inputs(command: Diff, before: Inputs, after: Inputs) -> Comparison:
     new = sorted_state(state_after(after.package, before.package), after.group)
     if before.sources is not None:
         old, new = _locate(old, before), _locate(new, after)
-    # Findings without a file are the same for both.
+    # A finding without a file may be in both states. Report it once.
     results = [*old.render_results, *new.render_results]
     warnings = {str(each): each for each in results if limits_answer(each)}
     seen = [without_kinds(state, command.hidden) for state in (old, new)]
@@ -487,7 +487,7 @@ def _locate(state: State, inputs: Inputs) -> State:
 
 
 def _names(command: Diff) -> tuple[str, str]:
-    """The user's names of the two sides."""
+    """Return the user's names of the two sides."""
     before, after = ("<stdin>" if name == STDIN else name_of_path(name) for name in (command.before, command.after))
     return before, after
 

@@ -1,7 +1,7 @@
 """The packages of a fleet with everything that controllers build: charts, Applications, HelmReleases, kustomizations.
 
-An Application, ApplicationSet, HelmRelease or Kustomization of Flux is a package. A source that none of them names is a
-package in its folder. Builds run before the packages are checked, so the key of a package covers their output.
+An Application, ApplicationSet, HelmRelease or Kustomization of Flux is a package. A source that no such object names is
+a package in its folder. Builds run before the packages are checked, so the key of a package covers their output.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ class _Part(Record):
 
 
 class _Definitions(Record):
-    """A built file of a package, reduced to its definitions of names for workloads. `names` identify the objects."""
+    """A built file of a package, with only the objects that workloads refer to. `names` are the identities of these
+    objects.
+    """
 
     package: str
     cluster: str
@@ -51,7 +53,9 @@ class _Definitions(Record):
 
 
 class BuiltPackages:
-    """The packages in a folder of a tree, with all sources built: `clients` has the client of each by its name."""
+    """The packages in a folder of a tree, with all sources built. `clients` maps the name of each package to its
+    client.
+    """
 
     __slots__ = ("_built", "_configuring", "_definitions", "_packages", "_parts", "_reads", "clients", "sources")
 
@@ -85,17 +89,22 @@ class BuiltPackages:
         return self._with_build(package, name)
 
     def _is_kept(self, name: str, client: PackageClient, owning: set[str]) -> bool:
-        """Return True if a package without builds stays one. Builds replace kustomizations that run no function."""
+        """Return True if a package without builds is still a package when sources are built.
+
+        A kustomization stays a package only if it runs a function, because the builds cover all others.
+        """
         if client is PackageClient.KUSTOMIZE:
             return name in self._packages.functions
         is_used = self._packages.configuring_folder(name) in self._configuring.values()
         if client is PackageClient.KPT or name in self._parts or not is_used:
             return True
-        # A configuration that others use is no package without workloads of its own.
+        # A folder with a configuration that other packages use is a package only if it has workloads of its own.
         return self._packages.has_workloads(name, self._reads | owning)
 
     def _with_build(self, package: FleetPackage, name: str) -> FleetPackage:
-        """Return a package with its builds. The files that a build reads count only as they are built."""
+        """Return the package with its builds. Files that a build reads are removed, because the built files replace
+        them.
+        """
         read = {path for path in package.files if path in self._reads and posixpath.basename(path) not in SAYING}
         configuring = {path for path in read if self._packages.configures(path)}
         passed = read - configuring
@@ -107,7 +116,7 @@ class BuiltPackages:
         )
 
     def _with_definitions(self, name: str) -> PackageBuild | None:
-        """Return the builds of a package, with the definitions that other packages of its configuration build."""
+        """Return the builds of a package, with the definitions that other packages of the same configuration build."""
         build = self._built.get(name, PackageBuild())
         part = self._parts.get(name)
         folder = self._packages.configuring_folder(name) if part is None else self._configuring[name]
@@ -124,7 +133,7 @@ class BuiltPackages:
         return build.replace(around=tuple([each.file for each in kept]), digest=sha256(digests.encode()).hexdigest())
 
     def _definitions_by_folder(self) -> dict[str | None, list[_Definitions]]:
-        """Return the definitions in builds by the folder of the configuration."""
+        """Return the definitions in builds, by the folder of the configuration that applies to them."""
         definitions: dict[str | None, list[_Definitions]] = {}
         for name, part in self._parts.items():
             for file in map(keep_definitions, self._built[name].files):
@@ -150,7 +159,9 @@ def _names_in(file: InputFile) -> frozenset[Identity]:
 
 
 def _serves(other: str, cluster: str) -> bool:
-    """Return True if a delivery to `other` counts in `cluster`. A source without an owner serves any cluster."""
+    """Return True if objects for the cluster `other` are also in `cluster`. A source without an owner is in any
+    cluster.
+    """
     return other in ("", cluster) or " " in other
 
 
@@ -173,12 +184,12 @@ def _parts_of(delivered: Delivered, tree: FileTree) -> dict[str, _Part]:
 def _name_of(owner: Owner, parts: Mapping[str, _Part]) -> str:
     """Return the name of an owner's package: `apps/llm.yaml (Application argocd/llm)`, or the folder of a source.
 
-    The same owner for another cluster has a name of its own.
+    If the same owner delivers to another cluster too, the name for that cluster ends in a digest.
     """
     folder = posixpath.dirname(owner.file)
     if owner.item is None or owner.kind == "TopologyRender":
         return folder
-    # A name of an object has no "/", but the file is untrusted and the name of a package is a path.
+    # The name of a package is a path. A valid name of an object has no "/", but the file is untrusted.
     names = "/".join([each.replace("/", "_") for each in (owner.namespace, owner.name) if each])
     name = f"{owner.file} ({owner.kind} {names})"
     if name in parts and parts[name].cluster != owner.cluster:

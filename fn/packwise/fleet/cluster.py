@@ -1,6 +1,6 @@
-"""A pool of Dask workers: `distributed` hands out tasks and reruns the tasks of lost workers.
+"""A pool of Dask workers. `distributed` hands out tasks, and reruns the tasks of lost workers.
 
-The scheduler and the workers are trusted like this process, because their messages are unpickled here.
+The scheduler and the workers are as trusted as this process, because their messages are unpickled here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SECONDS_WITHOUT_WORKERS = 300.0
 """Seconds that a cluster may have no worker. Autoscalers and image downloads take time."""
 
 _LEAST_IN_FLIGHT = 64
-"""The least number of submitted tasks. An autoscaler starts workers for waiting tasks."""
+"""At least this many tasks are submitted, because an autoscaler starts workers for waiting tasks."""
 
 
 _ADDRESS = re.compile(r"(?P<protocol>tcp|tls|wss?)://(?P<host>.+):\d{1,5}")
@@ -57,7 +57,7 @@ def is_exposed(scheduler: str) -> bool:
 
 
 class ClusterPool(Generic[T, R]):
-    """The workers of the Dask cluster of the scheduler at an address.
+    """The workers of a Dask cluster. `scheduler` is the address of its scheduler.
 
     Raise WorkersError if distributed is not installed, no scheduler answers, or its version differs.
     """
@@ -78,11 +78,11 @@ class ClusterPool(Generic[T, R]):
             raise
 
     def has_room(self) -> bool:
-        """Return True if fewer tasks are submitted than twice the number of threads."""
+        """Return True if fewer tasks are submitted than twice the number of threads, or than the least number."""
         return len(self._futures) < self._most
 
     def submit(self, number: int, task: T) -> None:
-        """Hands the task to the scheduler, under a name of its own: two equal tasks are two."""
+        """Submit the task to the scheduler under a unique name. Otherwise Dask would run equal tasks only once."""
         # Send bytes, because a worker that cannot read its messages ends without an error.
         task_as_bytes = pickle.dumps((build(), self._work, task))
         key = f"packwise-{os.urandom(12).hex()}"
@@ -93,7 +93,7 @@ class ClusterPool(Generic[T, R]):
         self._expect(number)
 
     def wait(self) -> list[tuple[int, R | Lost]]:
-        """Return the available answers, at least one. Check the cluster while there are none."""
+        """Return one answer with the number of its task. Check the cluster while none is available."""
         while True:
             try:
                 number = self._done.get(timeout=SECONDS_TO_LOOK)
@@ -121,7 +121,10 @@ class ClusterPool(Generic[T, R]):
         self._futures[number].add_done_callback(note)
 
     def _answer(self, future: Any) -> tuple[R | Lost] | None:
-        """Return the answer, or None if it was lost with its worker. The scheduler then reruns the task."""
+        """Return the answer, or None if it was lost with its worker. The scheduler then reruns the task.
+
+        Raise the exceptions of the task, or WorkersError.
+        """
         from distributed import KilledWorker
 
         if future.status == "cancelled":
@@ -149,7 +152,7 @@ class ClusterPool(Generic[T, R]):
         """Raise WorkersError if the scheduler has another version of distributed, because versions are incompatible."""
         from distributed.versions import get_versions
 
-        # Check workers task by task, because the scheduler learns late of a lost worker.
+        # The scheduler learns late of a lost worker. The version of a worker is therefore checked with each task.
         theirs = self._client.sync(self._client.scheduler.versions)["packages"]["distributed"]
         ours = get_versions()["packages"]["distributed"]
         if ours != theirs:
@@ -159,7 +162,7 @@ class ClusterPool(Generic[T, R]):
             )
 
     def _room(self) -> int:
-        """Return the number of tasks to submit. Raise WorkersError after too long a time without a worker."""
+        """Return the number of tasks to submit. Raise WorkersError if the cluster has had no worker for too long."""
         try:
             threads = sum(self._client.nthreads().values())
         except (OSError, TimeoutError):
@@ -175,7 +178,7 @@ class ClusterPool(Generic[T, R]):
 
 
 def _connect(scheduler: str) -> Any:
-    """Return a client of the scheduler without the client's own log messages."""
+    """Return a client of the scheduler that writes no log messages. Raise WorkersError if it cannot connect."""
     wanted = 'must be the address of a Dask scheduler, "tcp://HOST:8786"'
     if _ADDRESS.fullmatch(scheduler) is None:
         raise WorkersError(f'--scheduler {wanted}; got "{scheduler}"')
@@ -187,7 +190,7 @@ def _connect(scheduler: str) -> Any:
 
     class QuietClient(Client):
         def __del__(self) -> None:
-            """Do nothing: an unconnected client would wait for its scheduler again and complain."""
+            """Do nothing. An unconnected client would wait for its scheduler again, and log an error."""
 
     for name in list(logging.root.manager.loggerDict):
         if name.startswith("distributed"):
@@ -201,13 +204,14 @@ def _connect(scheduler: str) -> Any:
 
 
 _ONE_AT_A_TIME = Lock()
-"""A worker may have several threads, but packwise is not faster with them, and not all of its libraries are
-thread-safe.
+"""Lets a worker run one task at a time, even if it has several threads.
+
+packwise is not faster with several threads, and some of its libraries are not thread-safe.
 """
 
 
 def _function_to_ship() -> Callable[[bytes], tuple[object] | str]:
-    """Return the function that a worker runs. As a nested function it is sent by value, so it runs without packwise
+    """Return the function that a worker runs. It is nested, so it is sent by value and runs without packwise
     installed.
     """
 
@@ -224,7 +228,7 @@ def _function_to_ship() -> Callable[[bytes], tuple[object] | str]:
 
 
 def answer_of(task_as_bytes: bytes) -> tuple[object] | str:
-    """Return the result of a task on a worker, or a text if the worker has another packwise than the task.
+    """Return the result of a task on a worker, or a text if the worker has another build of packwise than the task.
 
     Each task checks this because workers may join at any time.
     """

@@ -1,8 +1,8 @@
 """kustomize in isolation for a fleet, on a copy of exactly the files that a kustomization names.
 
-The copy is in a separate folder without links. Functions and plugins are disabled. PATH is empty, so that there is no
-git for fetching, and HTTP uses a proxy that does not exist. If the system permits, the program is also confined: it has
-no network and can read only the copy.
+The copy is in a separate folder without links. Functions and plugins are disabled. PATH is empty, so that kustomize
+finds no git to fetch with. HTTP uses a proxy that does not exist. If the system permits, the program is also confined:
+it has no network and can read only the copy.
 
 Source: kustomize v5.8.2, `build --help`, internal/loader; net/http, ProxyFromEnvironment.
 """
@@ -44,11 +44,11 @@ _BOUNDS = Bounds(processor_seconds=120, seconds=120)
 
 _LOCAL = b"config.kubernetes.io/local-config"
 _KEPT = b"config.kubernetes.io/local-confih"
-"""Replaces the annotation by which a build drops objects, so that functions within the build still see them."""
+"""Replaces the annotation that makes a build drop an object. Functions within the build then still get the object."""
 
 
 class KustomizeError(Exception):
-    """Raised if kustomize is missing or refuses a kustomization. The text is kustomize's own."""
+    """Raised if kustomize is missing or fails. If it refuses a kustomization, the text is its own message."""
 
 
 @cache
@@ -58,10 +58,11 @@ def kustomize_version() -> str:
 
 
 def build(files: Mapping[str, bytes], path: str, kustomization: Value, data: Collection[str] = ()) -> bytes:
-    """Return kustomize's output for `files`. `kustomization` replaces the one at `path`.
+    """Return kustomize's output for `files`. `kustomization` replaces the kustomization at `path`.
 
-    `data` are the paths of files with content for ConfigMaps and Secrets and so for their names. The output includes
-    objects of local configuration that a build would drop at the end. Raise KustomizeError if it fails.
+    `data` are the paths of files with content for ConfigMaps and Secrets. This content stays unchanged, because
+    generated names depend on it. The output includes objects of local configuration, which a build would drop at the
+    end. Raise KustomizeError if the build fails.
     """
     program = kustomize_program()
     confinement = confinement_of(program)
@@ -91,14 +92,15 @@ def kustomize_program() -> str:
 
 @cache
 def confinement_of(program: str) -> Confinement:
-    """The confinement of the program on this system."""
+    """Return the confinement of the program on this system."""
     return try_out(program)[1]
 
 
 def try_out(program: str) -> tuple[str, Confinement]:
-    """Return the program's version and the tightest confinement in which it reports it. Raise KustomizeError.
+    """Return the program's version, and the tightest confinement in which the program runs.
 
-    It runs unconfined if its libraries are elsewhere or a container forbids namespaces.
+    It runs unconfined if its libraries are elsewhere or a container forbids namespaces. Raise KustomizeError if it does
+    not run.
     """
     for confinement in confinements():
         try:
@@ -125,7 +127,7 @@ def _run(program: str, words: list[str], top: Path | None, confinement: Confinem
 
 
 def _complaint(text: str, top: Path | None) -> str:
-    """Return kustomize's message with the paths of the repository."""
+    """Return kustomize's message, with paths of the repository instead of paths of the copy."""
     text = kustomize_complaint(text)
     if top is not None:
         text = text.replace(f"{top}{os.sep}", "").replace(str(top), ".")

@@ -24,13 +24,13 @@ class Fleet(Record):
     """`packwise fleet VERB ROOT`. A render writes to `folder`.
 
     With `changed_since`, only packages that differ from that commit are processed. `baseline` is the state before the
-    change. `nodes` are the clusters' nodes and `crds` files and folders with their CustomResourceDefinitions. `jobs` is
-    the number of processes, or `scheduler` the address of a Dask scheduler instead. `cache` is the place of cached
-    answers: None is the user's own folder, unless `is_cached` is false. A folder is limited to `cache_size` bytes. With
-    `exit_code`, a change counts as an error. With `prunes`, output of an earlier run for removed packages is deleted
-    from `folder`. `values` set template variables. With `requires_workloads`, each package needs a checked workload.
-    With `builds`, sources of controllers are built and checked. With `requires_build`, a source that is not built is an
-    error.
+    change. `nodes` are the clusters' nodes. `crds` are files and folders with the CustomResourceDefinitions of the
+    clusters. `jobs` is the number of processes, or `scheduler` is the address of a Dask scheduler instead. `cache` is
+    the place of cached answers, or None for the user's own folder. If `is_cached` is false, no answers are cached. A
+    cache in a folder is limited to `cache_size` bytes. With `exit_code`, a change counts as an error. With `prunes`,
+    output of an earlier run for removed packages is deleted from `folder`. `values` set template variables. With
+    `requires_workloads`, each package needs a checked workload. With `builds`, sources of controllers are built and
+    checked. With `requires_build`, a source that is not built is an error.
     """
 
     verb: FleetVerb

@@ -1,7 +1,7 @@
-"""The output folder of a fleet: its files, orphans, and the evidence that it is current.
+"""The output folder of a fleet: its files, its orphans, and the evidence that a folder is current.
 
-Like git's index, it compares the times, size, inode and permissions of each file. The evidence is in the cache because
-it differs between machines, and outputs must not.
+The evidence is like git's index: the times, size, inode and permissions of each file. It is stored in the cache,
+because it differs between machines, and output is the same on all machines.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class OutputFolder:
-    """The output folder `folder`. Each package has its folder at the path that `below` returns."""
+    """The output folder `folder`. `below` returns the path of a package's folder in it."""
 
     __slots__ = ("_below", "_copied_in", "_evidence", "_folder")
 
@@ -47,11 +47,11 @@ class OutputFolder:
         self._folder = Path(real(folder))
         self._below = below
         self._evidence = evidence
-        # Create each folder above packages only once, because it may contain thousands of them.
+        # Search each folder above packages only once for interrupted copies. It may contain thousands of packages.
         self._copied_in = lru_cache(64)(folders_with_copies)
 
     def write(self, result: PackageResult, payload: bytes) -> PackageResult:
-        """Return the result of an answer after writing its package. A failing one is not written.
+        """Write the files of an answer, and return its result with the new status. A failing package is not written.
 
         Raise ValueError, KeyError or TypeError if the payload is invalid.
         """
@@ -77,19 +77,19 @@ class OutputFolder:
         if not is_new and self._evidence.is_held(folder, digest):
             self._remove_left(folder)
             return result.replace(status=PackageStatus.UNCHANGED)
-        before = None if is_new else self._evidence.look(folder)
+        before = None if is_new else self._evidence.state_of(folder)
         changes = survey(folder, plan_of(payload), with_list=True)
         if exit_code(changes.results):
             return _failing(result, changes.results)
         self._remove_left(folder)
         if not changes:
-            if before is not None and before.is_at_rest():
+            if before is not None and before.shows_later_changes():
                 self._evidence.keep(folder, digest, before)
             return result.replace(status=PackageStatus.UNCHANGED)
         after = self._apply(folder, changes)
         if after is not None and after.is_after(before, _written_paths(changes)):
-            # Unchanged files had two names for a moment, which changes one of their times.
-            now = after if is_new else self._evidence.look(folder)
+            # While the folder was replaced, unchanged files had two links. A link changes one of their times.
+            now = after if is_new else self._evidence.state_of(folder)
             if now is not None and now.has(after.entries) and after.has(now.entries):
                 self._evidence.keep(folder, digest, now)
         number = len(changes.contents) + len(changes.removed)
@@ -99,11 +99,15 @@ class OutputFolder:
         if folder.is_symlink() or folder.name in self._copied_in(folder.parent):
             remove_left(folder)
 
-    def _apply(self, folder: Path, changes: Changes) -> Look | None:
-        """Write the folder, and return its look from before other processes could change it."""
-        looks: list[Look | None] = []
-        one_by_one = apply(folder, changes, at_once=True, look=lambda copy: looks.append(self._evidence.look(copy)))
-        return looks[0] if looks and one_by_one is None else None
+    def _apply(self, folder: Path, changes: Changes) -> FolderState | None:
+        """Write the folder. Return its state, read before other processes could change it, or None without such a
+        state.
+        """
+        states: list[FolderState | None] = []
+        one_by_one = apply(
+            folder, changes, at_once=True, look=lambda copy: states.append(self._evidence.state_of(copy))
+        )
+        return states[0] if states and one_by_one is None else None
 
 
 def _written_paths(changes: Changes) -> set[str]:
@@ -111,7 +115,7 @@ def _written_paths(changes: Changes) -> set[str]:
 
 
 def unwritable_folder(path: str, reason: str) -> Result:
-    """The error about a folder that the disk refuses to change."""
+    """Return the error about a folder that cannot be changed."""
     message = f"cannot write the folder: {reason}"
     return Result(message, file=ResultFile(path), tags={"rule": WRITTEN.name})
 
@@ -130,9 +134,9 @@ _NOTHING = FolderPlan({}, frozenset(), frozenset(), (), ())
 
 
 def orphans(output: str, known: Collection[str], evidence: FolderEvidence) -> list[str]:
-    """Return the folders below `output`, by path, that have a list of packwise's own files and are not `known`.
+    """Return the sorted paths of folders below `output` that packwise wrote and that are not in `known`.
 
-    Folders in `evidence` are not searched again.
+    packwise writes a list of its files into each such folder. Folders in `evidence` are not searched again.
     """
     written: set[str] = set()
     left = ["."]
@@ -153,7 +157,7 @@ def orphans(output: str, known: Collection[str], evidence: FolderEvidence) -> li
 
 
 def prune(output: Path, name: str) -> list[Result]:
-    """Remove an earlier run's files from the folder `name` of `output`, and folders that become empty.
+    """Remove the files of an earlier run from the folder `name` of `output`, and folders that become empty.
 
     Changed files and other tools' files stay, and a warning names them. If the folder cannot be changed, it is left
     unchanged and the results have an error.
@@ -178,47 +182,55 @@ _FORMAT = 1
 """The version of the format in which the state of a folder is stored."""
 
 _SECOND = 1_000_000_000
-_REST = 2 * _SECOND
-"""Nanoseconds after which a second change of a file has a different time on any file system."""
+_APART = 2 * _SECOND
+"""Two changes of a file that are this many nanoseconds apart have different times on any file system."""
 
 
-class Look(Record):
-    """The files and folders in a folder, with the data that reveals a change of each. `at` is the time of the look.
+class FolderState(Record):
+    """The state of a folder: its files and folders, with data that reveals a change of each.
 
-    They are in the order of the file system, which is stable while the folder is unchanged.
+    `at` is the time at which the state was read. Entries have the order of the file system, which is stable while the
+    folder is unchanged.
     """
 
     entries: Mapping[str, bytes]
     at: int
 
     def digest(self) -> bytes:
-        """Another one for every other look."""
+        """Return a digest that differs for every other state."""
         digest = sha256("\0".join(self.entries).encode("utf-8", "surrogateescape"))
         digest.update(b"".join(self.entries.values()))
         return digest.digest()
 
     def package_folders(self) -> tuple[str, ...]:
-        """Return its visible folders with a list of packwise's own files. "" is the folder itself."""
+        """Return the paths of folders with a list of packwise's own files. "" is the folder itself.
+
+        Folders with names that begin with a dot are skipped.
+        """
         lists = [path.rpartition("/") for path in self.entries if path.endswith(LIST)]
         return tuple(folder for folder, _, name in lists if name == LIST and not _is_hidden(folder))
 
-    def is_at_rest(self) -> bool:
-        """Return True if the look shows every later change.
+    def shows_later_changes(self) -> bool:
+        """Return True if every later change of a file changes this state.
 
-        A file that changed just before it may change again unseen.
+        If a file changed just before the state was read, it may change again with the same time.
         """
-        return all(_time(entry) + _REST < self.at for entry in self.entries.values())
+        return all(_time(entry) + _APART < self.at for entry in self.entries.values())
 
-    def is_after(self, before: Look | None, written: Collection[str]) -> bool:
-        """Return True if this look equals `before` plus the files `written`, from before other processes had access."""
+    def is_after(self, before: FolderState | None, written: Collection[str]) -> bool:
+        """Return True if this state has the files of `before` and the files `written`, and later changes of these
+        would show.
+        """
         kept = {path: entry for path, entry in self.entries.items() if entry != FOLDER and path not in written}
-        if kept and not (before is not None and before.has(kept) and Look(kept, before.at).is_at_rest()):
+        if kept and not (
+            before is not None and before.has(kept) and FolderState(kept, before.at).shows_later_changes()
+        ):
             return False
         # With times in whole seconds, a file can change again within the second in which it was written.
         return any(_time(self.entries[path]) % _SECOND for path in written if path in self.entries)
 
     def has(self, entries: Mapping[str, bytes]) -> bool:
-        """Return True if these files are included under any names, because adding and removing a link is no change."""
+        """Return True if this state has the entries. The time of any change is ignored, because links change it."""
         return all(
             path in self.entries and self.entries[path][:_OF_CONTENT] == entry[:_OF_CONTENT]
             for path, entry in entries.items()
@@ -234,7 +246,7 @@ FOLDER = ENTRY.pack(0, 0, 0, 0, 0)
 
 
 def _time(entry: bytes) -> int:
-    """Return the time of the last change of the content. A folder is always at rest."""
+    """Return the time of the last change of the content, in nanoseconds. It is 0 for a folder."""
     return ENTRY.unpack(entry)[0]
 
 
@@ -245,8 +257,8 @@ def _is_hidden(folder: str) -> bool:
     return folder.startswith(".") or "/." in folder
 
 
-def look_at(folder: str) -> Look | None:
-    """Return a look at a folder, or None if a part is unreadable. Links are not followed and `.git` is skipped."""
+def read_state(folder: str) -> FolderState | None:
+    """Return the state of a folder, or None if a part is unreadable. Links are not followed and `.git` is skipped."""
     at = time_ns()
     entries: dict[str, bytes] = {}
     folders = [""]
@@ -263,12 +275,14 @@ def look_at(folder: str) -> Look | None:
                         folders.append(f"{path}/")
     except OSError:
         return None
-    return Look(entries, at)
+    return FolderState(entries, at)
 
 
 @contextmanager
 def _open_folder(folder: str) -> Generator[int | str]:
-    """Yield the folder for `os.scandir`: an open folder if the system permits, so that file paths are names."""
+    """Yield the folder for `os.scandir`: an open folder if the system permits. The paths of its files are then only
+    names.
+    """
     if os.scandir not in os.supports_fd:
         yield folder
         return
@@ -280,7 +294,10 @@ def _open_folder(folder: str) -> Generator[int | str]:
 
 
 class FolderEvidence:
-    """Looks at folders with the output of an answer, stored in a near cache. Without one it stays empty."""
+    """The states of folders that hold the output of an answer, stored in a cache on this machine.
+
+    Without such a cache it stays empty.
+    """
 
     __slots__ = ("_cache", "_written")
 
@@ -288,29 +305,33 @@ class FolderEvidence:
         self._cache = cache if cache is not None and cache.is_near else None
         self._written: dict[str, tuple[str, ...]] = {}
 
-    def look(self, folder: Path) -> Look | None:
-        """Return a look at the folder, or None if it is not needed."""
-        return None if self._cache is None else look_at(os.fspath(folder))
+    def state_of(self, folder: Path) -> FolderState | None:
+        """Return the state of the folder, or None without a cache."""
+        return None if self._cache is None else read_state(os.fspath(folder))
 
     def is_held(self, folder: Path, plan: bytes) -> bool:
         """Return True if the folder is unchanged since it had the content with the digest `plan`."""
         known = None if self._cache is None else self._cache.get(_key(folder, plan))
         if known is None:
             return False
-        look = self.look(folder)
-        if look is None or look.digest() != known:
+        state = self.state_of(folder)
+        if state is None or state.digest() != known:
             return False
-        self._written[os.fspath(folder)] = look.package_folders()
+        self._written[os.fspath(folder)] = state.package_folders()
         return True
 
     def package_folders_in(self, folder: str) -> tuple[str, ...] | None:
-        """Return the folders with a list of packwise's own files in an unchanged folder. "" is the folder itself."""
+        """Return the folders with a list of packwise's own files in `folder`, or None if it is not known to be
+        unchanged.
+
+        "" is the folder itself.
+        """
         return self._written.get(folder)
 
-    def keep(self, folder: Path, plan: bytes, look: Look) -> None:
-        """Record that the folder holds these files with these times and sizes."""
+    def keep(self, folder: Path, plan: bytes, state: FolderState) -> None:
+        """Record that the folder in this state has the content with the digest `plan`."""
         if self._cache is not None:
-            self._cache.put(_key(folder, plan), look.digest())
+            self._cache.put(_key(folder, plan), state.digest())
 
 
 def _key(folder: Path, plan: bytes) -> str:

@@ -48,8 +48,9 @@ _WORKLOAD = (*[kind.name.encode() for kind in WORKLOADS], QUEUE_NAME.encode())
 """Every workload contains one of these words, or the name of its scheduler."""
 
 _PLUGIN = re.compile(rb"former|validator|generator|\\", re.IGNORECASE)
-"""Text that every kustomization with plugins contains. It is the name of a field without its "s", because kustomize
-also accepts other letters there, or a backslash of an escape.
+"""A text that every kustomization with plugins contains: the name of such a field without its "s", or a backslash.
+
+kustomize also accepts another letter for the "s", and a backslash begins an escape.
 """
 _FUNCTION = "config.kubernetes.io/function"
 _CHART = "Chart.yaml"
@@ -57,7 +58,7 @@ _AFTER = "managedByLabel"
 
 
 class PackageClient(StrEnum):
-    """The renderer of a package: packwise by itself, or within a client."""
+    """The program that renders a package: packwise itself, or a client that runs packwise."""
 
     FOLDER = "folder"
     KUSTOMIZE = "kustomize"
@@ -65,14 +66,14 @@ class PackageClient(StrEnum):
 
 
 class FunctionConfiguration(Record):
-    """The configuration in a client's call of packwise, or None. `validates` is True if packwise only validates."""
+    """The configuration that a client passes to packwise, or None. `validates` is True if packwise only validates."""
 
     item: KubeObject | None
     validates: bool = False
 
 
 class PackageBuild(Record):
-    """The built files of a package, built definitions `around` it, and the results of the builds.
+    """The built files of a package, the built definitions `around` it, and the results of the builds.
 
     Equal digests mean equal builds.
     """
@@ -89,10 +90,11 @@ class PackageBuild(Record):
 
 
 class FleetPackage(Record):
-    """A separately rendered folder, the sorted paths of all its inputs, and its problems.
+    """A folder that is rendered by itself, the sorted paths of all its inputs, and its problems.
 
-    The files `around` hold configurations and definitions for it. They are among `files` but not rendered themselves.
-    With `build`, its sources are built. `place` is the folder of the configuration if an object is the package.
+    `around` are files with configurations and definitions for the package. They are also in `files`, but are not
+    rendered. `build` has the built sources of the package. If an object is the package, `place` is the folder that
+    selects its configuration.
     """
 
     folder: str
@@ -105,8 +107,9 @@ class FleetPackage(Record):
 
 
 def function_configuration(tree: FileTree, folder: str, client: PackageClient) -> FunctionConfiguration | None:
-    """Return the configuration in `folder` that the client passes, or None if it does not run packwise. Raise
-    YamlError.
+    """Return the configuration in `folder` that the client passes, or None if the client does not run packwise.
+
+    Raise YamlError if the client's file is not YAML.
     """
     if client is PackageClient.KUSTOMIZE:
         return _configuration_in_kustomization(tree, folder)
@@ -114,13 +117,17 @@ def function_configuration(tree: FileTree, folder: str, client: PackageClient) -
 
 
 def configurations_in(tree: FileTree, paths: Iterable[str]) -> tuple[KubeObject, ...]:
-    """Return the configurations in files. A function's applies to the build that runs it."""
+    """Return the configurations in files. A function's configuration is omitted, because it applies only to one
+    build.
+    """
     items = expand_lists([item for path in paths for item in objects_at(tree, path)])
     return tuple(filter(_is_configuration, items))
 
 
 class Packages:
-    """The packages in a folder of a tree: `clients` has the client of each by its folder, in order of folders."""
+    """The packages in a folder of a tree. `clients` maps the folder of each package to its client, in order of
+    folders.
+    """
 
     __slots__ = (
         "_above",
@@ -146,10 +153,13 @@ class Packages:
         self._built: dict[str, FleetPackage] = {}
         self._skipped: tuple[set[str], set[str]] = set(), set()
         self._mentioning: set[str] = set()
-        # Files of configurations by the folder that they apply to, and that folder by the kustomizations below it.
+        # `_configurations` maps a folder to the files of its configuration. `_above` maps a kustomization to the folder
+        # with the configuration above it.
         self._configurations: dict[str, list[str]] = {}
         self._above: dict[str, str] = {}
-        # Files in the root that may contain definitions, and the files that a configuration applies to, by its folder.
+        # `_defining` lists files in the root that may contain definitions. `_definitions` lists such files for the
+        # folder of a configuration, each with its nearest folder. `_outer` lists the files of the configuration above
+        # the root.
         self._defining: list[str] = []
         self._definitions: dict[str, list[tuple[str, str]]] = {}
         self._outer: list[str] = []
@@ -184,10 +194,10 @@ class Packages:
         return configuring
 
     def _is_used(self, folder: str, configured: Mapping[str, int], root: str) -> bool:
-        """Return True if a workload has no nearer configuration than the folder's. `configured` counts each folder's.
+        """Return True if the configuration in the folder is the nearest one of a workload.
 
-        The configuration above the root is used if the root needs it. Several beside a kustomization are used by its
-        build.
+        `configured` counts the configurations in each folder. A configuration above the root counts as used. Several
+        configurations next to a kustomization do too, because its build reads them.
         """
         if _is_below(root, folder) or (configured[folder] > 1 and file_of(self._tree, folder) is not None):
             return True
@@ -213,7 +223,7 @@ class Packages:
                 taken |= named
                 if named:
                     clients[folder] = PackageClient.KUSTOMIZE
-                    # Do this now, while its kustomization is loaded, because reading it is most of the work.
+                    # Do this now, while the kustomization is loaded, because reading it is most of the work.
                     self._built[folder] = self._kustomize_package(folder)
             elif name == KPTFILE:
                 named = self._named_by_kptfile(path)
@@ -246,10 +256,9 @@ class Packages:
     def _with_builds_below(
         self, clients: dict[str, PackageClient], kustomizations: Sequence[str]
     ) -> dict[str, PackageClient]:
-        """Return the packages and the outermost kustomizations below a configuration, which includes them as in
-        `check`.
+        """Return the packages, with the outermost kustomizations below a configuration as more packages, as in `check`.
 
-        A folder without other files is not a package then.
+        A folder is then not a package if it has no other files.
         """
         configured = self._configurations
         bounds = configured.keys() | {folder for folder, client in clients.items() if client is PackageClient.KPT}
@@ -268,7 +277,9 @@ class Packages:
         }
 
     def _is_package(self, root: str, clients: Mapping[str, PackageClient]) -> bool:
-        """Return True if files of the root outside clients' builds hold workloads for the configuration above."""
+        """Return True if files of the root that no client builds hold workloads. The configuration above applies to
+        them.
+        """
         names = kai_names([item for path in self._outer for item in objects_at(self._tree, path)])
         words = (*_WORKLOAD, *[name.encode() for name in names])
         return any(
@@ -277,7 +288,7 @@ class Packages:
         )
 
     def _unbuilt_files(self, root: str, clients: Iterable[str]) -> list[str]:
-        """Return the files of the root without its packages' files and without files that their kustomizations read."""
+        """Return the files of the root that are not in its packages and that no kustomization of a package reads."""
         own = self._own_files(root, [folder for folder in clients if folder != root])
         built = {path for folder in self._built for path in self._built[folder].files}
         return [path for path in own if path not in built]
@@ -299,7 +310,7 @@ class Packages:
         return [path for path in self._tree.files_below(folder) if path not in others]
 
     def package(self, folder: str) -> FleetPackage:
-        """The package in a folder, with all that it reads."""
+        """Return the package in a folder, with all files that it reads."""
         client = self.clients[folder]
         if client is PackageClient.KUSTOMIZE:
             return self._built.get(folder) or self._kustomize_package(folder)
@@ -340,7 +351,7 @@ class Packages:
         return self._mentions(path) and self._traits(path).configures
 
     def has_workloads(self, folder: str, passed: Collection[str]) -> bool:
-        """Return True if the package in `folder` has a file with workloads, not among `passed`."""
+        """Return True if the package in `folder` has a file with workloads that is not in `passed`."""
         files = [path for path in self.package(folder).files if path not in passed and path.endswith(SUFFIXES)]
         return any(_has_word(self._tree, path, _WORKLOAD) for path in files)
 
@@ -361,10 +372,9 @@ class Packages:
         )
 
     def _files_around(self, folder: str, above: str, own: Collection[str]) -> list[str]:
-        """Return the files that configure the package in `folder` through the configuration in `above`, without its
-        `own`.
+        """Return the files of the configuration in `above` and the definitions that apply to the package in `folder`.
 
-        Definitions in another client's folder belong to another package.
+        Files in `own` are excluded. A definition in the folder of another client belongs to another package.
         """
         if above not in self._definitions:
             self._definitions[above] = list(self._definitions_below(above))
@@ -372,7 +382,7 @@ class Packages:
         return [path for path in dict.fromkeys([*self._configurations[above], *definitions]) if path not in own]
 
     def _definitions_below(self, above: str) -> Iterator[tuple[str, str]]:
-        """Yield the files that may define names used by workloads, each with the nearest folder of a configuration
+        """Yield the files that may define names for workloads, each with the nearest folder that has a configuration
         or client.
         """
         paths, skipped = list(paths_below(self._defining, above)), self._skipped
@@ -391,17 +401,19 @@ class Packages:
 
         for path in paths:
             nearest = nearest_folder(path, is_bound)
-            # The configuration of a function, or of another package, applies nowhere else.
+            # The configuration of a function, or of another package, does not apply here.
             is_elsewhere = path in self._mentioning and any(map(_configures, objects_at(self._tree, path)))
             if nearest is not None and not is_elsewhere and not _is_within(posixpath.dirname(path), *skipped):
                 yield path, nearest
 
     def _unreadable_problems(self, paths: Iterable[str]) -> list[ClientProblem]:
-        """Problems of configurations that cannot be read."""
+        """Return the problems of configurations that cannot be read."""
         return [problem for path in paths for problem in unreadable_at(self._tree, path, _CONFIGURATION)]
 
     def _mentions(self, path: str) -> bool:
-        """Return True if the file has a word of a configuration. Each file is read once for that."""
+        """Return True if the file contains a word of a configuration. Files that were searched before are not read
+        again.
+        """
         if path in self._mentioning:
             return True
         folder, name = posixpath.split(path)
@@ -409,7 +421,9 @@ class Packages:
         return not (is_known and not _is_within(folder, *self._skipped)) and _has_word(self._tree, path, _CONFIGURATION)
 
     def _traits(self, path: str) -> Traits:
-        """Return the traits of the configuration in a file. An unreadable one is an error of its package."""
+        """Return the traits of the configuration in a file. An unreadable one has all traits, so that its package
+        reports it.
+        """
         traits = clusters.traits_of(configurations_in(self._tree, [path]))
         return UNREADABLE if not traits.configures and unreadable_at(self._tree, path, _CONFIGURATION) else traits
 
@@ -419,7 +433,7 @@ class Packages:
         try:
             if file is None or not _PLUGIN.search(self._tree.read(file)):
                 return set()
-            # Compare without case. kustomize would run packwise by such a field, so it names no other folder.
+            # kustomize ignores the case of these fields, and would run packwise. Such a field names no other folder.
             value = {same_name(key, PLUGINS) or key: each for key, each in kustomization_at(self._tree, file).items()}
         except (OSError, YamlError):
             return set()
@@ -450,7 +464,7 @@ def _folders_to_skip(paths: Iterable[str]) -> tuple[set[str], set[str]]:
 
 
 def _is_within(folder: str, rendered: set[str], charts: set[str]) -> bool:
-    """Return True if packwise wrote the folder or a chart has its templates there."""
+    """Return True if the folder is in a folder that packwise wrote, or in the templates of a chart."""
     if not rendered and not charts:
         return False
     inner = ""
@@ -463,7 +477,7 @@ def _is_within(folder: str, rendered: set[str], charts: set[str]) -> bool:
 
 
 def _yaml_files_in(tree: FileTree, folder: str) -> list[str]:
-    """The YAML files directly in a folder."""
+    """Return the YAML files directly in a folder."""
     return [
         path
         for path in tree.files_below(folder)
@@ -493,7 +507,7 @@ def _has_word(tree: FileTree, path: str, words: tuple[bytes, ...]) -> bool:
 
 
 def _is_there(folder: str, command: str) -> bool:  # noqa: ARG001
-    """Ignore programs, because only packwise runs here."""
+    """Return True for every program, because only packwise runs here."""
     return True
 
 
@@ -522,7 +536,9 @@ def _has_workloads(tree: FileTree, path: str) -> bool:
 
 
 def _differences_after_build(tree: FileTree, folder: str) -> Iterator[ClientProblem]:
-    """Yield the reasons why packwise after a kustomize build would differ from packwise within the build."""
+    """Yield the reasons why packwise after a kustomize build would have another result than packwise within the
+    build.
+    """
     file = file_of(tree, folder) or folder
     try:
         value = kustomization_at(tree, file)
@@ -587,7 +603,7 @@ def _configuration_in_kptfile(tree: FileTree, folder: str) -> FunctionConfigurat
 def _differences_from_pipeline(
     tree: FileTree, folder: str, own: Sequence[str], mentions: Callable[[str], bool]
 ) -> list[ClientProblem]:
-    """Return the reasons why packwise alone would differ from the pipeline of a Kptfile."""
+    """Return the reasons why packwise alone would have another result than the pipeline of a Kptfile."""
     path = posixpath.join(folder, KPTFILE)
     unreadable = unreadable_at(tree, path, (b"packwise",))
     if unreadable:
@@ -622,7 +638,7 @@ def _differences_from_pipeline(
 
 
 def _functions(tree: FileTree, path: str) -> list[tuple[str, Mapping[str, Value]]]:
-    """The functions in the pipeline of the Kptfile at `path`, each with its list."""
+    """Return the functions in the pipeline of the Kptfile at `path`, each with the name of its list."""
     try:
         pipeline = mapping_at(tree, path).get("pipeline")
     except YamlError:
@@ -637,7 +653,7 @@ def _functions(tree: FileTree, path: str) -> list[tuple[str, Mapping[str, Value]
 
 
 def _is_packwise(entry: Mapping[str, Value]) -> bool:
-    """True if a function of a pipeline is packwise, by its program or its image."""
+    """Return True if a function of a pipeline is packwise, by its program or its image."""
     command, image = entry.get("exec"), entry.get("image")
     if isinstance(command, str):
         try:

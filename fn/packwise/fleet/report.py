@@ -39,9 +39,9 @@ class Orphans(Record):
 class FleetReport(Record):
     """A run of `verb` through the packages below `root`.
 
-    `results` are in order of their folders, or empty if the format needs only the summary. `since` is the state of the
-    comparison, or "". `orphans` is None without written output. Paths are relative to the user's folder. `sources` are
-    the built sources, if any.
+    `results` are in order of their folders, or empty if the format needs only the summary. `since` names the state
+    before the change, or is "". `orphans` is None if no output is written. Paths are relative to the user's folder.
+    `sources` are the built sources, or None if none are built.
     """
 
     verb: str
@@ -56,12 +56,12 @@ class FleetReport(Record):
 
     @property
     def command(self) -> str:
-        """The command that prints all."""
+        """Return the command that prints the whole report."""
         return f"packwise fleet {self.verb} {self.root} -v"
 
 
 def with_user_paths(result: PackageResult, top: str) -> PackageResult:
-    """Return the result with paths relative to the current folder. Its own are below `top`."""
+    """Return the result with paths relative to the current folder. The paths of `result` are relative to `top`."""
 
     def path(below: str) -> str:
         return Path(os.path.relpath(Path(top) / below)).as_posix()
@@ -74,7 +74,7 @@ def with_user_paths(result: PackageResult, top: str) -> PackageResult:
 
 
 def headline(report: FleetReport) -> str:
-    """`2000 packages: 3 failing, 41 changed, 1956 unchanged`."""
+    """Return the line `2000 packages: 3 failing, 41 changed, 1956 unchanged`."""
     summary = report.summary
     statuses = ", ".join([f"{number} {word_of(status)}" for status, number in summary.statuses])
     return f"{count_text(summary.packages, 'package')}: {statuses}"
@@ -86,7 +86,7 @@ def word_of(status: PackageStatus) -> str:
 
 
 def numbers(report: FleetReport) -> Iterator[str]:
-    """The numbers of all packages together, in a line each."""
+    """Yield the totals of all packages, each in one line."""
     summary = report.summary
     if summary.errors or summary.warnings:
         errors = [count_text(summary.errors, "error")] if summary.errors else []
@@ -134,14 +134,14 @@ def _orphans_line(orphans: Orphans, most: int) -> str:
 
 
 def package_line(folders: Sequence[str], most: int) -> str:
-    """`clusters/a, clusters/b and 37 more`."""
+    """Return a list such as `clusters/a, clusters/b and 37 more`."""
     more = len(folders) - most
     listed = ", ".join(folders[:most] if more > 0 else folders)
     return f"{listed} and {more} more" if more > 0 else listed
 
 
 def finding_line(result: Result, *, is_coloured: bool = False) -> str:
-    """The line of a finding."""
+    """Return the line of a finding."""
     return as_lines([result], coloured=is_coloured)[0]
 
 
@@ -153,7 +153,7 @@ _COLOURS = {PackageStatus.FAILING: 31, PackageStatus.ADDED: 32, PackageStatus.RE
 
 
 def as_text(report: FleetReport) -> Iterator[str]:
-    """The whole text, in one piece."""
+    """Yield the whole text, in one piece."""
     yield "".join([f"{line}\n" for line in _lines(report)])
 
 
@@ -187,7 +187,7 @@ _MOST_IN_MARKDOWN = 10
 
 
 def as_markdown(report: FleetReport) -> Iterator[str]:
-    """The whole comment, in one piece."""
+    """Yield the whole comment, in one piece."""
     since = f" since {code(report.since)}" if report.since else ""
     lead = [f"### packwise fleet {report.verb} {code(report.root)}{since}: {headline(report)}"]
     listed = "\n".join([f"- {line}" for line in numbers(report)])
@@ -210,7 +210,7 @@ def _entry(group: PackageGroup) -> list[str]:
 
 
 def as_json(report: FleetReport) -> Iterator[str]:
-    """Yield the summary and each package in order of its folder. Each is a separate piece because there may be
+    """Yield the summary and each package in order of its folder. Each is a separate piece, because there may be
     thousands.
     """
     summary = report.summary

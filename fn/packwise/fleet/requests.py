@@ -41,14 +41,14 @@ MAX_TEXT = 512 << 20
 """The largest number of bytes in a part of an answer. Other users can also write to a cache."""
 
 _PLAIN = re.compile(r"(?:(?!\.\.?(?:/|$))[^/\0]+/)*(?!\.\.?$)[^/\0]+", re.DOTALL)
-"""A path below a folder in its shortest form."""
+"""Matches a normalized path below a folder."""
 
 
 class PackageSide(Record):
     """A package in one tree: everything that it reads, and the problems that prevent its render in a fleet.
 
-    The files `around` hold configurations and definitions for it. They are among `files` but not rendered themselves.
-    `build` has its built sources.
+    `around` are files with configurations and definitions for the package. They are also in `files`, but are not
+    rendered. `build` has its built sources.
     """
 
     folder: str
@@ -60,11 +60,11 @@ class PackageSide(Record):
 
 
 class Request(Record):
-    """A package and its task. `before` is its state before the change. `nodes` is the file of its cluster's nodes.
+    """A package and its task. `after` is the current package, and `before` its state before the change.
 
-    `kustomize` is the version that the answer must come from. `crds` are its cluster's, packed. `values` set the
-    variables of its templates. `verb` is the verb of `packwise fleet`. With `writes`, the answer includes the files to
-    write.
+    `nodes` is the file with the nodes of its cluster. `kustomize` is the version of kustomize that must build the
+    package. `crds` are the packed CRDs of its cluster. `values` set the variables of its templates. `verb` is the verb
+    of `packwise fleet`. With `writes`, the answer includes the files to write.
     """
 
     key: str
@@ -86,7 +86,7 @@ class Request(Record):
 
 
 class PackageAnswer(Record):
-    """An answer as a cache keeps it under `key`, unless it is of this run alone."""
+    """An answer as bytes. If `is_kept` is true, a cache may store it under `key`."""
 
     key: str
     payload: bytes
@@ -94,13 +94,13 @@ class PackageAnswer(Record):
 
 
 def lost_result(folder: str, client: str, reason: str) -> PackageResult:
-    """The result of a package that no worker could finish."""
+    """Return the result of a package that no worker could finish."""
     result = Result(f"was not finished: {reason}", file=ResultFile(folder or "."), tags={"rule": LOST.name})
     return PackageResult(folder, client, PackageStatus.FAILING, 1, 0, (result,))
 
 
 def payload_of(result: PackageResult, plan: FolderPlan | None = None) -> bytes:
-    """Return the answer as bytes. Without a plan no file is written."""
+    """Return the answer as bytes. `plan` holds the files to write, or is None."""
     head = _pack(json.dumps(result.to_value()).encode())
     tail = b""
     if plan is not None:
@@ -120,7 +120,7 @@ def result_of(payload: bytes) -> PackageResult:
 
 
 def plan_of(payload: bytes) -> FolderPlan:
-    """The files that an answer has to write. Raises as `result_of` does."""
+    """Return the files that an answer has to write. Raise ValueError, KeyError or TypeError if it is invalid."""
     first, _, contents = _unpack(_parts(payload)[1]).partition(b"\n")
     index: dict[str, Any] = json.loads(first)
     sizes: dict[str, int] = index["sizes"]
@@ -172,21 +172,24 @@ _FORMAT = 3
 
 
 class BlobTree(FileTree, Protocol):
-    """A tree with digests of its contents and git's names of them."""
+    """A tree with digests of its files, and with their names as git blobs."""
 
     def digest(self, path: str) -> bytes:
         """Return a digest of the file's content at its last reading. Raise OSError if it is unreadable."""
         ...
 
     def blob(self, path: str, name: str = "") -> str:
-        """Return git's name of the file's content in the form of `name`. Raise OSError if it is unreadable."""
+        """Return the name of the file's content as a git blob. Raise OSError if the file is unreadable.
+
+        `name` is another such name. Its length selects the hash function.
+        """
         ...
 
 
 class Rooted(Record):
-    """The packages in the folder `root` of a tree. `beside` are files used by all of them, with git's name of each.
+    """The packages in the folder `root` of a tree. `beside` are files that all packages use, with their blob names.
 
-    `sources` counts the built sources, if any are built.
+    `sources` counts the built sources, or is None if none are built.
     """
 
     tree: BlobTree
@@ -197,7 +200,7 @@ class Rooted(Record):
 
     @classmethod
     def of(cls, tree: BlobTree, root: str) -> Rooted:
-        """The packages of a tree."""
+        """Return the packages of a tree."""
         return cls(tree, root, Packages(tree, root))
 
     def relative_folder(self, folder: str) -> str:
@@ -210,12 +213,12 @@ class Rooted(Record):
         return "" if joined == "." else joined
 
     def names(self) -> list[str]:
-        """The folders of all packages, below the root."""
+        """Return the folders of all packages, below the root."""
         return [self.relative_folder(folder) for folder in self.packages.clients]
 
 
 class Nodes:
-    """The nodes of each cluster: one file for all, or a folder with a file per package under the package's name.
+    """The nodes of each cluster: one file for all packages, or a folder with a file for each package, under its name.
 
     The paths of the files are relative to `top`.
     """
@@ -243,7 +246,10 @@ class Nodes:
 
 
 def digest_of(rooted: Rooted, folder: str, form: str = "") -> str:
-    """Return a digest of all files that the package in `folder` reads, from git's names in the form of `form`."""
+    """Return a digest of all files that the package in `folder` reads, by their blob names.
+
+    The length of the blob name `form` selects the hash function.
+    """
     package = rooted.packages.package(folder)
     digest = sha256(json.dumps([package.client.value, rooted.beside]).encode())
     for path in package.files:
@@ -253,7 +259,7 @@ def digest_of(rooted: Rooted, folder: str, form: str = "") -> str:
             blob = "unreadable"
         digest.update(f"\0{rooted.relative_folder(path)}\0{blob}".encode("utf-8", "surrogateescape"))
     for problem in package.problems:
-        # A missing file that is looked for has no content.
+        # A missing file has no content, so its problem is added to the digest.
         digest.update(f"\0{problem.message}".encode("utf-8", "surrogateescape"))
     if package.build is not None:
         digest.update(f"\0{package.build.digest}".encode())
@@ -261,7 +267,7 @@ def digest_of(rooted: Rooted, folder: str, form: str = "") -> str:
 
 
 def reach_of(before: Rooted, after: Rooted, form: str = "") -> Reach:
-    """The packages that the change from one tree to the other reaches, by their folders below the root."""
+    """Return the packages that the change from one tree to the other reaches, by their folders below the root."""
     old, new = (
         {each.relative_folder(folder): digest_of(each, folder, form) for folder in each.packages.clients}
         for each in (before, after)
@@ -270,7 +276,9 @@ def reach_of(before: Rooted, after: Rooted, form: str = "") -> Reach:
 
 
 class _Outline(Record):
-    """A side of a package with the digests of its files. The answer depends only on these."""
+    """A package in one tree, with digests of its files instead of their content. An answer depends only on such
+    outlines.
+    """
 
     folder: str
     client: PackageClient
@@ -287,7 +295,7 @@ class _Outline(Record):
 
 
 class Requests:
-    """Make the requests of one run of `verb`, each with `crds` and `values`.
+    """Makes the requests of one run of `verb`, each with `crds` and `values`.
 
     With `writes`, answers contain the files to write.
     """
@@ -313,14 +321,14 @@ class Requests:
         self._crds_digest = sha256(crds).hexdigest()
 
     def key(self, below: str) -> str:
-        """Return the key of the answer for the package at `below`, from its files as read last."""
+        """Return the key of the answer for the package at `below`, from its files as they were last read."""
         after = _outline(self.after, below)
         before = None if self._before is None else _outline(self._before, below)
         version, complaint = _kustomize(after, before)
         return self._key(below, _with_complaint(after, complaint), before, version)
 
     def request(self, below: str) -> Request:
-        """Return the request for the package at `below` and its key, from its current files."""
+        """Return the request for the package at `below`, with its key, from the current content of its files."""
         after = _side(self.after, below)
         before = None if self._before is None else _side(self._before, below)
         version, complaint = _kustomize(after, before)
@@ -350,7 +358,7 @@ class Requests:
         return sha256(json.dumps(parts).encode()).hexdigest()
 
     def _nodes_of(self, below: str) -> tuple[str, bytes] | None:
-        """Return the nodes of a package. An object of a controller uses the file of the nearest folder above it."""
+        """Return the nodes of a package. A package that is an object uses the nodes of the nearest folder above it."""
         if self._nodes is None:
             return None
         root = self.after.root
@@ -363,7 +371,7 @@ class Requests:
 
 
 def _kustomize(after: PackageSide | _Outline | None, before: PackageSide | _Outline | None) -> tuple[str, str]:
-    """Return the version of kustomize if a side is built, and the reason if there is none."""
+    """Return the version of kustomize if a side is built with it, and the error if kustomize is missing."""
     if any(
         side.client is PackageClient.KUSTOMIZE and not side.problems for side in (after, before) if side is not None
     ):
@@ -381,7 +389,7 @@ def _with_complaint(side: S | None, complaint: str) -> S | None:
 
 
 def _outline(rooted: Rooted, below: str) -> _Outline | None:
-    """Return the package, or None if the tree lacks it. Files read before are not read again."""
+    """Return the package with digests of its files, or None if the tree lacks it. Files are not read a second time."""
     package = _package(rooted, below)
     if package is None:
         return None

@@ -21,7 +21,7 @@ MOST_FINDINGS = 20
 
 
 class PackageStatus(StrEnum):
-    """The status of a package under a verb, the worst first."""
+    """The status of a package after a verb, the worst first."""
 
     FAILING = "failing"
     REMOVED = "removed"
@@ -37,12 +37,12 @@ class PackageStatus(StrEnum):
 class PackageResult(Record):
     """The outcome for the package in `folder`.
 
-    `workloads` and `objects` are its numbers, the latter including generated ones. `recreated` are topologies that must
-    be deleted and created. The four numbers of gangs belong to a comparison. `dropped` counts lost constraints.
-    `pending` are the gangs that do not fit on the nodes and `no_longer_fits` the ones among them that fitted before the
-    change. `noted` are gangs with an answer that ignores a fact. `placed` is true if there were nodes. `digest` is the
-    output's, or "". `written` counts changed files on disk. `passed_over` has the reasons for unchecked workloads with
-    numbers.
+    `workloads` counts its workloads. `objects` counts its objects and the generated ones. `recreated` are topologies
+    that must be deleted and created. A comparison sets `gangs_created`, `gangs_deleted`, `gangs_changed` and
+    `other_changes`. `dropped` counts lost constraints. `pending` are the gangs that do not fit on the nodes.
+    `no_longer_fits` are the pending gangs that fitted before the change. `noted` are gangs with an answer that ignores
+    a fact. `placed` is true if there were nodes. `digest` is the digest of the output, or "". `written` counts changed
+    files on disk. `passed_over` has each reason for unchecked workloads, with a number.
     """
 
     folder: str
@@ -97,7 +97,7 @@ def kept_findings(results: Iterable[Result]) -> tuple[int, int, tuple[Result, ..
 
 
 class PackageGroup(Record):
-    """Packages with the same report, by folder. `example` is the worst finding of the first."""
+    """Packages with the same report, by folder. `example` is the worst finding of the first package."""
 
     status: PackageStatus
     remarks: tuple[str, ...]
@@ -108,8 +108,8 @@ class PackageGroup(Record):
 class Summary(Record):
     """The numbers of a fleet, and its groups: the worst status first, then the largest group.
 
-    `statuses` counts the packages of each status. `with_…` count packages. `passed_over` has the reasons for unchecked
-    workloads.
+    `statuses` counts the packages of each status. Fields with the prefix `with_` count packages. `passed_over` has each
+    reason for unchecked workloads, with a number.
     """
 
     packages: int
@@ -136,12 +136,12 @@ class Summary(Record):
     passed_over: tuple[tuple[str, int], ...] = ()
 
     def number(self, status: PackageStatus) -> int:
-        """The number of packages that have this status."""
+        """Return the number of packages with this status."""
         return dict(self.statuses).get(status, 0)
 
 
 class Tally:
-    """Results summed up in any order. Packages without a report are only counted."""
+    """The sum of results that arrive in any order. A package without remarks is counted, but is in no group."""
 
     __slots__ = ("_groups", "_packages", "_passed_over", "_statuses", "_sums")
 
@@ -166,7 +166,7 @@ class Tally:
             self._groups.setdefault(key, _Alike(result.status, says)).add(result.folder, worst)
 
     def summary(self) -> Summary:
-        """The summary of all that was added."""
+        """Return the summary of all added results."""
         statuses = [(status, number) for status, number in self._statuses.items() if number]
         groups = sorted([alike.group() for alike in self._groups.values()], key=_rank)
         over = tuple(sorted(self._passed_over.items()))
@@ -223,7 +223,7 @@ def _has_gangs(result: PackageResult) -> bool:
 
 
 def _remarks(result: PackageResult) -> tuple[str, ...]:
-    """Return remarks on a package for a summary, or none if all is well."""
+    """Return remarks on a package for a summary, or none if there is nothing to report."""
     parts: list[str] = []
     if result.errors:
         parts.append(count_text(result.errors, "error"))

@@ -1,4 +1,4 @@
-"""A run through a fleet: the change's reach, the work of all workers, and the total."""
+"""A run of a verb through a fleet: the packages that a change reaches, the work on each, and the summary."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ def fleet(command: Fleet, deliver: Callable[[Answer], int], terminal: Terminal =
 
 
 def _states(command: Fleet, finder: _Finder, disk: DiskTree) -> tuple[Rooted, list[Rooted]]:
-    """Return the packages now, and in each state before the change. Raise UsageError if there are none at all."""
+    """Return the packages now, and in each state before the change. Raise UsageError if there are no packages."""
     after = finder.packages(disk, finder.root, finder.top, is_current=True)
     befores = finder.packages_before(disk)
     if command.crds:
-        # Other definitions mean another cluster for all packages.
+        # A change of these definitions affects all packages.
         for at, each in enumerate(befores):
             if isinstance(each.tree, CommitTree):
                 old, new = blobs_of(command.crds, finder.top, each.tree)
@@ -137,7 +137,7 @@ def _below_top(folder: str) -> tuple[str, str]:
 
 
 class _Finder(Record):
-    """Finds the packages of trees below `top`, in the folder `root`. With `--build`, `cache` keeps the builds.
+    """Finds the packages of trees below `top`, in the folder `root`. With `--build`, `cache` stores the builds.
 
     `stack` closes the commits.
     """
@@ -149,10 +149,10 @@ class _Finder(Record):
     stack: ExitStack
 
     def packages(self, tree: BlobTree, root: str, top: str, *, is_current: bool = False) -> Rooted:
-        """Return the packages of a tree, the current one or one before the change."""
+        """Return the packages of a tree. `is_current` is false for a tree before the change."""
         if not self.command.builds:
             return Rooted.of(tree, root)
-        # Few runs build: the others load nothing of it.
+        # Few runs build sources, so the modules are loaded here.
         from packwise.build.named import store_in
         from packwise.fleet.builds import build_packages
 
@@ -162,7 +162,10 @@ class _Finder(Record):
         return Rooted(tree, root, packages, sources=packages.sources)
 
     def packages_before(self, disk: DiskTree) -> list[Rooted]:
-        """Return the named states before the change, several if merges crossed since then."""
+        """Return the states before the change that the options name. Several merge bases are several states.
+
+        Raise UsageError if the options contradict each other or name no folder.
+        """
         command = self.command
         since, name = command.changed_since, command.baseline
         if since is not None:
@@ -226,7 +229,9 @@ def _run(
 
 
 def _cluster(scheduler: str, warn: Callable[[str], None]) -> DaskCluster:
-    """Return the Dask cluster of that scheduler, and warn if its pickles cross a network without TLS."""
+    """Return the Dask cluster of that scheduler. Warn if its messages, which are pickles, cross a network without
+    TLS.
+    """
     from packwise.fleet.cluster import is_exposed
 
     if is_exposed(scheduler):
@@ -238,13 +243,13 @@ def _cluster(scheduler: str, warn: Callable[[str], None]) -> DaskCluster:
 
 
 def _untouched_result(rooted: Rooted, name: str, status: PackageStatus) -> PackageResult:
-    """The result of a package that no worker looks at."""
+    """Return the result of a package that the change does not reach."""
     folder = rooted.folder(name)
     return PackageResult(folder, rooted.packages.clients[folder].value, status)
 
 
 def _form(before: Rooted) -> str:
-    """Return the form of git's names in the earlier state."""
+    """Return a blob name of the earlier state, or "". Its length selects the hash function."""
     tree = before.tree
     return tree.form if isinstance(tree, CommitTree) else ""
 
@@ -268,7 +273,7 @@ _PRINTERS: dict[FleetFormat, Callable[[FleetReport], Iterable[str]]] = {
 
 
 def _absence(report: FleetReport, command: Fleet) -> list[str]:
-    """Return the error about a package without a checked workload if one is required, or none."""
+    """Return the error about packages without a checked workload if each package needs one, or none."""
     idle = report.summary.number(PackageStatus.IDLE)
     if not command.requires_workloads or not idle:
         return []
@@ -316,7 +321,7 @@ def run_through(
 
 
 class _Run:
-    """Work under way: folder and client of each package that has no answer yet, by the index of its task."""
+    """A run in progress. It knows the folder and client of each package without an answer, by the index of its task."""
 
     __slots__ = ("_cache", "_output", "_requests", "_take", "_waiting", "done", "meter")
 
@@ -390,7 +395,7 @@ _IN_MEMORY = 1 << 20
 
 
 class Spool:
-    """Results, readable repeatedly in order of their folders. Close it to delete its file."""
+    """Results that can be read repeatedly, in order of their folders. Close the spool to delete its file."""
 
     def __init__(self) -> None:
         self._file = SpooledTemporaryFile[bytes](max_size=_IN_MEMORY)

@@ -1,6 +1,6 @@
-"""The work on one request in any process: the package read, rendered, checked.
+"""The work on one request in any process: a package is read, rendered and checked.
 
-Only the request's content is read, so that the answer is the same in every process and on every machine.
+Only the content of the request is read, so the answer is the same in every process and on every machine.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ if TYPE_CHECKING:
 
 
 _KEPT = 64
-"""The number of files outside packages whose definitions are cached."""
+"""The definitions of at most this many files outside packages are cached."""
 
 
 class SideRead(Record):
-    """A read side. `is_kept` is true if a cache may keep its answer.
+    """A package in one tree, after its files were read. `is_kept` is true if a cache may store its answer.
 
-    `around` are files that configure it and are not rendered themselves. `crds` are its cluster's. `values` set the
-    variables of its templates.
+    `around` are files with its configuration and definitions, which are not rendered. `crds` are the CRDs of its
+    cluster. `values` set the variables of its templates.
     """
 
     side: PackageSide
@@ -88,7 +88,7 @@ class SideRead(Record):
 
 
 def read_side(side: PackageSide, kustomize: str) -> SideRead:
-    """Return the side with its built sources. Version `kustomize` builds it if kustomize renders it."""
+    """Read the package in one tree, with its built sources. If kustomize builds it, its version must be `kustomize`."""
     read = _read_own(side, kustomize)
     build = side.build
     if build is None or side.problems:
@@ -101,7 +101,7 @@ def read_side(side: PackageSide, kustomize: str) -> SideRead:
 
 
 def _read_own(side: PackageSide, kustomize: str) -> SideRead:
-    """Return the side without built sources."""
+    """Read the package without its built sources."""
     if side.problems:
         return SideRead(side, results=tuple(_problem(problem) for problem in side.problems))
     tree = MemoryTree(dict(side.files))
@@ -118,7 +118,7 @@ def _read_own(side: PackageSide, kustomize: str) -> SideRead:
         copy = copy_of(tree, side.folder)
         if copy.problems:
             return SideRead(side, results=tuple(_problem(problem) for problem in copy.problems))
-        # A worker on another machine may have another version, whose answer is not wanted.
+        # A worker on another machine may have another version, with other output.
         if kustomize_version() != kustomize:
             here = (
                 f"kustomize is {kustomize_version()} here, but {kustomize} on the machine that started the fleet; use "
@@ -136,7 +136,7 @@ def _read_own(side: PackageSide, kustomize: str) -> SideRead:
 
 
 def _read_around(side: PackageSide, tree: MemoryTree) -> SideRead:
-    """The side with the files around it, and the errors of definitions that cannot be read."""
+    """Return the package with the files around it, and the errors of definitions that cannot be read."""
     files: list[InputFile] = []
     results: list[Result] = []
     for path in side.around:
@@ -148,7 +148,7 @@ def _read_around(side: PackageSide, tree: MemoryTree) -> SideRead:
 
 @lru_cache(_KEPT)
 def _definitions(path: str, data: bytes) -> tuple[InputFile, list[FieldError]]:
-    """Return the definitions in a file around packages. It is read once for all of them."""
+    """Return the definitions in a file around packages, and the errors. Packages share the cached answer."""
     file, errors = definitions_of(decode(data, InputPath(path, posixpath.basename(path), is_named=False)))
     kept = [document for document in file.documents if not any(map(is_of_function, document.items))]
     return file.replace(documents=tuple(kept)), errors
@@ -190,7 +190,7 @@ def _problem(problem: ClientProblem) -> Result:
 
 
 def package_of_side(read: SideRead, before: SideRead | None) -> Package:
-    """Return the package that the pipeline renders, or None for an earlier state with errors."""
+    """Return the package that the pipeline renders. It has no baseline if the earlier state has errors."""
     earlier = None if before is None or exit_code(before.results) else before.files
     package = package_of(read.files, read.around, earlier, read.configured, read.crds).replace(values=read.values)
     if before is None:
@@ -200,7 +200,7 @@ def package_of_side(read: SideRead, before: SideRead | None) -> Package:
 
 
 def locate(result: Result, read: SideRead | None) -> Result:
-    """Return the result at the kustomization if it is about the build's output, because no file has that line."""
+    """Return a result about the output of a kustomize build at the kustomization, because no file has that output."""
     if result.file is not None or read is None or read.side.client is not PackageClient.KUSTOMIZE:
         return result
     path = file_of(MemoryTree(dict(read.side.files)), read.side.folder) or read.side.folder
@@ -209,7 +209,7 @@ def locate(result: Result, read: SideRead | None) -> Result:
 
 
 class Crds(Record):
-    """CRDs for a request. `packed` is b"" if none are named. `results` report unreadable ones."""
+    """CRDs for a request. `packed` is b"" if there are none. `results` report unreadable ones."""
 
     packed: bytes = b""
     results: tuple[Result, ...] = ()
@@ -225,12 +225,12 @@ def read_crds(paths: tuple[str, ...], top: str) -> Crds:
     if exit_code(reader.results):
         return Crds(results=tuple(reader.results))
     sources = [_parts(item.source, top) for item in items]
-    # Each request contains them. They have some hundred thousand characters, mostly repeated.
+    # Each request contains the CRDs. They have some hundred thousand characters, with many repetitions.
     return Crds(zlib.compress(json.dumps(sources).encode()) if sources else b"", tuple(reader.results))
 
 
 def blobs_of(paths: Iterable[str], top: str, commit: CommitTree) -> tuple[Blobs, Blobs]:
-    """Return the files at `paths` below `top` with git's names of them: the commit's and the current ones."""
+    """Return the files at `paths` below `top` with their git blob names: first in the commit, then in the folder."""
     before: list[tuple[str, str]] = []
     after: list[tuple[str, str]] = []
     for path in [from_top(path, top) for path in paths if path != STDIN]:
@@ -246,7 +246,7 @@ def blobs_of(paths: Iterable[str], top: str, commit: CommitTree) -> tuple[Blobs,
 
 @lru_cache(1)
 def crds_of(packed: bytes) -> tuple[KubeObject, ...]:
-    """The CRDs in a request."""
+    """Return the CRDs in a request."""
     if not packed:
         return ()
     return tuple(KubeObject(_source(fields)) for fields in json.loads(zlib.decompress(packed)))
@@ -266,7 +266,7 @@ def _source(fields: list[Any]) -> Source:
 def work(request: Request) -> PackageAnswer:
     """Return the answer to a request. Failures are answers too, so that one package never stops a fleet."""
     try:
-        # Its answer depends on no other package.
+        # Limits are counted anew for each package, so an answer depends on no other package.
         with open_account():
             return _answer(request)
     except MemoryError:
@@ -310,7 +310,8 @@ def _check(blank: PackageResult, after: SideRead, before: SideRead | None) -> Pa
     chosen = (after.configured.function_config, *after.configured.context)
     names = [str(item.file) for item in chosen if item is not None]
     names += [str(file.path.name) for file in (*after.around, *after.files) if traits_of(file).configures]
-    # A finding about a configuration outside belongs to the package, because it may apply only to it.
+    # A finding about a configuration outside the package counts too, because no other package may use the
+    # configuration.
     around = frozenset(str(file.path.name) for file in after.around).difference(names)
     group = Group(package, tuple(names), around)
     sources = None if after.side.build is None else Sources()
@@ -344,13 +345,13 @@ def _render(blank: PackageResult, after: SideRead, before: SideRead | None) -> t
 
 
 def _as_built(file: InputFile) -> InputFile:
-    """Return the file without objects that kustomize excludes from a build."""
+    """Return the file without the objects that kustomize excludes from a build."""
     kept = [document for document in file.documents if document.item is None or not is_local_config(document.item)]
     return InputFile(file.path, tuple(kept))
 
 
 def _compare(blank: PackageResult, before: SideRead | None, after: SideRead | None, request: Request) -> PackageResult:
-    """Return the changes for the scheduler. A missing side is empty."""
+    """Return the result with the changes for the scheduler. A missing side counts as empty."""
     old, new = (Package(()) if side is None else package_of_side(side, None) for side in (before, after))
     unreadable = [] if before is None else [result for result in before.results if result.severity is Severity.ERROR]
     state = state_after(new, old)

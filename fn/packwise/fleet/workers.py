@@ -1,8 +1,4 @@
-"""Tasks run through a function: in this process, in processes of this machine, or on a Dask cluster (`cluster.py`).
-
-Callers need only `run`. Its single loop hands out tasks, collects answers and reruns lost tasks. The answers are the
-same wherever the function runs, and a lost worker loses no task.
-"""
+"""Tasks that a function runs: in this process, in processes of this machine, or on a Dask cluster (`cluster.py`)."""
 
 from __future__ import annotations
 
@@ -32,7 +28,7 @@ OUT_OF_MEMORY = "it ran out of memory; use fewer processes, or a machine with mo
 
 
 class Lost(Record):
-    """Returned if every worker that ran the task died. `reason` describes it."""
+    """Returned if every worker that ran the task died. `reason` describes how."""
 
     reason: str
 
@@ -88,13 +84,13 @@ def run(tasks: Iterable[T], work: Callable[[T], R], workers: Workers) -> Generat
     """Yield the index of each task and its result as they complete.
 
     Tasks and results are pickled between processes, and `work` by its name. `tasks` is read only as far as there are
-    workers, so that memory stays bounded. A task of a lost worker, for example killed for lack of memory, runs again at
-    the end without others. If that worker is lost too, the answer is Lost. The caller must close or exhaust the
+    workers, so that memory stays bounded. If a worker is lost, for example because memory runs out, its task runs again
+    at the end without others. If that worker is lost too, the answer is Lost. The caller must close or exhaust the
     iterator, so that no process outlives it.
 
     Raise the exceptions of `work`, or WorkersError if no worker can run.
     """
-    # The command line disables it, because a usual run makes little garbage. This run is long.
+    # The command line disables garbage collection, because a usual run makes little garbage. This run is long.
     gc.enable()
     with closing(_open(workers, work)) as pool:
         lost: list[tuple[int, T]] = []
@@ -134,7 +130,7 @@ def _answers(pool: WorkerPool, tasks: Iterable[tuple[int, T]]) -> Iterator[tuple
 
 
 class _Here(Generic[T, R]):
-    """The pool that is this very process: a task runs when its answer is waited for."""
+    """A pool that runs tasks in the current process. A task runs when the caller waits for its answer."""
 
     def __init__(self, work: Callable[[T], R]) -> None:
         self._work = work
@@ -158,8 +154,8 @@ class _Here(Generic[T, R]):
 
 
 # A pool of processes on this machine. Each process runs one task at a time, so that a dead process identifies its task.
-# It uses pipes of the standard library. The standard executor ends all of its processes, and forgets which task ran
-# where, when the kernel kills one.
+# It uses pipes of the standard library. When the kernel kills a process, the standard executor ends all others, and
+# does not report which task each one ran.
 
 _PATIENCE = 3.0
 """Seconds that terminating processes have to remove their temporary files."""
@@ -182,8 +178,8 @@ class _Worker(Record):
 class ProcessPool(Generic[T, R]):
     """Up to `count` processes, each started for a task.
 
-    Each leads a process group, so that its own processes such as kustomize end with it. Ctrl-C reaches only this
-    process, which ends the others. If this process dies without that chance, they end after their task.
+    Each process leads a process group, so that its own processes such as kustomize end with it. Ctrl-C reaches only the
+    main process, which ends the others. If the main process is killed, the others end after their task.
     """
 
     def __init__(self, count: int, work: Callable[[T], R]) -> None:
@@ -194,14 +190,14 @@ class ProcessPool(Generic[T, R]):
         self._busy: dict[int, _Worker] = {}
 
     def has_room(self) -> bool:
-        """True if a process is idle, or another can be started."""
+        """Return True if a process is idle, or another can be started."""
         return len(self._busy) < self._count
 
     def submit(self, number: int, task: T) -> None:
         """Submit the task to a process."""
         worker = self._idle.pop() if self._idle else self._start()
         self._busy[number] = worker
-        # A process that has died since still gets an answer: its task is lost.
+        # A process that has died in the meantime also gets an answer: its task is lost.
         with suppress(BrokenPipeError, ConnectionResetError):
             worker.pipe.send(task)
 
@@ -212,7 +208,7 @@ class ProcessPool(Generic[T, R]):
         return [(number, self._answer(number)) for number in numbers]
 
     def close(self) -> None:
-        """End all processes: politely first, then at once."""
+        """End all processes: first with SIGTERM, and after a few seconds with SIGKILL."""
         workers = [*self._idle, *self._busy.values()]
         for worker in workers:
             _end(worker.process, signal.SIGTERM)
@@ -298,7 +294,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def _signals_wait() -> Generator[None]:
-    """Block signals while a process is started. It has no handlers yet and inherits the blocked signals."""
+    """Block signals while a process is started. The new process inherits the block until it has its handlers."""
     if sys.platform == "win32":
         yield
         return
@@ -310,7 +306,10 @@ def _signals_wait() -> Generator[None]:
 
 
 def _lead_group(process: int) -> None:
-    """Let the process lead its own group. 0 is this process. Both sides call it because either may be first."""
+    """Make the process the leader of its own group. 0 is the current process.
+
+    Both processes call it, because either may be first.
+    """
     if sys.platform != "win32":
         with suppress(OSError):
             os.setpgid(process, process)
