@@ -88,7 +88,7 @@ def test_the_texts_of_topologies_are_the_crds(crds: Path, spec: Any, minor: int)
     crd = definition(crds / f"kai-v0.{minor}.0" / "kai.scheduler_topologies.yaml")
 
     for old in (None, before):
-        ours = topology_problems(value, old, version=f"v0.{minor}", of_rules="array")
+        ours = topology_problems(value, old, version=f"v0.{minor}", shown="array")
 
         expected = [problem.operator_message for problem in crd.problems(value, old) if problem.stage is Stage.SCHEMA]
         absent = [text for text in expected if text is not None and "Required value" in text]

@@ -70,7 +70,7 @@ def exact_packing(turn: Scene) -> Packing:
     cluster = ClusterState(turn)
     tree = JobTree(turn.jobs[0], 0)
     due = tree.root.next_pods()
-    if any(pod.share is not None or pod.lacks or cluster.neighbours.concern(pod) for pod in due):
+    if any(pod.share is not None or pod.lacks or cluster.neighbours.affect(pod) for pod in due):
         # The solver does not model rules about other pods and shared GPUs.
         return Packing(PackingVerdict.OPEN)
     kinds = _kinds(cluster, tree, due)

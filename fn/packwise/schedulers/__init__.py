@@ -1,4 +1,4 @@
-"""Schedulers: the objects that each reads and writes from the placement model, and its refusals."""
+"""The interface of a scheduler: it makes its objects and findings from the placement model."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 
 class SchedulerInput(Record):
-    """The input of a scheduler's objects: the placements of all workloads, and the topologies that there are.
+    """The input from which a scheduler makes its objects and findings.
 
-    `inventory` has the users' own objects of the scheduler's kinds, `definitions` their CRDs.
+    `placements` are the placements of all workloads. `topologies` are the topologies that workloads can name.
+    `inventory` holds the objects of the input, and `definitions` holds its CRDs.
     """
 
     placements: tuple[Placement, ...]
@@ -31,11 +32,11 @@ class SchedulerInput(Record):
 
 
 class SchedulerObjects(Record):
-    """The objects of a scheduler and its findings.
+    """The objects that a scheduler writes, and its findings.
 
-    `refusals` maps refused topologies to the answer of its API server. `conditions` are for users' objects with
-    topologies, if the revision has any besides Ready. `workloads` are the workloads that the scheduler checks without a
-    front end.
+    `refusals` maps the name of each refused topology to the API server's error. `conditions` maps users' objects with a
+    topology to their conditions other than Ready, if the revision has such conditions. `workloads` are the workloads
+    that the scheduler checks itself, because no front end reads them.
     """
 
     generated: tuple[Generated, ...] = ()
@@ -48,11 +49,14 @@ class SchedulerObjects(Record):
 class Scheduler(Protocol):
     """A scheduler writes objects of its own kinds from the placement model.
 
-    The methods here are defaults for schedulers without fixes or older versions.
+    By default, `fix` and `migrate` return the object unchanged.
     """
 
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
-        """Return its objects for every placement and topology, with its refusals of these and of users' objects."""
+        """Return the scheduler's objects for all placements and topologies.
+
+        The findings are about these objects and about users' objects.
+        """
         ...
 
     def fix(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
@@ -63,29 +67,26 @@ class Scheduler(Protocol):
         return item
 
     def migrate(self, item: KubeObject) -> KubeObject:
-        """Return one of its own objects in the API version that every known release serves, or another object
-        unchanged.
+        """Return an object of the scheduler's kinds in the API version that every known release serves.
 
-        Raise FieldError if an anchor or alias prevents it.
+        Return any other object unchanged. Raise FieldError if an anchor or alias prevents the change.
         """
         return item
 
 
 class QueuedPodsOf(Protocol):
-    """Finds the pods that a scheduler queues and places itself, of workloads that no front end hands to it."""
+    """Finds the pods that a scheduler queues and places itself. No front end reads their workloads."""
 
     def __call__(
         self, inventory: Inventory, topologies: KnownTopologies, settings: TopologyRender
     ) -> Iterable[QueuedPods]:
-        """Yield the sets of pods. `topologies` are all that workloads can name, and are rendered for this scheduler
-        too.
-        """
+        """Return the sets of pods. `topologies` are the topologies that workloads can name."""
         ...
 
 
 class NodePoolsOf(Protocol):
-    """Finds the node pools of a scheduler that runs once for each of them."""
+    """Finds the node pools of a scheduler. One instance of the scheduler runs for each pool."""
 
     def __call__(self, index: Index, placements: Iterable[Placement]) -> tuple[NodePool, ...]:
-        """Return the node pools, the default one first, or () if nothing in the input is in a pool."""
+        """Return the node pools, the default pool first. Return () if no object of the input is in a pool."""
         ...

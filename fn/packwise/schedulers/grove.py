@@ -1,4 +1,4 @@
-"""Grove's PodGang. The operator's scheduler backends place pods by it. Source: spec/grove.md#7."""
+"""The PodGangs that Grove's operator makes for its scheduler backends. Source: spec/grove.md#7."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LEVELS: Mapping[str, FieldPath] = {
 
 class _PodGangs(Scheduler):
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
-        """Return a PodGang for each gang of an operator that makes PodGangs."""
+        """Return a PodGang for each gang that the operator of its workload makes."""
         return SchedulerObjects(
             tuple(
                 Generated(
@@ -46,7 +46,10 @@ class _PodGangs(Scheduler):
 
 
 def podgang_value(gang: Gang) -> Mapping[str, Value]:
-    """Return the manifest without owner reference, because a render knows no uid, and without status."""
+    """Return the manifest of a gang's PodGang.
+
+    It has no status, and no owner reference because a render knows no UID.
+    """
     metadata: dict[str, Value] = {"name": gang.name, "namespace": gang.namespace, "labels": gang.labels}
     if gang.annotations:
         metadata["annotations"] = gang.annotations
@@ -57,12 +60,12 @@ def podgang_value(gang: Gang) -> Mapping[str, Value]:
     constraint = None if gang.bounds is None else _constraint(gang.bounds)
     if constraint is not None:
         spec["topologyConstraint"] = constraint
-    # A set's parent is before it.
+    # The parent of a set precedes the set.
     for pods in gang.sets:
         name = pods.name
         part: dict[str, Value]
         if pods.members is None:
-            # Keep the entry even if its level is gone.
+            # Keep the entry even if the topology no longer has its level.
             part = {"name": name, "podGroupNames": names.setdefault(name, [])}
             configs.append(part)
         else:
@@ -81,7 +84,7 @@ def podgang_value(gang: Gang) -> Mapping[str, Value]:
 
 
 def podgang_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
-    """The origin of each part of the PodGang of `gang`, by path."""
+    """Return the origin of each part of the PodGang of `gang`, by path."""
     origins = gang.origins(_LEVELS)
     for position, pods in enumerate(gang.leaves):
         origins.update(pods.origins(("spec", "podgroups", position), "minReplicas", _LEVELS))
@@ -91,7 +94,7 @@ def podgang_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
 
 
 def _constraint(bounds: Bounds) -> Mapping[str, Value] | None:
-    """Return the topologyConstraint of a gang or a set, or None without bounds."""
+    """Return the `topologyConstraint` for `bounds`, or None if they have no level."""
     required, preferred = bounds.required, bounds.preferred
     if required is None and preferred is None:
         return None
@@ -104,4 +107,4 @@ def _constraint(bounds: Bounds) -> Mapping[str, Value] | None:
 
 
 GROVE: Scheduler = _PodGangs()
-"""Grove's operator, which passes gangs to the scheduler."""
+"""Grove's operator, which passes gangs to a scheduler as PodGangs."""

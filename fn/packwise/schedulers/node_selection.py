@@ -19,18 +19,19 @@ LabelRequirement = tuple[str, str, tuple[str, ...]]
 """A key, an operator and its values."""
 
 NodeTerm = tuple[LabelRequirement, ...]
-"""A term of a node affinity. All its requirements must match. A term without requirements matches no node."""
+"""A term of a node affinity. A node must meet all its requirements. A term without requirements matches no node."""
 
 NODE_NAME = "metadata.name"
-"""The key of requirements about the name of a node."""
+"""The key of a requirement about the name of a node, from `matchFields`."""
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
-"""The label with which every namespace names itself."""
+"""The label of every namespace that holds the namespace's own name."""
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
-"""The operators of label selectors. Requirements of nodes have two more."""
+"""The operators of label selectors. Node affinities also have Gt and Lt."""
 
 _REPELLING = ("NoSchedule", "NoExecute")
+"""The effects of taints that keep pods off a node."""
 
 
 class Taint(Record):
@@ -51,12 +52,12 @@ class Toleration(Record):
 
 
 def read_taints(value: Value) -> tuple[Taint, ...]:
-    """The taints in a list."""
+    """Return the taints in a list of a manifest."""
     return tuple(Taint(*(text_at(entry, key) for key in ("key", "value", "effect"))) for entry in mappings(value))
 
 
 def read_tolerations(value: Value) -> tuple[Toleration, ...]:
-    """The tolerations in a list."""
+    """Return the tolerations in a list of a manifest."""
     return tuple(
         Toleration(*(text_at(entry, key) for key in ("key", "operator", "value", "effect")))
         for entry in mappings(value)
@@ -64,7 +65,7 @@ def read_tolerations(value: Value) -> tuple[Toleration, ...]:
 
 
 def repelling_taint(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> Taint | None:
-    """Return the first taint that repels the pod, or None if it tolerates all."""
+    """Return the first taint that a pod with these tolerations does not tolerate, or None if it tolerates all."""
     repelling = (taint for taint in taints if taint.effect in _REPELLING)
     return next((taint for taint in repelling if not any(_tolerates(each, taint) for each in tolerations)), None)
 
@@ -78,13 +79,13 @@ def _tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 
 def read_selector(selector: Mapping[str, Value]) -> tuple[LabelRequirement, ...]:
-    """The requirements of a label selector."""
+    """Return the requirements of a label selector."""
     matching = [(key, "In", (str(text),)) for key, text in sorted(mapping_at(selector, "matchLabels").items())]
     return (*matching, *_requirements(selector.get("matchExpressions")))
 
 
 def read_node_terms(spec: Mapping[str, Value]) -> tuple[NodeTerm, ...] | None:
-    """Return the terms of a pod's required node affinity, or None. One of them must hold."""
+    """Return the terms of a pod's required node affinity, or None without one. A node must match one of the terms."""
     required = mapping_at(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     return tuple(_node_term(term) for term in mappings(required.get("nodeSelectorTerms"))) if required else None
 
@@ -109,7 +110,7 @@ def selects_labels(requirements: Iterable[LabelRequirement], labels: Mapping[str
 
 
 def namespace_labels(items: Index) -> Mapping[str, Mapping[str, Value] | None]:
-    """Return the labels of the input's Namespaces by name, or None for several that differ."""
+    """Map the name of each Namespace in the input to its labels, or to None if several have different labels."""
     by_name: dict[str, Mapping[str, Value] | None] = {}
     for item in items.of_kind("", "Namespace"):
         labels: Mapping[str, Value] = mapping_at(item.value, "metadata", "labels")
@@ -121,7 +122,7 @@ def namespace_labels(items: Index) -> Mapping[str, Mapping[str, Value] | None]:
 def selects_namespace(
     requirements: Sequence[LabelRequirement], namespace: str, labels: Mapping[str, Mapping[str, Value] | None]
 ) -> bool | None:
-    """Return True if a selector accepts a namespace, or None if labels that are not in `labels` decide."""
+    """Return True if a selector accepts a namespace. Return None if it depends on labels that are not in `labels`."""
     if not requirements:
         return True
     if not namespace:
@@ -157,7 +158,7 @@ def _is_satisfied(requirement: LabelRequirement, labels: Mapping[str, str], name
 
 
 def _meets(value: str | None, operator: str, values: tuple[str, ...]) -> bool:
-    """Return True if the operator accepts a label with this value, or None for a missing label."""
+    """Return True if the operator accepts the value of a label. `value` is None if the label is missing."""
     if operator in ("In", "NotIn"):
         return (value in values) is (operator == "In")
     return (value is not None) is (operator == "Exists")

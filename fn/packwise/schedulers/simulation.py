@@ -1,7 +1,7 @@
-"""Every scheduler in the view of `place` and `report`: its gangs and its answers on a cluster.
+"""The interface of the schedulers' simulations for `place` and `report`: gangs, and their answers on a cluster.
 
-A scheduler with an algorithm in packwise has a `Simulation`. Simulations run one after the other, each on the nodes
-that the earlier ones left free.
+packwise has a `Simulation` for each scheduler if it implements the algorithm. The simulations run one after the other.
+Each one sees the pods that the earlier ones placed.
 """
 
 from __future__ import annotations
@@ -18,23 +18,25 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.snapshot import Snapshot
 
 ALLOCATED, PARTIAL, PENDING, NOT_READY = "allocated", "partial", "pending", "notready"
-"""The states of a gang: all of its pods are placed, fewer but enough are placed, it waits, or it is not tried."""
+"""The states of a gang: all pods are placed, enough pods are placed, the gang waits, the gang is not tried."""
 
 FITS = (ALLOCATED, PARTIAL)
-"""The states of running gangs."""
+"""The states of gangs that run."""
 
 Spread = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
-"""The pods of each pod set by node, or by domain if the scheduler chooses no node."""
+"""The number of pods of each pod set on each node, or in each domain if the scheduler chooses no node."""
 
 
 class TooManyPodsError(Exception):
-    """The gangs have more pods than a simulation places."""
+    """Raised if the gangs have more pods than a simulation can place."""
 
 
 class GangPart(Record):
-    """A whole gang, or a set of its pods `depth` sets below. The gang needs `members` of its `pods`.
+    """A gang, or one of its pod sets.
 
-    The levels are words, as in workloads, or "". `place` is the constraint's or the set's.
+    `depth` is 0 for the gang, 1 for its topmost sets, and one more for each set below a set. `pods` is the number of
+    pods. `members` is the number of pods that the gang needs. `required` and `preferred` are domains such as `rack`, or
+    "". `place` is the place of the topology constraint, or of the set if it has no constraint.
     """
 
     name: str
@@ -49,9 +51,9 @@ class GangPart(Record):
 class GangOutline(Record):
     """A gang before placement.
 
-    `scheduler_title` is its scheduler's name in texts. `labels` distinguish it from others if names have an epoch.
-    `title` has no epoch. `gpus` is the number for all its pods. `parts` begin with the gang itself. `notes` name the
-    facts that an answer ignores.
+    `scheduler_title` is the name of the scheduler in texts. `title` is the gang's name without an epoch. If names have
+    an epoch, `labels` tell gangs apart. `gpus` is the number of GPUs that all pods request. `parts` begin with the gang
+    itself. `notes` name the facts that the answer ignores.
     """
 
     scheduler: str
@@ -69,10 +71,11 @@ class GangOutline(Record):
 
 
 class NearestDomain(Record):
-    """The domain nearest to fitting a gang: it has room for `fitting_pods` of `requested_pods` pods.
+    """The domain that comes nearest to holding a gang or pod set: `fitting_pods` of `requested_pods` pods fit.
 
-    `fitting_pods` is None if the scheduler compares sums. `level` is a word, or "" for the whole topology. `missing` is
-    the lacking amount by resource. `is_counted` is false if the scheduler does not see the free amounts there.
+    `fitting_pods` is None if the scheduler compares sums of resources instead of counting pods. `level` is a domain
+    such as `rack`, or "" for the whole topology. `missing` lists the missing amount of each resource. `is_counted` is
+    false if the scheduler does not see the free resources of the domain.
     """
 
     pod_set: str
@@ -85,7 +88,7 @@ class NearestDomain(Record):
 
 
 class LaterAnswer(Record):
-    """The answer on a cluster without the scheduler's own workloads."""
+    """The answer for the same gang after all workloads of its scheduler have left the cluster."""
 
     state: str
     spread: Spread = ()
@@ -93,7 +96,7 @@ class LaterAnswer(Record):
 
 
 class NodeShare(Record):
-    """Pods of a gang on one node, and their GPUs."""
+    """The number of a gang's pods on one node, and of the GPUs that these pods request."""
 
     node: str
     pods: int
@@ -103,10 +106,11 @@ class NodeShare(Record):
 class GangAnswer(Record):
     """The outcome of a gang.
 
-    `placed_pods` have a place. `added_gpus` counts the GPUs of pods that did not run before. `shares` is its use of
-    nodes. `domain` is the common domain of all pods, or "". `reasons` explain in packwise's words why pods have no
-    place. `message` is the scheduler's own text. `flavors` are the pod sets' flavors if the scheduler has them.
-    `domains` is the single domain of each pod set for a scheduler that names no nodes.
+    `placed_pods` is the number of placed pods. `added_gpus` is the number of GPUs for pods that did not run before.
+    `shares` lists the nodes of the gang. `domain` is the narrowest domain that holds all pods, or "". `reasons` explain
+    in packwise's words why pods are not placed. `message` is the scheduler's own text. `flavors` pairs each pod set
+    with its flavor if the scheduler has flavors. `domains` pairs each pod set with its only domain if the scheduler
+    chooses no nodes.
     """
 
     gang: GangOutline
@@ -131,14 +135,14 @@ class GangAnswer(Record):
 
 
 class NodeUse(Record):
-    """The amounts that placed pods use on a node. Each pod also counts as one of `pods`."""
+    """The resources that placed pods use on a node. The resource `pods` counts the pods themselves."""
 
     node: str
     request: tuple[tuple[str, int], ...]
 
 
 class Levels(Record):
-    """A topology: its node labels, broadest first. `is_named`: a gang is bound to it."""
+    """A topology. `keys` are its node labels, broadest first. `is_named` is true if a gang uses the topology."""
 
     name: str
     keys: tuple[str, ...]
@@ -146,16 +150,16 @@ class Levels(Record):
 
 
 class HasObjects(Protocol):
-    """A cluster, as the objects that show it."""
+    """A cluster, described by its objects."""
 
     @property
     def objects(self) -> Sequence[Mapping[str, Value]]:
-        """The objects, as `kubectl get -o json` lists them."""
+        """The objects of the cluster, as `kubectl get -o json` prints them."""
         ...
 
 
 class Simulation(Protocol):
-    """A scheduler's algorithm over one cluster and the gangs of a render."""
+    """A scheduler's algorithm, applied to one cluster and the gangs of a render."""
 
     scheduler: str
     """The scheduler's name for users."""
@@ -167,26 +171,30 @@ class Simulation(Protocol):
     """The topologies that the scheduler knows."""
 
     notes: tuple[str, ...]
-    """Workloads of the scheduler that have no answer, with the reason."""
+    """Notes on workloads of the scheduler that have no answer, each with the reason."""
 
-    def place(self, beside: Sequence[NodeUse]) -> tuple[GangAnswer, ...]:
-        """Return the answer for each gang. `beside` are the pods that other schedulers placed before."""
+    def place(self, other_uses: Sequence[NodeUse]) -> tuple[GangAnswer, ...]:
+        """Return the answer for each gang. `other_uses` are the resources of pods that other schedulers placed."""
         ...
 
     def uses(self) -> tuple[NodeUse, ...]:
-        """Return the pods that the scheduler newly placed on nodes, after `place`."""
+        """Return the resources that newly placed pods use on nodes. Call `place` first."""
         ...
 
     def count_more(self) -> Mapping[tuple[str, str], int]:
-        """Return the further replicas of each workload, by namespace and name, that fit beside all gangs after
-        `place`.
+        """Return how many more replicas of each workload fit together with all gangs. Call `place` first.
+
+        The keys are the namespace and the name of the workload.
         """
         ...
 
 
 class SimulationOf(Protocol):
-    """Make the simulation of a scheduler for the gangs of a render on a cluster."""
+    """Makes the simulation of a scheduler for the gangs of a render on a cluster."""
 
     def __call__(self, source: SchedulerInput, generated: Iterable[KubeObject], snapshot: Snapshot) -> Simulation:
-        """Return the simulation. `generated` are the objects that the render writes. Raise TooManyPodsError."""
+        """Return the simulation. `generated` are the objects that the render writes.
+
+        Raise TooManyPodsError if the gangs have too many pods.
+        """
         ...

@@ -1,4 +1,4 @@
-"""Volcano. Grove's operator makes PodGroups for it. Source: spec/grove-releases.md#2.3."""
+"""The PodGroups that Grove's operator makes for Volcano. Source: spec/grove-releases.md#2.3."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from packwise.placement import Node, PodSet
 
 DEFAULT_QUEUE = "default"
-"""The queue of workloads without one."""
+"""The queue of workloads that name no queue."""
 
 _CLIQUE = "grove.io/podclique"
 
 
 class _Volcano(Scheduler):
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
-        """Return a PodGroup for each gang with pods of Volcano."""
+        """Return a PodGroup for each gang that Volcano schedules."""
         return SchedulerObjects(
             tuple(
                 Generated(podgroup_value(gang), placement.source, placement.subject, partial(_origins, gang))
@@ -38,7 +38,10 @@ class _Volcano(Scheduler):
 
 
 def podgroup_value(gang: Gang) -> Mapping[str, Value]:
-    """Return the manifest without status and owner reference, because a render has no uid. Volcano needs at least 1."""
+    """Return the manifest of a gang's PodGroup.
+
+    It has no status, and no owner reference because a render knows no UID. `minMember` is at least 1, as Volcano needs.
+    """
     metadata: dict[str, Value] = {"name": gang.name, "namespace": gang.namespace, "labels": gang.labels}
     spec: dict[str, Value] = {"minMember": gang.members or 1, "queue": gang.queue or DEFAULT_QUEUE}
     if gang.priority_class:
@@ -49,7 +52,7 @@ def podgroup_value(gang: Gang) -> Mapping[str, Value]:
 
 
 def _policy(pods: PodSet) -> Mapping[str, Value]:
-    """The entry of `spec.subGroupPolicy`: the pods of one PodClique."""
+    """Return the entry of `spec.subGroupPolicy` for the pods of one PodClique."""
     return {
         "name": pods.name,
         "labelSelector": {"matchLabels": {_CLIQUE: pods.name}},

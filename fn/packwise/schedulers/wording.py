@@ -1,4 +1,4 @@
-"""Amounts and levels in the words of packwise's reasons, whichever scheduler they are about."""
+"""Amounts of resources and topology levels as text, for the reasons of all schedulers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ _GIB = 1 << 30
 
 
 def level_word(words: Mapping[str, str], key: str) -> str:
-    """Return the domain of a level, such as `rack`, or the label key without a name."""
+    """Return the domain of the level with the label `key`, such as `rack`. Return `key` if it has no domain."""
     return words.get(key) or key
 
 
 def amount_text(resource: str, amount: float) -> str:
-    """An amount with its unit: `8 GPUs`, `1.5 CPU cores`, `64 GiB of memory`."""
+    """Return an amount with its unit: `8 GPUs`, `1.5 CPU cores`, `64 GiB of memory`.
+
+    `amount` is in thousandths of a core for CPU and in bytes for memory.
+    """
     if resource == MEMORY:
         return f"{_round(amount / _GIB)} GiB of memory"
     number = _round(amount / 1000 if resource == CPU else amount)
@@ -34,7 +37,7 @@ def amount_text(resource: str, amount: float) -> str:
 
 
 def amount_list(amounts: Iterable[tuple[str, float]]) -> str:
-    """Return amounts with their units, GPUs first, or ""."""
+    """Return the amounts with their units, comma-separated and GPUs first. Return "" for no amounts."""
     listed = sorted(amounts, key=lambda entry: (_ORDER.get(entry[0], 1), entry[0]))
     return ", ".join([amount_text(name, amount) for name, amount in listed])
 

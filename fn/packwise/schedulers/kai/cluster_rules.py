@@ -1,8 +1,8 @@
-"""Rules about problems that KAI ignores silently: topologies, queues and priorities that do not match a cluster.
+"""Rules about problems that KAI does not report: topologies, queues and priorities that do not match the cluster.
 
 Source: spec/placement.md#4a, #7, #9, spec/kai.md.
 
-KAI reports none of them when the object is applied. The pods wait.
+KAI accepts these objects without an error, and the pods wait.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ STALE = Rule(
     Severity.WARNING,
 )
 NODE_RULES = (UNUSED, OUTSIDE, SPLIT, STALE)
-"""Rules of topologies on nodes. They run if nodes are given."""
+"""Rules about the levels of topologies on nodes. They run only if the nodes of the cluster are known."""
 
 _SHOWN = 3
 
@@ -71,7 +71,7 @@ class _TopologyAt(Record):
 
 
 def check_nodes(source: SchedulerInput) -> Iterator[Finding]:
-    """Yield findings about nodes that do not match the topologies of the render, if nodes are given."""
+    """Yield findings about nodes that do not match the topologies of the input, if the nodes are known."""
     try:
         snapshot = read_snapshot(source.cluster.nodes)
     except SnapshotError:
@@ -115,7 +115,10 @@ def _check(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
 
 
 def _check_partial_labels(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
-    """Report nodes with only some of the labels. If any node has GPUs, only such nodes count."""
+    """Yield a finding for each label that nodes with other labels of the topology lack.
+
+    If any node has GPUs, only nodes with GPUs count.
+    """
     useful = [node for node in nodes if node.allocatable.get(GPU)] or list(nodes)
     partly = [node for node in useful if any(key in node.labels for key in topology.keys)]
     for key, place in zip(topology.keys, topology.places, strict=True):
@@ -129,9 +132,9 @@ def _check_partial_labels(topology: _TopologyAt, nodes: Sequence[Node]) -> Itera
 
 
 def _split(topology: _TopologyAt, index: int, nodes: Sequence[Node]) -> Iterator[Finding]:
-    """Report values of a level in several domains of the level above.
+    """Yield a finding if a value of a level is in several domains of the level above.
 
-    If most values repeat, the cluster reuses names per domain on purpose. These levels are skipped.
+    If most values are, the cluster reuses names in each domain on purpose, and the finding is only information.
     """
     above, key = topology.keys[:index], topology.keys[index]
     parents: dict[str, set[tuple[str, ...]]] = {}
@@ -154,7 +157,7 @@ def _split(topology: _TopologyAt, index: int, nodes: Sequence[Node]) -> Iterator
 
 
 def _check_gangs(source: SchedulerInput, known: Mapping[str, KaiTopology]) -> Iterator[Finding]:
-    """Bounds of gangs by levels that the Topology in the cluster does not have, each once."""
+    """Yield a finding for each level that a gang uses and the Topology in the cluster lacks, once per place."""
     if not known:
         return
     topology_of = topology_names(source)
@@ -215,7 +218,7 @@ _CLASS = Rule(
 )
 _POD_CLASS = Rule("pod-priority-class", "A pod names a PriorityClass that does not exist.", "spec/kubernetes.md#2.6")
 QUEUE_RULES = (_PARENT, _KNOWN, _LEAF, _CLASS, _POD_CLASS)
-"""Rules of names that workloads and Queues refer to."""
+"""Rules about the queues and PriorityClasses that workloads and Queues name."""
 
 _PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
 
@@ -224,12 +227,15 @@ _BUILT_IN = ("system-cluster-critical", "system-node-critical")
 _OF_CHART = (DEFAULT_QUEUE, "default-parent-queue")
 """The queues that KAI's chart creates."""
 
-_OTHERS = (None, "", KAI_PROFILE)
+_KAI_NAMES = (None, "", KAI_PROFILE)
 """The scheduler names of gangs that KAI schedules."""
 
 
 def check_queues(source: SchedulerInput) -> Iterator[Finding]:
-    """Report named queues and PriorityClasses that are missing, if the input has any of the kind."""
+    """Yield findings about queues, their tree, and PriorityClasses that objects name but the input lacks.
+
+    Queues are checked only if the input has a Queue, and classes only if it has a PriorityClass.
+    """
     gangs = _gangs(source.placements)
     shares = queues(source)
     if shares:
@@ -251,7 +257,7 @@ def check_queues(source: SchedulerInput) -> Iterator[Finding]:
 
 
 def _gangs(placements: Sequence[Placement]) -> list[tuple[Placement, Gang]]:
-    """The first gang of each workload that names a queue and a PriorityClass of its own."""
+    """Return one gang for each workload, queue and PriorityClass, without gangs of services."""
     first: dict[tuple[KubeObject, str, str], tuple[Placement, Gang]] = {}
     for placement in placements:
         node = placement.node
@@ -261,13 +267,16 @@ def _gangs(placements: Sequence[Placement]) -> list[tuple[Placement, Gang]]:
 
 
 def _parents(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[Finding]:
-    """Report queues in a cycle, and queues below a missing one. KAI drops these with all queues below them."""
+    """Yield a finding for each cycle of queues, and for each queue with a missing parent.
+
+    KAI ignores a queue with a missing parent, and all queues below it.
+    """
     names = [*(share.name for share in shares), *_OF_CHART]
     by_name = {share.name: share for share in shares}
     for item in source.inventory.items.of_kind(*QUEUE_KIND.key):
         parent = item.get(("spec", "parentQueue"))
         line = [share.name for share in islice(lineage(item.name, by_name), MAX_QUEUE_DEPTH)]
-        # Each queue of a cycle leads to all of them, and the first one reports it.
+        # From each queue of a cycle, the parents lead through the whole cycle. Report it at the first queue by name.
         if line and by_name[line[-1]].parent == item.name == min(line):
             circle = " → ".join([f'"{name}"' for name in (*line, item.name)])
             message = (
@@ -288,21 +297,21 @@ def _parents(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[F
 
 
 def _has_roots(shares: Sequence[QueueShare]) -> bool:
-    """Return True if the tops of the tree are in the input, so that it may contain all queues."""
+    """Return True if the input has a queue without a parent. The input may then have all queues of the cluster."""
     return any(not share.parent for share in shares)
 
 
 class _NamedQueue(Record):
-    """The queue that an object names at `place`. If `is_known`, another rule reports that the queue does not exist."""
+    """The queue that an object names at `place`. If `is_reported`, another rule reports a missing queue."""
 
     name: str
     place: Place
-    is_known: bool = False
+    is_reported: bool = False
 
 
 def _queues_of_gangs(gangs: Sequence[tuple[Placement, Gang]]) -> Iterator[_NamedQueue]:
     for placement, gang in gangs:
-        if gang.scheduler in _OTHERS and gang.queue:
+        if gang.scheduler in _KAI_NAMES and gang.queue:
             yield _NamedQueue(gang.queue, queue_place(gang), placement.subject.kind == DYNAMO_GRAPH.name)
 
 
@@ -338,7 +347,7 @@ def _check_named_queues(
                 "pods. Name a child queue"
             )
             yield each.place.finding(_LEAF, message)
-        elif queue not in known and not each.is_known:
+        elif queue not in known and not each.is_reported:
             near = did_you_mean(queue, names)
             if near_miss(queue, names) or _has_roots(shares):
                 message = f'the queue "{queue}" is not in the input{near}'
@@ -366,7 +375,7 @@ def _classes(gangs: Sequence[tuple[Placement, Gang]], known: Sequence[str]) -> I
                 )
                 text = f"no PriorityClass with name {named} was found"
                 finding = place.finding(_POD_CLASS, message, operator_message=text, stage=Stage.POD)
-                # Written objects may go to a cluster that has the class.
+                # Objects that packwise writes may go to a cluster that has the class.
                 yield finding.replace(when_written=Severity.WARNING)
 
 

@@ -1,4 +1,4 @@
-"""The gangs of a render as the jobs of KAI's session, and the topologies that they name.
+"""The jobs, topologies and queues of KAI's session, from the gangs of a render and the cluster.
 
 Source: spec/placement.md#1, spec/grove.md#10.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.snapshot import BoundPod, Snapshot
 
 MAX_PODS = 500_000
-"""The largest number of placed pods."""
+"""The largest number of pods that a simulation places."""
 
 _NEEDED = (
     ("", "ConfigMap"),
@@ -41,33 +41,38 @@ _NEEDED = (
 """Kinds of objects that pods need. The input may contain them."""
 
 _PRIORITY = 50
+"""The priority of a gang if neither its PriorityClass nor a default class is known."""
+
 CHART_CLASSES = {"inference": 125, "build": 100, "build-preemptible": 75, "train": 50}
 """The PriorityClasses of KAI's chart. Source: KAI Scheduler, deployments/kai-scheduler."""
 
 _UNNAMED_CLASS = "train"
-"""The class of KAI's pod-grouper for a PodGroup whose workload names none."""
+"""The PriorityClass that KAI's pod-grouper gives a PodGroup if the workload names none."""
 
 
 class GangJob(Record):
-    """A gang and its KAI job. `notes` name the facts that the answer ignores."""
+    """A gang, and its job in KAI's session. `notes` name the facts that the answer ignores."""
 
     gang: Gang
     job: Job
     notes: tuple[str, ...] = ()
 
     def with_number(self, number: int) -> GangJob:
-        """Return one of several similar jobs."""
+        """Return the job of one gang, if the gang stands for several equal ones. `number` becomes part of its name."""
         name = f"{self.gang.name}-{number}"
         return self.replace(gang=self.gang.replace(name=name, alike=1), job=self.job.replace(name=name))
 
 
 def is_of_kai(gang: Gang) -> bool:
-    """Return True if KAI schedules the gang. Other schedulers are not simulated."""
+    """Return True if KAI schedules the gang."""
     return gang.scheduler in ("", KAI_PROFILE)
 
 
 def gang_jobs(source: SchedulerInput, snapshot: Snapshot) -> tuple[GangJob, ...]:
-    """The jobs of all gangs that KAI schedules, in the order of creation. Raises TooManyPodsError."""
+    """Return the jobs of all gangs that KAI schedules, in the order of creation.
+
+    Raise TooManyPodsError if the gangs have more than MAX_PODS pods together.
+    """
     topology_of = topology_names(source)
     manifests: dict[str, list[GangPod]] = {}
     for placement in source.placements:
@@ -99,18 +104,22 @@ def gang_jobs(source: SchedulerInput, snapshot: Snapshot) -> tuple[GangJob, ...]
 
 
 def pool_of(placement: Placement, gang: Gang, pool_label: str) -> str:
-    """Return the node pool of a gang's PodGroup, or "": from its label, or from the labels of its pods or owner."""
+    """Return the node pool of a gang's PodGroup, or "".
+
+    The label of the pool is in the gang's own labels. If KAI makes the PodGroup, it may also be in the labels of the
+    workload or of the pods.
+    """
     own = gang.labels.get(pool_label)
     if own is not None or gang.grouper in (Grouper.OPERATOR, Grouper.SERVICE):
         return own or ""
-    # KAI's pod-grouper gives the PodGroup of a PodGang the labels of the workload, and then those of a pod.
+    # KAI's pod-grouper gives the PodGroup of a PodGang the labels of the workload, and then the labels of a pod.
     of_owner = texts_at(placement.subject.value, "metadata", "labels") if gang.grouper is Grouper.SCHEDULER else {}
     labels = [of_owner, *[leaf.labels for leaf in gang.leaves]]
     return next((each[pool_label] for each in labels if pool_label in each), "")
 
 
 class _Jobs:
-    """Build the jobs of all gangs with their shared context."""
+    """Makes the jobs of all gangs from the input and the cluster."""
 
     def __init__(
         self, source: SchedulerInput, snapshot: Snapshot, running: Mapping[tuple[str, str, str], Sequence[BoundPod]]
@@ -122,15 +131,15 @@ class _Jobs:
             {kind: [item.value for item in items.of_kind(group, kind)] for group, kind in _NEEDED},
         )
         written = priorities([item.value for item in items.of_kind("scheduling.k8s.io", "PriorityClass")])
-        there = snapshot.priorities
-        self._has_all_classes = there is not None
-        there = Priorities(CHART_CLASSES) if there is None else there
-        self._classes = {**there.by_name, **written.by_name}
-        default = there.default if written.default is None else written.default
+        existing = snapshot.priorities
+        self._has_all_classes = existing is not None
+        existing = Priorities(CHART_CLASSES) if existing is None else existing
+        self._classes = {**existing.by_name, **written.by_name}
+        default = existing.default if written.default is None else written.default
         self._default = _PRIORITY if default is None else default
 
     def job(self, gang: Gang, topology: str, manifests: Sequence[GangPod]) -> GangJob:
-        """Return the job of a gang. `manifests` are its pods if a service makes them."""
+        """Return the job of a gang. `manifests` are its pods if a service submits them itself."""
         notes: dict[str, None] = {}
         pods: list[Pod] = []
         for manifest in manifests:
@@ -146,7 +155,7 @@ class _Jobs:
             template = Manifest(gang.namespace, leaf.pod_spec or {}, _labels(gang, leaf), leaf.annotations)
             pod, ignored = read_pod("", template, self._known)
             fresh = pod.replace(sub_group=leaf.name if leaf.is_named else "")
-            # KAI orders pods by UID, which is random. Pods of one set are equal, so any order gives the same result.
+            # KAI orders pods by UID, and UIDs are random. Pods of one set are equal, so the order does not matter.
             pods += [fresh.replace(name=f"{leaf.name}-{index:06}") for index in range(len(here), _size(leaf))]
             notes |= {f'pods of "{leaf.name}" {note}': None for note in ignored}
         name = gang.priority_class or (_UNNAMED_CLASS if gang.grouper is Grouper.SCHEDULER else "")
@@ -174,7 +183,7 @@ def _size(leaf: PodSet) -> int:
 
 
 def _labels(gang: Gang, leaf: PodSet) -> Mapping[str, str]:
-    """Return the labels of the pods of a leaf, including Grove's. Source: Grove, podclique/pod.go."""
+    """Return the labels of the pods of a leaf, with the labels that Grove adds. Source: Grove, podclique/pod.go."""
     if not gang.is_of_operator:
         return leaf.labels
     replica = leaf.name.removeprefix(f"{gang.workload}-").partition("-")[0]
@@ -206,7 +215,11 @@ def _constraint(bounds: Bounds | None, topology: str) -> LevelConstraint | None:
 
 
 def topologies(source: SchedulerInput, generated: Iterable[KubeObject], snapshot: Snapshot) -> tuple[KaiTopology, ...]:
-    """Return the topologies by name: the cluster's, Grove's configuration's, the services', and KAI's own objects."""
+    """Return the topologies, sorted by name.
+
+    They are the Topologies of the cluster, the topologies that workloads can name, services' topologies, and the
+    rendered and written Topologies. If two have the same name, the later one in this list counts.
+    """
     by_name = {topology.name: topology for topology in snapshot.topologies}
     for name, known in source.topologies.by_name.items():
         by_name[name] = KaiTopology(name, tuple(level.key for level in known.topology.levels))
@@ -219,11 +232,12 @@ def topologies(source: SchedulerInput, generated: Iterable[KubeObject], snapshot
     return tuple(by_name[name] for name in sorted(by_name))
 
 
-def queues(source: SchedulerInput, there: Iterable[QueueShare] = ()) -> tuple[QueueShare, ...]:
-    """Return the queues with their limits: the existing queues `there`, the input's, and the queues that a service
-    makes.
+def queues(source: SchedulerInput, existing: Iterable[QueueShare] = ()) -> tuple[QueueShare, ...]:
+    """Return the queues, sorted by name: the `existing` ones of the cluster, the input's, and the queues of services.
+
+    If two have the same name, the later one in this list counts.
     """
-    by_name = {queue.name: queue for queue in there}
+    by_name = {queue.name: queue for queue in existing}
     pool_label = installation_of(source.inventory.items).pool_label
     for item in source.inventory.items.of_kind(*QUEUE.key):
         written = queue_share(item.value, pool_label)

@@ -1,6 +1,6 @@
-"""The configuration of KAI's operator in the input: its Config, the values of its chart, and the shards.
+"""The configuration of KAI in the input: the Config of its operator, the values of its chart, its SchedulingShards.
 
-The operator reads a Config. The chart writes one from its values, with GPU sharing off by default. Source:
+The operator reads a Config. The chart renders a Config from its values. GPU sharing is off by default. Source:
 spec/kai.md#6.3, spec/kai.md#8; KAI Scheduler v0.17.0, deployments/kai-scheduler and pkg/apis/kai/v1.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from packwise.objects.index import Index
 
 NODE_POOL = "kai.scheduler/node-pool"
-"""The label with which a shard selects nodes, queues and PodGroups, unless the Config names another."""
+"""The label by which a SchedulingShard selects nodes, queues and PodGroups, unless the Config sets another label."""
 
 _CHART = re.compile(r"(^|[/_-])kai-scheduler([/:_.-]|$)", re.IGNORECASE)
 _SHARING = ("global", "gpuSharing")
@@ -33,10 +33,10 @@ _POOL_LABEL = ("global", "nodePoolLabelKey")
 class Installation(Record):
     """KAI as the input configures it.
 
-    `sharing` is True or False if the input permits or forbids shared GPUs, at `sharing_place`. With
-    `blocks_visible_devices`, the webhook refuses pods that set NVIDIA_VISIBLE_DEVICES. `pool_label` is the label of
-    node pools. `pod_labels` and `namespace_labels` select the pods that the webhook sees. `shards` has the value of
-    each shard's pool, or "" for the default one.
+    `sharing` is True if the input permits shared GPUs, False if it forbids them, and None if it does not decide.
+    `sharing_place` is the place that decides. With `blocks_visible_devices`, the webhook refuses pods that set
+    NVIDIA_VISIBLE_DEVICES. `pool_label` is the label of node pools. `pod_labels` and `namespace_labels` select the pods
+    that the webhook checks. `shards` lists the `partitionLabelValue` of each SchedulingShard, "" for the default pool.
     """
 
     sharing: bool | None = None
@@ -49,7 +49,7 @@ class Installation(Record):
 
 
 def installation_of(index: Index) -> Installation:
-    """Return the installation from the input's Config, chart values and SchedulingShards."""
+    """Return the installation from the input's SchedulingShards and its Config, or chart values without a Config."""
     shards = tuple(text_at(item.value, "spec", "partitionLabelValue") for item in index.of_kind(*SCHEDULING_SHARD.key))
     configs = index.of_kind(*KAI_CONFIG.key)
     if configs:
@@ -73,14 +73,14 @@ def _read_config(item: KubeObject) -> Installation:
 
 
 def _deepest_place(item: KubeObject, path: FieldPath) -> Place:
-    """Return the place at the end of the path, or of its longest existing part."""
+    """Return the place at `path`, or at the longest part of it that exists."""
     while path and item.get(path) is None:
         path = path[:-1]
     return Place(item, path)
 
 
 class _ChartValues(Record):
-    """The values of a release of the chart. `is_whole` is true if no other file adds values."""
+    """The values that an object sets for KAI's chart, at `place`. `is_whole` is true if no other file adds values."""
 
     place: Place
     values: Mapping[str, Value]
@@ -101,7 +101,7 @@ def _read_values(chart: _ChartValues) -> Installation:
 
 
 def _helm_release(item: KubeObject) -> Iterator[_ChartValues]:
-    """The values of Flux's HelmRelease."""
+    """Yield the chart values of a Flux HelmRelease if it installs KAI."""
     value = item.value
     names = (text_at(value, "spec", "chart", "spec", "chart"), text_at(value, "spec", "chartRef", "name"))
     if any(_CHART.search(name) for name in names):
@@ -112,7 +112,7 @@ def _helm_release(item: KubeObject) -> Iterator[_ChartValues]:
 
 
 def _helm_chart(item: KubeObject) -> Iterator[_ChartValues]:
-    """The values of k3s' HelmChart."""
+    """Yield the chart values of a k3s HelmChart if it installs KAI."""
     if _CHART.search(text_at(item.value, "spec", "chart")):
         place = _deepest_place(item, ("spec", "valuesContent"))
         values = {
@@ -123,7 +123,7 @@ def _helm_chart(item: KubeObject) -> Iterator[_ChartValues]:
 
 
 def _application(item: KubeObject) -> Iterator[_ChartValues]:
-    """The values of Argo CD's Application and ApplicationSet."""
+    """Yield the chart values of each source of an Argo CD Application or ApplicationSet that installs KAI."""
     base: FieldPath = ("spec", "template", "spec") if item.kind == "ApplicationSet" else ("spec",)
     spec = mapping(item.get(base))
     sources = [((*base, "source"), mapping(spec.get("source")))]
@@ -134,13 +134,13 @@ def _application(item: KubeObject) -> Iterator[_ChartValues]:
         helm = mapping(source.get("helm"))
         parameters = {text(each.get("name")): each.get("value") for each in mappings(helm.get("parameters"))}
         values = {**_read(text(helm.get("values"))), **mapping(helm.get("valuesObject")), **_global_values(parameters)}
-        # A source that is not a chart is a folder, and its values.yaml is not known.
+        # Without the field `chart`, the source is a folder of a repository, and its values.yaml is unknown.
         whole = bool(source.get("chart")) and not helm.get("valueFiles")
         yield _ChartValues(_deepest_place(item, (*path, "helm")), values, whole)
 
 
 def _kustomization(item: KubeObject) -> Iterator[_ChartValues]:
-    """The values of a chart that kustomize renders."""
+    """Yield the values of each chart of KAI that kustomize renders."""
     for index, chart in mappings_by_place(item.get(("helmCharts",))):
         if _CHART.search(text(chart.get("name"))):
             whole = not chart.get("valuesFile") and not entries(chart.get("additionalValuesFiles"))
@@ -166,6 +166,6 @@ def _read(written: str) -> Mapping[str, Value]:
 
 
 def _global_values(parameters: Value) -> dict[str, Value]:
-    """Return the values below `global` that parameters set, as in `global.gpuSharing: true`."""
+    """Return the chart values below `global` that Helm parameters such as `global.gpuSharing` set."""
     below = {name.partition(".")[2]: value for name, value in mapping(parameters).items() if name.startswith("global.")}
     return {"global": below} if below else {}

@@ -1,4 +1,4 @@
-"""The fields of the objects that configure KAI: Queues, SchedulingShards, its operator's Config.
+"""The fields of the objects that configure KAI: Queues, SchedulingShards, and the Config of its operator.
 
 Source: spec/kai.md#7, spec/kai.md#8; KAI Scheduler v0.12 to v0.17, deployments/kai-scheduler/crds.
 """
@@ -85,7 +85,7 @@ _CONFIG = fields(
             podLabelSelector=by_name(TEXT),
             jsonLog=FLAG,
             vpa=ANYTHING,
-            # Only v0.12 has it.
+            # Only v0.12 has this field.
             connection=ANYTHING,
         ),
     },
@@ -146,10 +146,13 @@ _SYSTEM = "system-"
 
 
 def check_priority_classes(source: SchedulerInput) -> Iterator[Finding]:
-    """Yield the API server's refusals of PriorityClasses. Their values are the priorities of gangs."""
+    """Yield a finding for each field of a PriorityClass that the API server refuses.
+
+    KAI reads the priority of a gang from its class.
+    """
     for item in source.inventory.items.of_kind(*PRIORITY_CLASS.key):
         for problem in (*violations(item.value, _CLASS, ValuePath()), *unknown_fields(item.value, _CLASS, ValuePath())):
-            # For its own kinds, the API server has other decoding texts than for custom resources.
+            # The API server words decoding errors differently for built-in kinds than for custom resources.
             yield Finding.of(CLASS, item, problem.replace(stage=None))
         value = item.value.get("value")
         if isinstance(value, int) and value > _HIGHEST and not item.name.startswith(_SYSTEM):
@@ -161,13 +164,13 @@ def check_priority_classes(source: SchedulerInput) -> Iterator[Finding]:
 
 
 def check_objects(source: SchedulerInput) -> Iterator[Finding]:
-    """Yield the refusals of the API server and of KAI's webhook about objects that configure KAI."""
+    """Yield findings about objects that configure KAI if the API server or KAI's webhook refuses them."""
     unknown = Severity.ERROR if source.settings.unknown_fields == "Error" else Severity.WARNING
     for kind, own in _DEFINITIONS:
         definition = source.definitions.of_kind(*kind.key)
         for item in source.inventory.items.of_kind(*kind.key):
             if definition is None and item.api_version != kind.api_version:
-                # Another rule reports versions that do not exist. A v1 Queue is converted.
+                # Another rule reports API versions that do not exist. The API server converts a v1 Queue.
                 continue
             verdict = validate_object(
                 item.value,
@@ -185,7 +188,7 @@ def check_objects(source: SchedulerInput) -> Iterator[Finding]:
 
 
 def _with_consequence(problem: Problem) -> Problem:
-    """Add the consequence to a problem of a Queue: the unit of an amount, or a parent that is not read."""
+    """Return the problem of a Queue, with a sentence added: an amount's unit, or the effect of a misspelt field."""
     if problem.effect is Effect.UNKNOWN and str(problem.path[-1]).casefold() == "parentqueue":
         return problem.replace(message=f"{problem.message} The API server drops the field, and the queue has no parent")
     unit = next((unit for name, unit in _UNITS.items() if problem.path[2:3] == (name,)), None)
@@ -195,7 +198,7 @@ def _with_consequence(problem: Problem) -> Problem:
 
 
 def _resources(item: KubeObject) -> Iterator[Finding]:
-    """Yield the refusal of a Queue without resources."""
+    """Yield a finding if the Queue has no resources. KAI's webhook refuses it."""
     spec = mapping(item.value.get("spec"))
     if spec.get("resources") is None:
         message = (
@@ -209,7 +212,7 @@ def _resources(item: KubeObject) -> Iterator[Finding]:
 
 
 def _durations(item: KubeObject) -> Iterator[Finding]:
-    """Yield the refusals of durations. The CRD takes any string, and KAI's webhook cannot decode such a Queue."""
+    """Yield a finding for each invalid duration. The CRD accepts any string, but KAI's webhook cannot decode it."""
     spec = mapping(item.value.get("spec"))
     for field in ("preemptMinRuntime", "reclaimMinRuntime"):
         text = spec.get(field)

@@ -1,7 +1,7 @@
-"""The refusals of KAI's pod webhook: requests for shares of GPUs, also while sharing is switched off.
+"""The pods that KAI's webhook refuses: wrong requests for GPU shares, and any such request if sharing is disabled.
 
-The webhook sees each pod with KAI as scheduler when a controller creates it. Its mutating half looks for the container
-of a share. Its validating half stops at the first fault. Source: spec/kai.md#6; KAI Scheduler v0.12 to v0.17,
+The webhook checks each new pod that KAI schedules. The mutating webhook looks for the container of a share. The
+validating webhook stops at the first error. Source: spec/kai.md#6; KAI Scheduler v0.12 to v0.17,
 pkg/admission/webhook/v1alpha2/gpusharing, pkg/binder/plugins/gpusharing/gpu-request, pkg/binder/common.
 """
 
@@ -56,7 +56,7 @@ RULES = (REFUSED, OFF, VISIBLE)
 
 
 class PodManifest(Record):
-    """A pod that a controller creates: its place in the input and the fields that the webhook reads."""
+    """A pod: its place in the input, and the fields that the webhook reads. `is_pod` is true for a Pod of the input."""
 
     place: Place
     namespace: str
@@ -68,7 +68,7 @@ class PodManifest(Record):
 
 
 def check_pods(source: SchedulerInput) -> Iterator[Finding]:
-    """Yield the webhook's refusals of the pods of all placements, each place once."""
+    """Yield a finding for each pod of a placement that the webhook refuses. Check each place once."""
     installation = installation_of(source.inventory.items)
     seen: set[tuple[int, FieldPath]] = set()
     first_share: PodManifest | None = None
@@ -99,7 +99,7 @@ def check_pods(source: SchedulerInput) -> Iterator[Finding]:
 
 
 def _pods(placements: Iterable[Placement]) -> Iterator[PodManifest]:
-    """Yield the pods with KAI as their scheduler, one for all equal ones."""
+    """Yield the pods that KAI schedules: each pod of a service, and one pod for each leaf of a gang."""
     for placement in placements:
         node, is_pod = placement.node, placement.subject.kind == POD.name
         if isinstance(node, GangPod):
@@ -134,14 +134,15 @@ def _is_seen(pod: PodManifest, installation: Installation, items: Index) -> bool
 
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WORD = re.compile(r"[+-]?(?:inf|infinity|nan|0x[0-9a-f_]*+(?:\.[0-9a-f_]*+)?p[+-]?[0-9]++)", re.IGNORECASE)
-_MOST = (1 << 64) - 1
-_LONGEST = 40
+_MAX_UINT64 = (1 << 64) - 1
+_SHOWN_LENGTH = 40
+"""The number of characters of a wrong value that a message shows."""
 
 
 def share_problems(annotations: Mapping[str, str], spec: Mapping[str, Value]) -> Iterator[Problem]:
-    """Yield the faults of a pod's request for shares of GPUs, by annotation, in the webhook's order.
+    """Yield the problems of a pod's request for GPU shares, in the order of the webhook.
 
-    Placeholders are not checked.
+    The path of a problem is the annotation. Placeholders are not checked.
     """
     fraction, memory = annotations.get(FRACTION), annotations.get(MEMORY)
     devices = annotations.get(DEVICES)
@@ -163,25 +164,25 @@ def share_problems(annotations: Mapping[str, str], spec: Mapping[str, Value]) ->
         text = "cannot have both GPU fraction request and whole GPU resource request/limit"
         yield Problem((FRACTION,), message, text, at_key=True)
     if memory is not None and (fraction is not None or owner is not None):
-        beside = FRACTION if fraction is not None else f'the limit {_GPU} of container "{owner}"'
-        message = f"conflicts with {beside}; request only one of them"
+        other = FRACTION if fraction is not None else f'the limit {_GPU} of container "{owner}"'
+        message = f"conflicts with {other}; request only one of them"
         yield Problem((MEMORY,), message, "cannot request both GPU and GPU memory", at_key=True)
     if devices is not None and not shares:
         message = f"the annotation needs a share for each device; add {FRACTION} or {MEMORY}, or remove it"
         text = "cannot request multiple fractional devices without specifying fraction portion or gpu-memory"
         yield Problem((DEVICES,), message, text, at_key=True)
     if memory is not None and not _is_positive(memory) and not is_placeholder(memory):
-        message = f'must be a whole number of MiB, without a unit; got "{memory[:_LONGEST]}"'
+        message = f'must be a whole number of MiB, without a unit; got "{memory[:_SHOWN_LENGTH]}"'
         yield Problem((MEMORY,), message, "gpu-memory annotation value must be a positive integer greater than 0")
     if fraction is not None and not is_placeholder(fraction):
         yield from _fraction_problems(fraction)
     if devices is not None and not _is_positive(devices) and not is_placeholder(devices):
-        message = f'must be a whole number of devices, at least 1; got "{devices[:_LONGEST]}"'
+        message = f'must be a whole number of devices, at least 1; got "{devices[:_SHOWN_LENGTH]}"'
         yield Problem((DEVICES,), message, "fraction count annotation value must be a positive integer greater than 0")
 
 
 def _fraction_problems(fraction: str) -> Iterator[Problem]:
-    shown = fraction[:_LONGEST]
+    shown = fraction[:_SHOWN_LENGTH]
     number = float(fraction) if _DECIMAL.fullmatch(fraction) else None
     if number is not None and 0 < number < 1:
         if quantity_fault(fraction) is None:
@@ -193,7 +194,7 @@ def _fraction_problems(fraction: str) -> Iterator[Problem]:
         text = "gpu-fraction annotation value must be a positive number smaller than 1.0"
         yield Problem((FRACTION,), message, text)
         return
-    # Releases before v0.14.7 and v0.16.8 accept some of these, but the binder cannot read them.
+    # The webhook of releases before v0.14.7 and v0.16.8 accepts some of these values, but the binder cannot read them.
     text = (
         "gpu-fraction annotation value must be a float written with a decimal point or a scientific notation "
         f".given value: {fraction}"
@@ -202,13 +203,13 @@ def _fraction_problems(fraction: str) -> Iterator[Problem]:
 
 
 def _is_positive(text: str) -> bool:
-    """Return True if Go's ParseUint reads a number of 64 bits above 0."""
+    """Return True if Go's ParseUint reads `text` as a 64-bit number above 0."""
     digits = text.lstrip("0")
-    return text.isascii() and text.isdigit() and 0 < len(digits) <= len(str(_MOST)) and int(digits) <= _MOST
+    return text.isascii() and text.isdigit() and 0 < len(digits) <= len(str(_MAX_UINT64)) and int(digits) <= _MAX_UINT64
 
 
 def _container_with_gpus(containers: Iterable[Mapping[str, Value]], init: Iterable[Mapping[str, Value]]) -> str | None:
-    """Return the name of the first container with GPUs in its limits, even 0, or None."""
+    """Return the name of the first container with a limit for GPUs, even a limit of 0, or None."""
     for container in (*containers, *init):
         if _GPU in mapping_at(container, "resources", "limits"):
             return text_at(container, "name")
@@ -216,7 +217,7 @@ def _container_with_gpus(containers: Iterable[Mapping[str, Value]], init: Iterab
 
 
 def _visible_devices(pod: PodManifest, stage: Stage) -> Iterator[Finding]:
-    """Yield the refusal of a container that selects GPUs by the environment although the Config forbids it."""
+    """Yield a finding for the first container that selects GPUs by an environment variable. The Config forbids it."""
     shares = not {FRACTION, MEMORY}.isdisjoint(pod.annotations)
     regular = mappings(pod.spec.get("containers"))
     own = pod.annotations.get(CONTAINER, text_at(regular[0], "name") if regular else "") if shares else None
@@ -264,7 +265,7 @@ def _sharing_is_off(pod: PodManifest, installation: Installation) -> Finding:
         f"the pod requests a GPU share, but GPU sharing is disabled in KAI ({at}), and its webhook refuses the pod. "
         f"Set {field} to true"
     )
-    # The API server generates the names of controllers' pods.
+    # KAI's text names the pod. The names of pods that controllers create are not known.
     text = (
         f"attempting to create a pod {pod.namespace}/{pod.name} with gpu sharing request, while GPU sharing is disabled"
         if pod.name

@@ -1,4 +1,4 @@
-"""The places of fields of pods and queues. Each kind of workload has its own paths."""
+"""The places in a workload of the fields and queues of its pods. Each kind of workload has its own paths."""
 
 from __future__ import annotations
 
@@ -29,17 +29,20 @@ _DYNAMO_QUEUE = "nvidia.com/kai-scheduler-queue"
 
 
 def spec_place(place: Place, *steps: str | int) -> Place:
-    """Return the place of a field in the spec of the pods at a place, or the place itself if unknown."""
+    """Return the place of the field `steps` in the pod spec below `place`, or `place` if the field is not found."""
     return _first_place(place, [(*below, *steps) for below in _SPECS])
 
 
 def metadata_place(place: Place, form: str, key: str) -> Place:
-    """Return the place of a label or annotation of the pods at a place, or the place itself if unknown."""
+    """Return the place of a label or annotation of the pods below `place`, or `place` if it is not found.
+
+    `form` is `labels` or `annotations`.
+    """
     return _first_place(place, [(*below, form, key) for below in _METADATA])
 
 
 def queue_place(gang: Gang) -> Place:
-    """Return the place of the workload's queue as precisely as known."""
+    """Return the place of the label or annotation that names the workload's queue, or the nearest known place."""
     place = gang.owner.of("queue").place
     for at in (place.child(QUEUE_LABELS[0]), Place(place.item, ("metadata", "annotations", _DYNAMO_QUEUE))):
         if not at.embedded and at.item.get(at.path) is not None:
@@ -48,7 +51,10 @@ def queue_place(gang: Gang) -> Place:
 
 
 def written_podgroups(index: Index) -> Iterator[KubeObject]:
-    """Yield the PodGroups that users write. The pod-grouper's have an owner, which names the queue itself."""
+    """Yield the PodGroups that users write: the ones without an owner.
+
+    PodGroups of the pod-grouper have an owner, and the owner names the queue.
+    """
     for item in index.of_kind(*PODGROUP.key):
         if not item.get(("metadata", "ownerReferences")):
             yield item

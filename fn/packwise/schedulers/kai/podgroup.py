@@ -2,8 +2,8 @@
 
 Source: spec/grove.md#10, spec/osmo.md#5, spec/kai.md#2, spec/podgrouper.md#3, crds/kai-v0.12.0 to v0.17.0.
 
-All make the same tree: one subgroup for each inner set with members and one for each leaf, below its parent's. Their
-fields differ by the maker of the PodGroup.
+All three make the same tree: a subgroup for each leaf, and for each inner set with sets below it. The fields depend on
+the component that makes the PodGroup.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 SKIP_PODGROUPER = "kai.scheduler/skip-podgrouper"
-"""Annotation that keeps KAI's pod-grouper away from pods that already have a PodGroup."""
+"""The annotation that makes KAI's pod-grouper ignore pods that already have a PodGroup."""
 
 DEFAULT_QUEUE = "default-queue"
-"""The queue of pods that name none."""
+"""The queue of pods that name no queue."""
 
 QUEUE_LABELS = (KAI_QUEUE, "runai/queue")
-"""Labels of pods with their queue. KAI reads the second one before v0.6."""
+"""The labels of pods that name their queue. KAI before v0.6 reads the second one."""
 
 _LEVELS: Mapping[str, FieldPath] = {"required": ("requiredTopologyLevel",), "preferred": ("preferredTopologyLevel",)}
 
@@ -40,17 +40,17 @@ _OWN_FIELDS = ("preemptibility", "preemptionDelay", "stalenessGracePeriod")
 _UNNAMED = "topology name cannot be empty when topology constraints are defined"
 
 
-def podgroup(gang: Gang, suits: Versions, topology: str) -> Mapping[str, Value]:
-    """Return the PodGroup of `gang` for the versions of KAI that the output must suit. `topology` names its Topology.
+def podgroup(gang: Gang, supported: Versions, topology: str) -> Mapping[str, Value]:
+    """Return the PodGroup of `gang` for all versions of KAI in `supported`. `topology` names its Topology.
 
-    Raise ValueError with KAI's own text for a constraint without a Topology.
+    Raise ValueError with KAI's own text if the gang has a constraint but no Topology.
     """
     if gang.grouper is Grouper.OWNER:
-        return _own_podgroup(gang, suits)
+        return _own_podgroup(gang, supported)
     is_of_operator, is_of_service = gang.grouper is Grouper.OPERATOR, gang.grouper is Grouper.SERVICE
     queue = gang.queue or DEFAULT_QUEUE
-    # Without a constraint, Grove and the pod-grouper write an empty mapping. A client without it would see a permanent
-    # change.
+    # Without a constraint, Grove and the pod-grouper write an empty mapping. If packwise did not, a GitOps tool would
+    # always report a difference.
     constraint: Value = None if is_of_service else {}
     if gang.bounds is not None and not gang.bounds.is_empty:
         constraint = _constraint(gang.bounds, topology)
@@ -64,20 +64,20 @@ def podgroup(gang: Gang, suits: Versions, topology: str) -> Mapping[str, Value]:
         "priorityClassName": gang.priority_class,
         "topologyConstraint": constraint,
         "subGroups": list(
-            _sub_groups(gang, topology, counts_subgroups=is_of_operator and suits.oldest >= SUBGROUP_COUNTS)
+            _sub_groups(gang, topology, counts_subgroups=is_of_operator and supported.oldest >= SUBGROUP_COUNTS)
         ),
     }
     return _manifest(gang, metadata, spec)
 
 
-def _own_podgroup(gang: Gang, suits: Versions) -> Mapping[str, Value]:
+def _own_podgroup(gang: Gang, supported: Versions) -> Mapping[str, Value]:
     """Return the PodGroup that KAI's pod-grouper creates for the owner of pods, before any webhook changes it."""
     owner = gang.made_for
     references: list[Value] = []
     if owner is not None:
         references.append({"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid})
-    # In earlier releases, zero counts as absent.
-    writes_zero = suits.oldest >= SUBGROUP_COUNTS
+    # Earlier releases treat a number of 0 as absent.
+    writes_zero = supported.oldest >= SUBGROUP_COUNTS
     metadata: dict[str, Value] = {
         "labels": gang.labels,
         "annotations": gang.annotations,
@@ -92,38 +92,47 @@ def _own_podgroup(gang: Gang, suits: Versions) -> Mapping[str, Value]:
         "preemptionDelay": gang.preemption_delay,
         "stalenessGracePeriod": gang.grace_period,
         "topologyConstraint": _constraint_value(gang.bounds, gang.topology),
-        "subGroups": list(_own_sub_groups(gang, suits, writes_zero=writes_zero)),
+        "subGroups": list(_own_sub_groups(gang, supported, writes_zero=writes_zero)),
     }
     return _manifest(gang, metadata, spec)
 
 
 def _manifest(gang: Gang, metadata: Mapping[str, Value], spec: Mapping[str, Value]) -> Mapping[str, Value]:
-    """Return the manifest without status and empty fields."""
+    """Return the manifest of the PodGroup, without a status and without empty fields."""
     named: dict[str, Value] = {"name": gang.name, "namespace": gang.namespace}
     named |= {key: part for key, part in metadata.items() if part}
     filled: dict[str, Value] = {key: part for key, part in spec.items() if part not in (None, "", [])}
     return {"apiVersion": PODGROUP.api_version, "kind": PODGROUP.name, "metadata": named, "spec": filled}
 
 
-def _own_sub_groups(gang: Gang, suits: Versions, *, writes_zero: bool) -> Iterator[Value]:
-    """Yield subgroups. Inner sets state the needed number of sets, or of pods for releases that do not count sets."""
+def _own_sub_groups(gang: Gang, supported: Versions, *, writes_zero: bool) -> Iterator[Value]:
+    """Yield the subgroups of a PodGroup that KAI's pod-grouper creates.
+
+    An inner set has the number of sets that it needs, or the number of pods for releases that do not count sets.
+    """
     for pods in listed_sets(gang):
         members, needed = pods.members, pods.needed
-        if members is None and suits.oldest < SEGMENT_COUNTS:
+        if members is None and supported.oldest < SEGMENT_COUNTS:
             members, needed = _pods_below(gang, pods), None
         members = members if writes_zero else members or None
         yield _sub_group(pods, members, needed, pods.topology or gang.topology)
 
 
 def _pods_below(gang: Gang, inner: PodSet) -> int:
-    """Return the number of pods that the gang needs in sets below an inner one. Other sets come first."""
+    """Return the number of pods that the gang needs from the sets below `inner`.
+
+    The topmost sets count first, and the sets below `inner` supply the rest of the gang's minimum.
+    """
     below = sum([each.members or 0 for each in gang.sets if each.parent == inner.name])
-    beside = sum([each.members or 0 for each in gang.sets if each.parent is None])
-    return below if gang.members is None else max(min(below, gang.members - beside), 0)
+    topmost = sum([each.members or 0 for each in gang.sets if each.parent is None])
+    return below if gang.members is None else max(min(below, gang.members - topmost), 0)
 
 
 def listed_sets(gang: Gang) -> list[PodSet]:
-    """Return the sets of `gang` that are subgroups, in their order. ¶ Inner sets without members or a count are not."""
+    """Return the sets of `gang` that become subgroups, in their order.
+
+    An inner set without sets below it becomes no subgroup, unless it has a needed number.
+    """
     parents = {pods.parent for pods in gang.sets}
     return [
         pods
@@ -133,7 +142,7 @@ def listed_sets(gang: Gang) -> list[PodSet]:
 
 
 def podgroup_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
-    """The origin of each part of the PodGroup of `gang`, by path."""
+    """Return the origin of each part of the PodGroup of `gang`, by path."""
     queue = gang.owner.of("queue")
     origins = {**gang.origins(_LEVELS), ("spec", "queue"): queue}
     origins |= {("metadata", "labels", label): queue for label in QUEUE_LABELS}
@@ -149,10 +158,10 @@ def podgroup_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
 
 
 def _sub_groups(gang: Gang, topology: str, *, counts_subgroups: bool) -> Iterator[Value]:
-    """Yield the subgroups. With `counts_subgroups`, inner nodes state how many subgroups they need. KAI assumes all
-    otherwise.
+    """Yield the subgroups. With `counts_subgroups`, an inner set has the number of its subgroups as `minSubGroup`.
 
-    Pods are only in leaves, and only leaves state a number: KAI refuses more from v0.15 on. Source: spec/kai.md.
+    Without that number, KAI needs all of them too. Only leaves have pods, so only leaves have `minMember`. From v0.15
+    on, KAI refuses it elsewhere. Source: spec/kai.md.
     """
     children: dict[str | None, int] = {}
     for pods in gang.sets:
@@ -175,7 +184,7 @@ def _sub_group(pods: PodSet, members: int | None, needed: int | None, topology: 
 
 
 def _constraint(bounds: Bounds, topology: str) -> Value:
-    """Return the constraint of a gang or a set, or None."""
+    """Return the `topologyConstraint` of a gang or a set, or None without a level. Raise ValueError without a name."""
     if bounds.is_empty:
         return None
     if not topology:
@@ -184,7 +193,7 @@ def _constraint(bounds: Bounds, topology: str) -> Value:
 
 
 def _constraint_value(bounds: Bounds | None, topology: str) -> Value:
-    """Return the `topologyConstraint` with the levels' node label keys, or an empty one."""
+    """Return the `topologyConstraint` with the node labels of its levels. It is empty without a topology and levels."""
     value: dict[str, Value] = {"topology": topology} if topology else {}
     if bounds is not None and bounds.required is not None:
         value["requiredTopologyLevel"] = bounds.required.key

@@ -1,4 +1,4 @@
-"""All of KAI's refusals of a PodGroup: its CRD, its webhook, its scheduler.
+"""The problems that KAI finds in a PodGroup: by its CRD, by its webhook and by its scheduler.
 
 Source: spec/kai.md#2, #3, spec/podgrouper.md#9, crds/kai-v0.12.0 to v0.17.0.
 """
@@ -33,14 +33,17 @@ _NAMES = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
 class _FieldRule(Record):
-    """A field with its `type` of JSON Schema. `minimum` is the least value by versions."""
+    """The rule of a field. `type` is its JSON type, and `known` are the versions of KAI that have the field.
+
+    `minimum` lists ranges of versions with the least value. `choices` are the only values, if there are any.
+    """
 
     type: str
     known: Versions = KNOWN
     minimum: tuple[tuple[Versions, int], ...] = ()
     choices: tuple[str, ...] = ()
     is_dns_label: bool = False
-    """True if it must be a DNS label from v0.15."""
+    """True if the value must be a DNS label from v0.15 on."""
 
 
 _NEWEST = Versions(17, KNOWN.newest)
@@ -78,20 +81,23 @@ _CONSTRAINT: Mapping[str, _FieldRule] = {
 def refusal(
     path: FieldPath, message: str, by: Versions, operator: str | None = None, *, stage: Stage = Stage.SCHEMA
 ) -> Problem:
-    """Return a problem for which the versions `by` refuse the object, rendered for or not. `operator` is their text."""
+    """Return a problem for which the versions `by` of KAI refuse the object. `operator` is KAI's text."""
     return Problem(path, message, operator, stage, consequence=f"{by.text} refuses it")
 
 
-def schema_problems(value: Mapping[str, Value], suits: Versions) -> Iterator[Problem]:
-    """Violations of the CRDs of the versions `suits` in the PodGroup `value`, in the order of its fields."""
+def schema_problems(value: Mapping[str, Value], supported: Versions) -> Iterator[Problem]:
+    """Yield the violations of KAI's CRDs in the PodGroup `value`, in the order of its fields.
+
+    Only the CRDs of the `supported` versions count.
+    """
     spec = value.get("spec")
     if spec is None:
         return
     if not isinstance(spec, dict):
         yield _wrong_type(("spec",), spec, "object", KNOWN)
         return
-    yield from _mapping(("spec",), spec, _SPEC, suits)
-    yield from _constraint_errors(("spec",), spec, suits)
+    yield from _mapping(("spec",), spec, _SPEC, supported)
+    yield from _constraint_errors(("spec",), spec, supported)
     for index, group in enumerate(entries(spec.get("subGroups"))):
         path = ("spec", "subGroups", index)
         if not isinstance(group, dict):
@@ -100,18 +106,18 @@ def schema_problems(value: Mapping[str, Value], suits: Versions) -> Iterator[Pro
         if group.get("name") is None:
             text = OperatorError(format_path((*path, "name")), ErrorType.REQUIRED).text()
             yield refusal((*path, "name"), "must be set", KNOWN, text)
-        yield from _mapping(path, group, _SUBGROUP, suits)
-        yield from _constraint_errors(path, group, suits)
+        yield from _mapping(path, group, _SUBGROUP, supported)
+        yield from _constraint_errors(path, group, supported)
 
 
-def _constraint_errors(path: FieldPath, holder: Mapping[str, Value], suits: Versions) -> Iterator[Problem]:
+def _constraint_errors(path: FieldPath, holder: Mapping[str, Value], supported: Versions) -> Iterator[Problem]:
     constraint = holder.get("topologyConstraint")
     if isinstance(constraint, dict):
-        yield from _mapping((*path, "topologyConstraint"), constraint, _CONSTRAINT, suits)
+        yield from _mapping((*path, "topologyConstraint"), constraint, _CONSTRAINT, supported)
 
 
 def _mapping(
-    path: FieldPath, mapping: Mapping[str, Value], fields: Mapping[str, _FieldRule], suits: Versions
+    path: FieldPath, mapping: Mapping[str, Value], fields: Mapping[str, _FieldRule], supported: Versions
 ) -> Iterator[Problem]:
     for name, value in mapping.items():
         field, at = fields.get(name), (*path, name)
@@ -119,30 +125,30 @@ def _mapping(
             message = f"unknown field{did_you_mean(name, fields)}; known: {list_known(sorted(fields))}"
             yield Problem(at, message, effect=Effect.UNKNOWN, consequence=f"{KNOWN.text} drops it")
             continue
-        for unknown in _unknown_versions(field.known, suits):
+        for unknown in _unknown_versions(field.known, supported):
             consequence = f"{unknown.text} drops it"
             yield Problem(
                 at, f"the field exists only in {field.known.text}", effect=Effect.UNKNOWN, consequence=consequence
             )
-        # The API server drops nulls.
-        if value is not None and suits.intersection(field.known) is not None:
-            yield from _value(at, value, field, suits)
+        # The API server drops a field with the value null.
+        if value is not None and supported.intersection(field.known) is not None:
+            yield from _value(at, value, field, supported)
 
 
-def _unknown_versions(known: Versions, suits: Versions) -> Iterator[Versions]:
-    """Yield the versions of `suits` before and after `known`."""
-    before = suits.intersection(Versions(KNOWN.oldest, known.oldest - 1))
-    after = suits.intersection(Versions(known.newest + 1, KNOWN.newest))
+def _unknown_versions(known: Versions, supported: Versions) -> Iterator[Versions]:
+    """Yield the supported versions that are older than `known`, then the ones that are newer."""
+    before = supported.intersection(Versions(KNOWN.oldest, known.oldest - 1))
+    after = supported.intersection(Versions(known.newest + 1, KNOWN.newest))
     yield from [versions for versions in (before, after) if versions is not None]
 
 
-def _value(at: FieldPath, value: Value, field: _FieldRule, suits: Versions) -> Iterator[Problem]:
+def _value(at: FieldPath, value: Value, field: _FieldRule, supported: Versions) -> Iterator[Problem]:
     if _type_of(value) != field.type:
         yield _wrong_type(at, value, field.type, field.known)
         return
     text = format_path(at)
     for versions, least in field.minimum:
-        if suits.intersection(versions) is not None and isinstance(value, int) and value < least:
+        if supported.intersection(versions) is not None and isinstance(value, int) and value < least:
             detail = f"{text} in body should be greater than or equal to {least}"
             error = OperatorError(text, ErrorType.INVALID, value, detail).text()
             yield refusal(at, f"must be at least {least}; got {value}", versions, error)
@@ -153,15 +159,15 @@ def _value(at: FieldPath, value: Value, field: _FieldRule, suits: Versions) -> I
         message = f"must be one of {list_known(field.choices)}; got {describe(value)}{near}"
         yield refusal(at, message, field.known, error)
     if field.is_dns_label:
-        yield from _label(at, str(value), suits)
+        yield from _label(at, str(value), supported)
 
 
-def _label(at: FieldPath, value: str, suits: Versions) -> Iterator[Problem]:
+def _label(at: FieldPath, value: str, supported: Versions) -> Iterator[Problem]:
     text = format_path(at)
     if not value and at[-1] == "name":
         error = OperatorError(text, ErrorType.INVALID, value, f"{text} in body should be at least 1 chars long").text()
         yield refusal(at, "must not be empty", KNOWN, error)
-    elif suits.intersection(_NEW) is not None and not _NAMES.fullmatch(value):
+    elif supported.intersection(_NEW) is not None and not _NAMES.fullmatch(value):
         detail = f"{text} in body should match '{_NAME}'"
         message = (
             f"must be lower-case letters, digits and dashes, with a letter or digit at both ends; got {describe(value)}"
@@ -180,7 +186,7 @@ def _type_of(value: Value) -> str:
 
 
 class SubGroupNode(Record):
-    """A subgroup at `path` as the webhook reads it. Values of a wrong type count as absent."""
+    """A subgroup at `path`, as the webhook reads it. A value of a wrong type counts as absent."""
 
     path: FieldPath
     name: str
@@ -191,7 +197,7 @@ class SubGroupNode(Record):
 
 
 class SubGroupTree(Record):
-    """The subgroups in their order, and the number of children by name. Roots are the children of None."""
+    """The subgroups in their order, and the number of children by name of the parent. Roots have the parent None."""
 
     nodes: tuple[SubGroupNode, ...]
     children: Mapping[str | None, int]
@@ -208,19 +214,22 @@ class SubGroupTree(Record):
         return cls(nodes, children)
 
     def is_leaf(self, node: SubGroupNode) -> bool:
-        """Return True if it holds pods."""
+        """Return True if the subgroup has no children, and so holds pods."""
         return node.name not in self.children
 
 
-def tree_problems(spec: Mapping[str, Value], tree: SubGroupTree, suits: Versions, *, update: bool) -> Iterator[Problem]:
-    """Yield violations of the webhooks of the versions `suits` in a PodGroup. `update` is true for an existing one.
+def tree_problems(
+    spec: Mapping[str, Value], tree: SubGroupTree, supported: Versions, *, update: bool
+) -> Iterator[Problem]:
+    """Yield the problems that KAI's webhook finds in a PodGroup. `update` is true if the PodGroup exists already.
 
-    The webhook reports one problem of structure and then no others. The other problems then carry no message from KAI.
+    If the webhook finds a problem of the structure, it reports only the first one. The other problems then have no text
+    of KAI.
     """
-    new = suits.intersection(_NEW) is not None
+    new = supported.intersection(_NEW) is not None
     graph = list(_graph(tree))
     structural = [*_root(spec), *graph, *_exclusive_minimums(tree)] if new else graph
-    # Without a tree, there are neither leaves nor inner nodes.
+    # If the subgroups form no tree, the rules about leaves and inner subgroups do not apply.
     counts = _counts(spec, tree, update=update) if new and not graph else ()
     if structural:
         yield structural[0]
@@ -257,7 +266,7 @@ def _graph(tree: SubGroupTree) -> Iterator[Problem]:
 
 
 def _cycle(nodes: Mapping[str, SubGroupNode]) -> SubGroupNode | None:
-    """The first subgroup that is an ancestor of itself."""
+    """Return the first subgroup that is an ancestor of itself, or None."""
     done = set[str]()
     for node in nodes.values():
         way = set[str]()
@@ -281,7 +290,7 @@ def _exclusive_minimums(tree: SubGroupTree) -> Iterator[Problem]:
 
 
 def _counts(spec: Mapping[str, Value], tree: SubGroupTree, *, update: bool) -> Iterator[Problem]:
-    """Check which subgroups state a number. The webhook follows the order of names."""
+    """Yield the problems of the subgroups' minimums. Like the webhook, check the subgroups in the order of names."""
     for node in sorted(tree.nodes, key=lambda node: node.name):
         if node.min_member is not None and node.min_sub_group is not None:
             continue
@@ -319,8 +328,8 @@ def _inner_problems(node: SubGroupNode, tree: SubGroupTree, *, update: bool) -> 
         yield _too_many_sub_groups((*node.path, "minSubGroup"), node.min_sub_group, tree.children[node.name])
 
 
-def _too_many_sub_groups(path: FieldPath, wanted: int, there: int) -> Problem:
-    message = f"must be at most {there}, the number of subgroups; got {wanted}"
+def _too_many_sub_groups(path: FieldPath, wanted: int, existing: int) -> Problem:
+    message = f"must be at most {existing}, the number of subgroups; got {wanted}"
     return Problem(path, message, effect=Effect.IGNORED, consequence="KAI never schedules the pods")
 
 
@@ -344,9 +353,9 @@ _REQUIRED, _PREFERRED = "requiredTopologyLevel", "preferredTopologyLevel"
 
 
 class KnownKaiTopologies(Record):
-    """The known Topologies by name. `of_users` is true if users' own are among them.
+    """The known Topologies by name. `of_users` is true if users wrote some of them.
 
-    In that case an unknown one probably does not exist. Otherwise it may be in another repository.
+    A Topology that is not known then probably does not exist. Otherwise it may be in another repository.
     """
 
     by_name: Mapping[str, KaiTopology] = {}
@@ -354,10 +363,10 @@ class KnownKaiTopologies(Record):
 
 
 class Search(Record):
-    """The scheduler's search under one constraint: it tries `levels` from the finest to the coarsest.
+    """The scheduler's search for nodes under one constraint. It tries `levels` from the finest to the coarsest.
 
-    Without levels and texts the search is unconstrained. `pod_message` appears on pods and `log` only in the
-    scheduler's log.
+    A search without levels and texts is unconstrained. `pod_message` is KAI's error on the pods. `log` is an error that
+    only the scheduler's log has.
     """
 
     path: FieldPath
@@ -370,12 +379,12 @@ class Search(Record):
 
     @property
     def is_constrained(self) -> bool:
-        """Return True if the scheduler reads the constraint."""
+        """Return True if the constraint names a topology. KAI ignores it otherwise."""
         return bool(self.constraint.topology)
 
 
 def searches(podgroup: Mapping[str, Value], topologies: Mapping[str, KaiTopology]) -> Iterator[Search]:
-    """Yield the scheduler's search for the PodGroup's constraint, then for its subgroups' in their order."""
+    """Yield the scheduler's search for the PodGroup, then for each of its subgroups in their order."""
     _, _, namespace, name = identity(podgroup)
     for path, sub_group, holder in _holders(podgroup):
         constraint = _read_constraint(holder.get("topologyConstraint"))
@@ -396,7 +405,7 @@ def searches(podgroup: Mapping[str, Value], topologies: Mapping[str, KaiTopology
 
 
 def search_problems(podgroup: Mapping[str, Value], topologies: KnownKaiTopologies) -> Iterator[Problem]:
-    """Yield the reasons that keep pods of the PodGroup or of a subgroup from ever being placed."""
+    """Yield the problems of topology constraints for which KAI never places pods of the PodGroup."""
     known = topologies.by_name
     for search in searches(podgroup, known):
         constraint = search.constraint
@@ -417,7 +426,7 @@ def search_problems(podgroup: Mapping[str, Value], topologies: KnownKaiTopologie
 
 
 def _wrong_levels(search: Search, topology: KaiTopology) -> Iterator[Problem]:
-    """Yield each wrong level. KAI's text is only about the first, and appears there."""
+    """Yield a problem for each wrong level of a constraint. KAI's text is only about the first one."""
     consequence = "KAI schedules none of these pods, and only logs the reason"
     text, constraint = search.log, search.constraint
     for field, level in ((_REQUIRED, constraint.required), (_PREFERRED, constraint.preferred)):
@@ -439,7 +448,10 @@ def _ignored_problem(path: FieldPath, message: str, consequence: str, text: str)
 
 
 def known_topologies(source: SchedulerInput, rendered: Iterable[Generated]) -> KnownKaiTopologies:
-    """Return the Topologies of the input and of the render. Users' own win by name."""
+    """Return the Topologies of the input and of the render. If two have the same name, the user's one counts.
+
+    They have no aliases if the version of KAI does not know aliases.
+    """
     has_aliases = minor_of(source.settings.kai_version) >= LEVEL_ALIASES
     users = [item.value for item in source.inventory.items.of_kind(*TOPOLOGY.key)]
     topologies = [read_topology(value) for value in (*(topology.value for topology in rendered), *reversed(users))]
@@ -448,7 +460,7 @@ def known_topologies(source: SchedulerInput, rendered: Iterable[Generated]) -> K
 
 
 def read_topology(value: Mapping[str, Value]) -> KaiTopology:
-    """Return a Topology as the scheduler reads it. Values that are not text are skipped."""
+    """Return a Topology as the scheduler reads it. Labels and aliases that are not text are skipped."""
     levels = [
         (label, level.get("alias"))
         for level in mappings(mapping_at(value, "spec").get("levels"))
@@ -459,13 +471,13 @@ def read_topology(value: Mapping[str, Value]) -> KaiTopology:
 
 
 def _level_names(topology: KaiTopology) -> list[str]:
-    """Return the names of levels in constraints, from the broadest to the finest: node labels and their aliases."""
+    """Return the names of levels that constraints can use, broadest first: node labels, each with its alias."""
     by_label = {label: alias for alias, label in topology.aliases.items()}
     return [name for label in topology.levels for name in (label, by_label.get(label)) if name]
 
 
 def _holders(podgroup: Mapping[str, Value]) -> Iterator[tuple[FieldPath, str, Mapping[str, Value]]]:
-    """The holders of a constraint: the PodGroup itself and its subgroups, each with its path and name."""
+    """Yield the parts of a PodGroup that may have a constraint, with path and name: its spec, then each subgroup."""
     spec = podgroup.get("spec")
     if isinstance(spec, dict):
         yield ("spec",), "", spec
@@ -474,7 +486,7 @@ def _holders(podgroup: Mapping[str, Value]) -> Iterator[tuple[FieldPath, str, Ma
 
 
 def _read_constraint(value: Value) -> LevelConstraint:
-    """Return the constraint. A field of a wrong type makes it empty, because the API server refuses it."""
+    """Return the constraint. It is empty if a field has a wrong type, because the API server then refuses it."""
     fields = [value.get(name) for name in ("topology", _REQUIRED, _PREFERRED)] if isinstance(value, dict) else []
     texts = [field or "" for field in fields if field is None or isinstance(field, str)]
     return LevelConstraint(*texts) if len(texts) == 3 else LevelConstraint("")
@@ -490,16 +502,16 @@ _LEVELS = ("requiredTopologyLevel", "preferredTopologyLevel")
 
 def podgroup_problems(
     value: Mapping[str, Value],
-    suits: Versions,
+    supported: Versions,
     topologies: KnownKaiTopologies = _NONE,
     *,
     update: bool = False,
     schema: bool = True,
 ) -> list[Problem]:
-    """Return violations of the versions `suits` in the PodGroup `value`. Its fields may have any types.
+    """Return the problems of the PodGroup `value` for the `supported` versions of KAI. Its fields may have any types.
 
-    `topologies` are the known Topologies. `update` is true for an existing PodGroup. Without `schema` the CRDs are
-    skipped because the cluster's own is known.
+    `topologies` are the known Topologies. `update` is true if the PodGroup exists already. Without `schema`, KAI's CRDs
+    are not checked, because the caller checks the CRD of the input.
     """
     problems: list[Problem] = []
     if schema:
@@ -508,13 +520,13 @@ def podgroup_problems(
             problems.append(
                 refusal(("apiVersion",), f'must be "{PODGROUP.api_version}"; got {describe(version)}', KNOWN)
             )
-        problems += schema_problems(value, suits)
+        problems += schema_problems(value, supported)
     spec = value.get("spec")
     if isinstance(spec, dict):
         tree = SubGroupTree.read(spec)
-        problems += tree_problems(spec, tree, suits, update=update)
-        problems += _unusable_names(tree, suits)
-        problems += _siblings(tree, suits)
+        problems += tree_problems(spec, tree, supported, update=update)
+        problems += _unusable_names(tree, supported)
+        problems += _siblings(tree, supported)
         problems += _lone_levels(("spec",), spec.get("topologyConstraint"))
         for node in tree.nodes:
             problems += _lone_levels(node.path, node.constraint)
@@ -522,9 +534,9 @@ def podgroup_problems(
     return problems
 
 
-def _unusable_names(tree: SubGroupTree, suits: Versions) -> Iterator[Problem]:
+def _unusable_names(tree: SubGroupTree, supported: Versions) -> Iterator[Problem]:
     names = {node.name for node in tree.nodes}
-    lowers = suits.intersection(_LOWERS_PARENTS) is not None
+    lowers = supported.intersection(_LOWERS_PARENTS) is not None
     for node in tree.nodes:
         if tree.is_leaf(node) and len(node.name) > _LONGEST:
             message = f"must be at most {_LONGEST} characters long; got {len(node.name)}"
@@ -536,9 +548,12 @@ def _unusable_names(tree: SubGroupTree, suits: Versions) -> Iterator[Problem]:
             yield Problem((*node.path, "parent"), message, consequence=consequence)
 
 
-def _siblings(tree: SubGroupTree, suits: Versions) -> Iterator[Problem]:
-    """Report the first leaf beside inner subgroups. KAI v0.12 ignores its pods and only logs that."""
-    if suits.intersection(_DROPS_SIBLINGS) is None:
+def _siblings(tree: SubGroupTree, supported: Versions) -> Iterator[Problem]:
+    """Yield a problem for the first leaf with a sibling that has children. KAI v0.12 ignores the pods of such leaves.
+
+    It only logs that.
+    """
+    if supported.intersection(_DROPS_SIBLINGS) is None:
         return
     inner = {node.parent for node in tree.nodes if not tree.is_leaf(node)}
     for node in tree.nodes:

@@ -1,9 +1,9 @@
-"""A PodGroup for every gang made by an operator or KAI's pod-grouper, and KAI's refusals of it.
+"""The PodGroups that operators and KAI's pod-grouper make of gangs, and KAI's refusals of them.
 
 Source: spec/grove.md#10, spec/kai.md, spec/designs.md#4, spec/podgrouper.md#3, #9.
 
-Values from a workload are checked as in a cluster. First comes KAI's CRD, then its webhook with the text of the pods'
-event, then the scheduler.
+A PodGroup is checked as in a cluster: first by KAI's CRD, then by its webhook, then by the scheduler. The text of the
+webhook is in an event of the pods.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ NOTE = Rule(
     "podgroup-note", "packwise renders a PodGroup only in part, or not at all.", "spec/grove.md#10", Severity.INFO
 )
 PODGROUP_RULES = (REFUSED, IGNORED, QUEUE, NOTE)
-"""Rules of PodGroups."""
+"""Rules about PodGroups that operators make, and about users' own."""
 
 
 def scheduler_podgroups(
     placements: Sequence[Placement], source: SchedulerInput, topologies: Iterable[Generated]
 ) -> tuple[list[Generated], list[Finding]]:
-    """Return the PodGroup for each gang with KAI's pods, in their order, and the findings.
+    """Return the PodGroup of each gang with pods that KAI schedules, in the order of the gangs, and the findings.
 
-    `topologies` are the Topologies of the render. If no PodGroups are rendered, KAI's refusals of others' PodGroups are
-    warnings.
+    `topologies` are the Topologies of the render. If packwise renders no PodGroups, the list is empty. Other components
+    then make them, and KAI's refusals are warnings.
     """
     writer = _Writer(source, topologies)
     generated = [
@@ -72,18 +72,18 @@ def scheduler_podgroups(
     if not writer.rendered:
         return [], writer.findings
     if any(_has_inner_groups(group.value) for group in generated):
-        notes = _notes(source, writer.suits)
+        notes = _notes(source, writer.supported)
         writer.findings += [Finding.of(NOTE, source.settings.item, (), note) for note in notes]
     return generated, writer.findings
 
 
-def suited_versions(source: SchedulerInput) -> Versions:
-    """The versions of KAI that the output must suit."""
+def supported_versions(source: SchedulerInput) -> Versions:
+    """Return the versions of KAI that the output must support."""
     return versions_for(source.settings.kai_version, counts_subgroups=source.cluster.revision.podgroups_by_operator)
 
 
 def describe_problem(value: Mapping[str, Value], problem: Problem) -> str:
-    """Describes a problem of the PodGroup that a workload becomes, or of one of its subgroups."""
+    """Return the message for a problem of the PodGroup `value`, or of one of its subgroups."""
     where, part = format_identity(identity(value)), _subgroup_name(value, problem.path)
     of = f'subgroup "{part}" of {where}' if part is not None else where
     field = f"{problem.path[-1]}: " if isinstance(problem.path[-1], str) else ""
@@ -91,14 +91,14 @@ def describe_problem(value: Mapping[str, Value], problem: Problem) -> str:
 
 
 class _Workload(Record):
-    """A workload and the reported problems of its PodGroups: place, field and consequence of each."""
+    """A workload, and the problems of its PodGroups that are already reported: their places, fields, consequences."""
 
     item: KubeObject
     reported_problems: set[tuple[FieldPath, FieldPath, str]]
 
 
 class _Writer:
-    """Write the PodGroups of all workloads with their shared context."""
+    """Makes the PodGroups of all workloads, and collects the `findings`."""
 
     __slots__ = (
         "_definition",
@@ -108,7 +108,7 @@ class _Writer:
         "_topology_of",
         "findings",
         "rendered",
-        "suits",
+        "supported",
     )
 
     def __init__(self, source: SchedulerInput, topologies: Iterable[Generated]) -> None:
@@ -117,12 +117,12 @@ class _Writer:
         self._inventory = source.inventory
         self._empties = source.cluster.revision.empty_podgroups
         self._topology_of = topology_names(source)
-        self.suits = suited_versions(source)
+        self.supported = supported_versions(source)
         self.rendered = source.settings.emits(PODGROUP.name)
         self.findings: list[Finding] = []
 
     def write_workload(self, placements: list[Placement]) -> Iterator[Generated]:
-        """The PodGroups of one workload's gangs."""
+        """Yield the PodGroups of the gangs of one workload."""
         workload = _Workload(placements[0].subject, set())
         elsewhere: dict[str, str] = {}
         empty: list[str] = []
@@ -141,7 +141,7 @@ class _Writer:
                 continue
             written = gang
             try:
-                value = podgroup(gang, self.suits, self._topology_of(gang))
+                value = podgroup(gang, self.supported, self._topology_of(gang))
             except MissingBindingError as error:
                 self._report_missing(workload, gang, error)
                 continue
@@ -159,7 +159,7 @@ class _Writer:
             self.findings += _queue_findings(workload, written)
 
     def _report_missing(self, workload: _Workload, gang: Gang, error: MissingBindingError) -> None:
-        """Report a Topology once per workload if the operator's binding for it is missing."""
+        """Report a missing ClusterTopologyBinding. Report each place in the workload once."""
         key = (error.place, (error.binding,), "")
         if key not in workload.reported_problems:
             workload.reported_problems.add(key)
@@ -170,10 +170,10 @@ class _Writer:
             self.findings.append(self._finding(workload, error.place, message, str(error)))
 
     def _check(self, workload: _Workload, gang: Gang, value: Mapping[str, Value]) -> None:
-        """Report the problems of a PodGroup unless another PodGroup of the workload has the same."""
+        """Report the problems of a PodGroup. Skip a problem if another PodGroup of the workload has the same."""
         for problem in self._problems(value):
             if problem.path[-1:] == ("parent",):
-                # Its parent is a subgroup whose name has the same problem.
+                # The parent is a subgroup too, and its name has the same problem.
                 continue
             place = _place_of(gang, problem.path)
             key = (place, problem.path[-1:], problem.consequence)
@@ -187,13 +187,13 @@ class _Writer:
                 self.findings.append(Finding.of(IGNORED, workload.item, place, message))
 
     def _problems(self, value: Mapping[str, Value]) -> Iterator[Problem]:
-        """Yield violations in `value` of the cluster's own CRD if known, else of KAI's."""
+        """Yield the problems of the PodGroup `value`: by the input's CRD or else by KAI's, and by KAI itself."""
         verdict = validate_object(value, self._definition, no_table, before=self._inventory.baseline_object(value))
         self.findings += verdict.unchecked
         for problem in verdict.problems:
-            # Refuse a field that the CRD does not have, because packwise writes none.
+            # The API server would drop a field that the CRD does not have. packwise refuses to write such a PodGroup.
             yield problem.replace(effect=Effect.REFUSED, consequence="The cluster's CRD refuses it")
-        yield from podgroup_problems(value, self.suits, self._topologies, schema=not verdict.by_definition)
+        yield from podgroup_problems(value, self.supported, self._topologies, schema=not verdict.by_definition)
 
     def _finding(
         self, workload: _Workload, place: FieldPath, message: str, text: str | None, stage: Stage | None = None
@@ -206,16 +206,16 @@ class _Writer:
 
 
 def _part_of_kai(gang: Gang) -> Gang | None:
-    """Return the sets with KAI's pods in a gang of another scheduler, or None."""
+    """Return a gang of another scheduler, limited to the sets of pods that KAI schedules, or None without such sets."""
     sets = tuple(pods for pods in gang.sets if pods.scheduler == KAI_PROFILE)
     return gang.replace(sets=sets, members=sum([pods.members or 0 for pods in sets])) if sets else None
 
 
-def _notes(source: SchedulerInput, suits: Versions) -> Iterator[str]:
-    """Note that minSubGroup is omitted because the version of KAI does not know it."""
-    if source.cluster.revision.podgroups_by_operator and suits.oldest < SUBGROUP_COUNTS:
+def _notes(source: SchedulerInput, supported: Versions) -> Iterator[str]:
+    """Yield a note if minSubGroup is omitted because the oldest supported version of KAI does not know it."""
+    if source.cluster.revision.podgroups_by_operator and supported.oldest < SUBGROUP_COUNTS:
         yield (
-            f"minSubGroup is omitted from PodGroups, because KAI v0.{suits.oldest} does not know it; KAI needs all "
+            f"minSubGroup is omitted from PodGroups, because KAI v0.{supported.oldest} does not know it; KAI needs all "
             "subgroups of a group anyway"
         )
 
@@ -248,19 +248,19 @@ def _queue_findings(workload: _Workload, gang: Gang) -> Iterator[Finding]:
 
 
 def _place_of(gang: Gang, path: FieldPath) -> FieldPath:
-    """The path in the workload of the part of `gang` that a PodGroup has at `path`."""
+    """Return the path in the workload of the gang, or of the pod set that is the subgroup in `path`."""
     position = _subgroup_position(path)
     origin = gang.origin if position is None else listed_sets(gang)[position].origin
     return origin.place.path
 
 
 def _has_inner_groups(value: Mapping[str, Value]) -> bool:
-    """Return True if the object has a countable subgroup of subgroups."""
+    """Return True if a subgroup of the PodGroup has a parent."""
     return any(isinstance(group, dict) and "parent" in group for group in _subgroups(value))
 
 
 def _subgroup_position(path: FieldPath) -> int | None:
-    """Return the position of the subgroup in `path`, or None."""
+    """Return the position of the subgroup in `path`, or None if the path is not in a subgroup."""
     if path[:2] != ("spec", "subGroups") or len(path) < 3 or not isinstance(path[2], int):
         return None
     return path[2]
@@ -285,7 +285,7 @@ _UNPLACED = Rule(
     "spec/podgrouper.md#9",
 )
 OWN_PODGROUP_RULES = (_REFUSED, _UNPLACED)
-"""Rules of the PodGroups that KAI creates itself."""
+"""Rules about PodGroups that KAI's pod-grouper creates from the owners of pods."""
 
 _WEBHOOK = 'admission webhook "podgroup-validation.kai.scheduler" denied the request: '
 _FIELDS = {"minMember": "members", "minSubGroup": "members", "name": "name"}
@@ -295,7 +295,10 @@ _LEVELS = {"requiredTopologyLevel": "required", "preferredTopologyLevel": "prefe
 def own_podgroups(
     placements: Sequence[Placement], source: SchedulerInput, rendered: Iterable[Generated]
 ) -> tuple[list[Generated], list[Finding]]:
-    """Return the PodGroup for each gang, in their order, and the findings. `rendered` are the Topologies."""
+    """Return the PodGroup that KAI's pod-grouper creates for each gang, in the order of the gangs, and the findings.
+
+    `rendered` are the Topologies of the render.
+    """
     record = release_of(source.settings.kai_version)
     release = Versions(record.minor, record.minor)
     topologies = known_topologies(source, rendered)
@@ -312,7 +315,7 @@ def own_podgroups(
             for finding in _findings(placement.subject, gang, value, problems):
                 if (key := (finding.path, finding.rule)) not in reported:
                     reported.add(key)
-                    # For a release that was never run, nothing is certain.
+                    # For a release that was not compared with KAI's own code, findings are only warnings.
                     findings.append(finding if record.is_run else finding.replace(severity=Severity.WARNING))
             origins = partial(podgroup_origins, gang)
             generated.append(
@@ -339,17 +342,17 @@ def _findings(
         if text is None and problem.path[-1] not in _LEVELS:
             yield Finding.of(IGNORED, item, place, message)
             continue
-        # A topology may exist only in the cluster, but no cluster has a level that a known topology lacks.
+        # A topology that is not in the input may be in the cluster. A level that a known Topology lacks is an error.
         severity = Severity.WARNING if problem.path[-1] == "topology" else Severity.ERROR
         yield Finding.of(
             _UNPLACED, item, place, message, severity=severity, operator_message=text,
-            # KAI's text names the first of two levels.
+            # If both levels are wrong, KAI's text is only about the first one.
             stage=None if text is None else Stage.SCHEDULER, when_written=Severity.WARNING,
         )  # fmt: skip
 
 
 def _schema_text(name: str, problems: Sequence[Problem]) -> str:
-    """The API server's answer about a whole object."""
+    """Return the error of the API server for the whole PodGroup."""
     texts = [problem.operator_message or "" for problem in problems]
     what = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     return f'{PODGROUP.name}.{PODGROUP.group} "{name}" is invalid: {what}'
@@ -360,8 +363,9 @@ def _webhook_text(problems: Sequence[Problem]) -> str:
 
 
 def _own_path(gang: Gang, path: FieldPath) -> FieldPath:
-    """Return the path in the workload for `path` in a PodGroup. In a constraint, it leads to the topology or a
-    level.
+    """Return the path in the workload of the value that a PodGroup has at `path`.
+
+    In a topology constraint, it is the path of the topology or the level.
     """
     field = str(path[-1]) if path else ""
     pods = listed_sets(gang)[path[2]] if len(path) > 2 and isinstance(path[2], int) else None

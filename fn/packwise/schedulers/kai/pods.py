@@ -1,4 +1,4 @@
-"""A pod as KAI reads it: its requirements of a node, the objects that it needs, and the facts that are unknown.
+"""A pod as KAI reads it: its request, its rules for nodes, and the objects that it needs.
 
 Source: spec/placement.md#9; KAI Scheduler v0.17.0, api/pod_info and k8s_internal/predicates.
 """
@@ -35,7 +35,7 @@ _SHARED_CONFIG_MAP = "runai/shared-gpu-configmap"
 
 
 class KnownObjects(Record):
-    """Objects that pods need, by namespace and name. None means that objects of the kind were not listed."""
+    """The cluster's objects that pods need, by namespace and name. None means that the kind was not listed."""
 
     config_maps: frozenset[tuple[str, str]] | None = None
     claims: Mapping[tuple[str, str], Mapping[str, Value]] | None = None
@@ -44,7 +44,7 @@ class KnownObjects(Record):
 
 
 class Manifest(Record):
-    """The template of a pod with its namespace, spec, labels and annotations."""
+    """The template of a pod: its namespace, spec, labels and annotations."""
 
     namespace: str
     spec: Mapping[str, Value]
@@ -53,12 +53,15 @@ class Manifest(Record):
 
 
 def texts_at(value: Value, *steps: str) -> dict[str, str]:
-    """Return the labels, annotations or the like at the end of `steps`. All values become text."""
+    """Return the mapping at the path `steps`, such as labels or annotations, with all values as text."""
     return {key: str(written) for key, written in mapping_at(value, *steps).items()}
 
 
 def known_objects(by_kind: Mapping[str, Iterable[Mapping[str, Value]]]) -> KnownObjects:
-    """Return the objects that pods need among a cluster's. A kind in `by_kind` counts as listed even if it is empty."""
+    """Return the objects that pods need. `by_kind` holds the cluster's objects.
+
+    A kind in `by_kind` counts as listed even if it has no objects.
+    """
 
     def objects_of(kind: str) -> dict[tuple[str, str], Mapping[str, Value]] | None:
         if kind not in by_kind and f"{kind}List" not in by_kind:
@@ -80,7 +83,10 @@ def known_objects(by_kind: Mapping[str, Iterable[Mapping[str, Value]]]) -> Known
 
 
 def with_objects(known: KnownObjects, by_kind: Mapping[str, Iterable[Mapping[str, Value]]]) -> KnownObjects:
-    """Add the objects of the workloads to the known ones. They do not make a kind listed."""
+    """Return `known` with the objects in `by_kind` added.
+
+    If ConfigMaps, PersistentVolumeClaims or Namespaces are not listed in `known`, they stay unlisted.
+    """
     own = known_objects(by_kind)
     return KnownObjects(
         None if known.config_maps is None else known.config_maps | (own.config_maps or frozenset()),
@@ -91,12 +97,15 @@ def with_objects(known: KnownObjects, by_kind: Mapping[str, Iterable[Mapping[str
 
 
 def node_amounts(quantities: Mapping[str, Value]) -> dict[str, int]:
-    """Return a node's amounts as KAI counts them. AMD's GPUs count as GPUs."""
+    """Return a node's amounts of resources as KAI counts them. `amd.com/gpu` counts as `nvidia.com/gpu`."""
     return _with_gpus(amounts(quantities))
 
 
 def read_pod(name: str, manifest: Manifest, known: KnownObjects) -> tuple[Pod, list[str]]:
-    """Return the pod of that name, and notes on ignored facts."""
+    """Return the pod `name`, and notes on facts that packwise ignores.
+
+    Each note is a sentence without its subject, the pods.
+    """
     namespace, spec = manifest.namespace, manifest.spec
     labels, annotations = manifest.labels, manifest.annotations
     notes: list[str] = []
@@ -212,7 +221,7 @@ def _terms(
 
 
 def _own_requirements(term: Mapping[str, Value], labels: Mapping[str, str]) -> Iterator[LabelRequirement]:
-    """Yield the requirements that the API server adds for labels of the pod: the same value, or another one."""
+    """Yield the requirements that the API server adds to a term for `matchLabelKeys` and `mismatchLabelKeys`."""
     for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
         for key in entries(term.get(field)):
             if isinstance(key, str) and key in labels:
@@ -242,7 +251,10 @@ def _namespaces(term: Mapping[str, Value], own: str, known: KnownObjects, notes:
 def _config_maps(
     namespace: str, spec: Mapping[str, Value], annotations: Mapping[str, str], known: KnownObjects, notes: list[str]
 ) -> Iterator[str]:
-    """Yield KAI's text about missing ConfigMaps that the pod needs."""
+    """Yield KAI's text about ConfigMaps that the pod needs and that do not exist.
+
+    If ConfigMaps were not listed, add a note instead.
+    """
     shared = annotations.get(_SHARED_CONFIG_MAP)
     names = sorted({
         name
@@ -279,7 +291,10 @@ def _needed_config_maps(spec: Mapping[str, Value]) -> Iterator[str]:
 def _claims(
     pod: str, namespace: str, spec: Mapping[str, Value], known: KnownObjects, notes: list[str]
 ) -> Iterator[str]:
-    """Yield KAI's text about a missing claim of the pod. Add a note about claims that depend on nodes."""
+    """Yield KAI's text about each PersistentVolumeClaim of the pod that is missing or being deleted.
+
+    Add notes about unknown claims, and about volumes that only some nodes may reach.
+    """
     unknown: list[str] = []
     there: list[str] = []
     for volume in mappings(spec.get("volumes")):

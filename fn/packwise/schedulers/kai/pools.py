@@ -1,4 +1,4 @@
-"""The node pools of an input: KAI runs one scheduler for each, with its own nodes, queues and workloads.
+"""The node pools of an input. KAI runs one scheduler for each pool, which sees only the pool's own objects.
 
 Source: spec/kai.md#8.1.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def node_pools(index: Index, placements: Iterable[Placement]) -> tuple[NodePool, ...]:
-    """Return the node pools with their members, the default one first, or () if nothing in the input is in a pool."""
+    """Return the node pools with their members, the default pool first. Return () if no object is in a pool."""
     label = installation_of(index).pool_label
     members: dict[str, dict[str, set[str]]] = {}
 

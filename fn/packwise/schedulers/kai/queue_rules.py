@@ -1,6 +1,6 @@
-"""Rules about Queues that can never satisfy their gangs: queues of another node pool, or with too low a limit.
+"""Rules about Queues that can never satisfy their gangs: their node pool differs, or their limit is too low.
 
-KAI reports none of them when the object is applied. The pods wait. Source: spec/kai.md#8, spec/placement.md#9.1.
+KAI accepts these objects without an error, and the pods wait. Source: spec/kai.md#8, spec/placement.md#9.1.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ RULES = (_POOL, _SHARD, _ABOVE, _OVER)
 
 
 def check_queue_tree(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[Finding]:
-    """Yield warnings about queues of other pools and about limits, for the input's Queues and gangs."""
+    """Yield warnings about the input's Queues and gangs: different node pools, limits that do not suffice."""
     installation = installation_of(source.inventory.items)
     yield from _queues_in_pools(source, shares, installation)
     yield from _gangs_in_pools(source, shares, installation)
@@ -64,7 +64,7 @@ def check_queue_tree(source: SchedulerInput, shares: Sequence[QueueShare]) -> It
 
 
 def check_pools(source: SchedulerInput) -> Iterator[Finding]:
-    """Yield a warning for each node pool that a Queue or a workload names and no SchedulingShard has."""
+    """Yield a warning for each node pool that a Queue or a workload names if no SchedulingShard serves it."""
     installation = installation_of(source.inventory.items)
     known = sorted(filter(None, installation.shards))
     key = installation.pool_label
@@ -85,7 +85,7 @@ def check_pools(source: SchedulerInput) -> Iterator[Finding]:
 
 
 def _gangs(source: SchedulerInput) -> Iterator[tuple[Placement, Gang]]:
-    """Yield the first KAI gang of each workload in a queue and a pool."""
+    """Yield the gangs that KAI schedules. Skip a gang if an earlier one has the same workload, queue and pods."""
     first: dict[tuple[int, str, tuple[str, ...]], tuple[Placement, Gang]] = {}
     for placement in source.placements:
         gang = placement.node
@@ -165,16 +165,16 @@ def _missing_queue_text(share: QueueShare, source: SchedulerInput) -> str | None
 
 
 def _fix_text(placement: Placement, pool: str, key: str) -> str:
-    """The change that brings the workload into the pool of its queue."""
+    """Return the fix that puts the workload into the node pool of its queue."""
     if not pool:
         return f"remove the label {key} of the workload, or add it to the queue and its parents"
-    # Dynamo copies the labels of the spec, not of the metadata.
+    # Dynamo's operator copies `spec.labels` to the pods, and not `metadata.labels`.
     field = "spec.labels" if placement.subject.kind == DYNAMO_GRAPH.name else "metadata.labels"
     return f"add the label {key}: {pool} to {field}"
 
 
 def _limits(source: SchedulerInput, by_name: Mapping[str, QueueShare]) -> Iterator[Finding]:
-    """Report limits above the parent's limit. No pod can use them."""
+    """Yield a finding for each limit of a Queue that is above its parent's limit. No pod can use the difference."""
     for item in source.inventory.items.of_kind(*QUEUE.key):
         share = by_name.get(item.name)
         parent = by_name.get(share.parent) if share is not None else None
@@ -198,12 +198,12 @@ def _limits(source: SchedulerInput, by_name: Mapping[str, QueueShare]) -> Iterat
 
 
 def _amount_text(amount: float, field: str) -> str:
-    """Return an amount in the unit of Queues for the resource."""
+    """Return an amount as text, in the unit that Queues use for the resource `field`."""
     return f"{amount / QUEUE_MEMORY if field == 'memory' else amount:g}"
 
 
 def _gangs_over_limits(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[Finding]:
-    """Report gangs with more first pods than a queue above them allows. KAI places these pods together."""
+    """Yield a finding for each gang that needs more to start than its queue, or an ancestor queue, allows."""
     known = existing_queues(shares)
     chosen = [placement for placement, gang in _gangs(source) if is_bounded(gang.queue or DEFAULT_QUEUE, known)]
     if not chosen:
@@ -227,7 +227,7 @@ def _gangs_over_limits(source: SchedulerInput, shares: Sequence[QueueShare]) -> 
 
 
 def _distinct_placements(placements: Iterable[Placement]) -> Iterator[Placement]:
-    """Yield the placements, one for equal gangs."""
+    """Yield the placements. A gang that stands for several equal gangs becomes one gang."""
     for placement in placements:
         gang = placement.node
         yield placement.replace(node=gang.replace(alike=1)) if isinstance(gang, Gang) else placement

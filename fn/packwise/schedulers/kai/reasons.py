@@ -1,4 +1,4 @@
-"""Reasons why KAI gives a job no place, in plain words beside KAI's own.
+"""The reasons why KAI does not place a job, in packwise's words.
 
 Source: spec/placement.md#4, #5 and #7.
 """
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 
 class Surroundings(Record):
-    """The context of a job: its scene, the words of levels by node label, and the nodes after all gangs are placed.
+    """The context of a job.
 
-    `scene` is the part of `whole_scene` for the job's node pool, with the nodes `final_nodes` and the queues `queues`.
+    `whole_scene` is the start of KAI's session. `scene` is the part of it for the job's node pool, and `queues` are the
+    queues there. `final_nodes` are the pool's nodes after all gangs are placed. `words` maps the node labels of levels
+    to domains such as `rack`.
     """
 
     scene: Scene
@@ -36,7 +38,7 @@ class Surroundings(Record):
 class FinalNodes:
     """The nodes of a pool after all gangs are placed.
 
-    Many gangs lack room in the same domains, so the answers are kept.
+    Many gangs lack room in the same domains, so each result is kept for the next gang.
     """
 
     def __init__(self, nodes: Iterable[Node]) -> None:
@@ -46,7 +48,10 @@ class FinalNodes:
         self._room: dict[tuple[str, str, str, str], str] = {}
 
     def outside(self, topology: KaiTopology) -> Outside:
-        """Return the nodes outside the topology. Unusable nodes count only if all nodes are outside."""
+        """Return the nodes that lack a label of the topology.
+
+        Nodes that are cordoned or not ready count only if all nodes lack one.
+        """
         if topology.name not in self._outside:
             nodes = [node for node in self._nodes if not _has_levels(node, topology)]
             if len(nodes) < len(self._nodes):
@@ -55,14 +60,17 @@ class FinalNodes:
         return self._outside[topology.name]
 
     def in_domain(self, topology: KaiTopology, shortage: Shortage) -> Sequence[Node]:
-        """Return the nodes of the domain that is too small."""
+        """Return the nodes of the shortage's domain."""
         key = topology.name, shortage.level
         if key not in self._domains:
             self._domains[key] = _nodes_by_domain(self._nodes, topology, shortage.level)
         return self._domains[key].get(shortage.domain, ())
 
     def free_room(self, topology: KaiTopology, shortage: Shortage) -> str:
-        """Return the free amounts in the domain of the first resource that lacks, or "" if nothing is free."""
+        """Return a text that lists the nodes of the shortage's domain with free GPUs, or "" if no GPU is free.
+
+        If GPUs are not missing, the text is about the first missing resource.
+        """
         names = [name for name, _ in shortage.missing]
         resource = GPU if GPU in names else next(iter(names), GPU)
         key = topology.name, shortage.level, shortage.domain, resource
@@ -72,7 +80,7 @@ class FinalNodes:
 
 
 class Outside:
-    """The `nodes` outside a topology, of `total` nodes."""
+    """The `nodes` that lack a label of a topology. `total` is the number of all nodes."""
 
     def __init__(self, nodes: Sequence[Node], topology: KaiTopology, total: int) -> None:
         self._nodes = nodes
@@ -90,7 +98,7 @@ class Outside:
 
 
 def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: Surroundings) -> Iterator[str]:
-    """Yield the reasons for unplaced pods of the job, or nothing if all are placed."""
+    """Yield the reasons why pods of the job are not placed, or nothing if all are placed."""
     if answer.state == "allocated":
         return
     gated = sum(pod.is_gated and not pod.node for pod in job.pods)
@@ -106,7 +114,7 @@ def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: S
 
 
 def _shortage_reasons(job: Job, shortage: Shortage, around: Surroundings) -> Iterator[str]:
-    """Yield the amounts that the domain nearest to fitting lacks, and the free amounts there."""
+    """Yield the reasons for a shortage: unlabelled nodes, the missing resources, the free resources in its domain."""
     words, then = around.words, around.final_nodes
     topology = around.scene.topology(shortage.topology)
     outside = None if topology is None else then.outside(topology)
@@ -151,7 +159,7 @@ def _pool_text(pool: str) -> str:
 
 
 def _queue_reasons(job: Job, around: Surroundings) -> Iterator[str]:
-    """Yield the reasons why its node pool or queue prevents KAI from trying the job."""
+    """Yield the reasons why KAI does not try the job: its node pool or its queue prevents it."""
     scene, every, queues = around.scene, around.whole_scene, around.queues
     if not scene.nodes:
         yield f"KAI looks for nodes in {_pool_text(job.pool)}, which has none"
@@ -173,7 +181,7 @@ def _queue_reasons(job: Job, around: Surroundings) -> Iterator[str]:
 
 
 def _has_levels(node: Node, topology: KaiTopology) -> bool:
-    """True if the node is in a domain of the topology."""
+    """Return True if the node has a label for each level of the topology."""
     return all(key in node.labels for key in topology.levels)
 
 
@@ -194,7 +202,7 @@ def _unlabelled_nodes(nodes: Sequence[Node], topology: KaiTopology, total: int) 
 
 
 def _logged_mistakes(name: str, constraint: LevelConstraint, scene: Scene) -> Iterator[str]:
-    """Yield KAI's refusals of a constraint of the part `name` that are no error in the status."""
+    """Yield the unknown topology or levels in the constraint of the part `name`. KAI only logs unknown levels."""
     part = f"{name}: " if name else ""
     topology = scene.topology(constraint.topology)
     if topology is None:
@@ -206,7 +214,7 @@ def _logged_mistakes(name: str, constraint: LevelConstraint, scene: Scene) -> It
 
 
 def _nodes_by_domain(nodes: Iterable[Node], topology: KaiTopology, level: str) -> dict[str, list[Node]]:
-    """Return the nodes of each domain of a level, by its id."""
+    """Map the id of each domain of `level` to its nodes. Return {} if the topology has no such level."""
     if level not in topology.levels:
         return {}
     keys = topology.levels[: topology.levels.index(level) + 1]
@@ -218,7 +226,7 @@ def _nodes_by_domain(nodes: Iterable[Node], topology: KaiTopology, level: str) -
 
 
 def _free_room(nodes: Iterable[Node], resource: str) -> str:
-    """Return the free amounts of a resource, the largest first, after all gangs are placed."""
+    """Return a text that lists the nodes with a free amount of a resource, the largest first, or ""."""
     ordered = sorted(nodes, key=lambda node: (-_free_amount(node, resource), node.name))
     free = [node for node in ordered if _free_amount(node, resource) > 0]
     if not free:

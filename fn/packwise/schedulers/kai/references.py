@@ -1,5 +1,7 @@
-"""KAI Topologies in releases with a ClusterTopologyBinding that may list one kept by others. They are written or only
-compared.
+"""KAI's Topologies for releases of Grove with a ClusterTopologyBinding.
+
+A binding may list a Topology that another component makes. packwise then compares the levels of both. Otherwise it
+writes the Topology.
 
 Source: spec/grove.md#9, spec/gitops.md#4.
 """
@@ -56,7 +58,7 @@ UNSEEN = Rule(
     Severity.INFO,
 )
 RULES = (UNLISTED, DRIFT, UNFOLLOWED, UNSEEN)
-"""Rules of the topologies that bindings list."""
+"""Rules about the Topologies that bindings list."""
 
 _CONDITION = "SchedulerTopologyDrift"
 _IN_SYNC = Condition(_CONDITION, "False", "InSync", "All scheduler backend topologies are in sync")
@@ -64,10 +66,10 @@ _DRIFTED = Condition(_CONDITION, "True", "Drift", "One or more scheduler backend
 
 
 def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> SchedulerObjects:
-    """Return the Topology of each binding that lists no other one, and the conditions of all bindings.
+    """Return a Topology for each binding that lists no other Topology, and the conditions of all bindings.
 
-    A binding that lists a Topology of its own name refers to the rendered one, unless the input has that Topology. It
-    has drifted if the rendered one is not applied.
+    If a binding lists a Topology of its own name and the input does not have it, packwise renders it. If that Topology
+    is not applied, the binding has drifted.
     """
     findings = list(users_topologies(source))
     bindings = source.topologies.by_name.values()
@@ -94,7 +96,7 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Sch
                 findings.append(_unlisted_finding(binding))
         generated.append(_generate(binding, recreate=surely_valid))
         keys.setdefault(name, node_labels(generated[-1].value))
-        # The operator creates no listed topology.
+        # The operator does not create a Topology that a binding lists.
         is_missing = reference is not None and not is_applied
         conditions[binding.item] = (_DRIFTED if is_missing else _IN_SYNC,)
         findings += [_missing_finding(binding)] if is_missing else []
@@ -124,7 +126,7 @@ def _generate(binding: KnownTopology, *, recreate: bool) -> Generated:
 
 
 def _is_applied(schedulers: Schedulers, settings: TopologyRender) -> bool:
-    """True if KAI's Topologies are rendered to be applied."""
+    """Return True if the rendered Topologies of KAI are applied to the cluster."""
     return KAI_PROFILE in schedulers.names and settings.apply and settings.emits(TOPOLOGY.name)
 
 
@@ -155,7 +157,7 @@ def _unlisted_finding(binding: KnownTopology) -> Finding:
 
 
 def _topologies_used(source: SchedulerInput) -> set[str]:
-    """Return the topologies of constrained gangs with KAI's pods."""
+    """Return the names of the topologies of gangs that KAI schedules and that have a topology constraint."""
     gangs = [placement.node for placement in source.placements if isinstance(placement.node, Gang)]
     return {gang.topology for gang in gangs if gang.scheduler in ("", KAI_PROFILE) and gang.is_bounded}
 

@@ -1,4 +1,4 @@
-"""The KAI Scheduler: Topology, PodGroup and Queue, the labels of its pods, and its refusals. Source: spec/kai.md."""
+"""The KAI Scheduler: the objects that packwise writes for it, and the findings about them. Source: spec/kai.md."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
 
 class _Kai(Scheduler):
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
-        """Return Topologies, the PodGroups of gangs, and the objects of services. Users' own objects are checked."""
+        """Return Topologies, the PodGroups of gangs, and the objects of services. Also check users' own objects."""
         items, placements = source.inventory.items, source.placements
         topologies = scheduler_topologies(source)
         findings = [*topologies.findings]
@@ -34,7 +34,7 @@ class _Kai(Scheduler):
 
             findings += check_users_objects(source, topologies.generated)
         groups: list[Generated] = []
-        # If packwise renders none, KAI may refuse those that other components create.
+        # If packwise renders no PodGroups, check only gangs for which KAI may refuse another component's PodGroup.
         is_checked = _is_grouped if source.settings.emits(PODGROUP.name) else _is_suspect
         checked = [placement for placement in placements if is_checked(placement.node)]
         if checked:
@@ -61,7 +61,7 @@ class _Kai(Scheduler):
         return SchedulerObjects(generated, tuple(findings), topologies.refusals, topologies.conditions)
 
     def fix(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
-        """Return a ClusterTopologyBinding with the entry that its rendered Topology needs."""
+        """Return a ClusterTopologyBinding with the entry that its rendered Topology needs, or `item` itself."""
         if cluster.schedulers is None:
             return item
         from packwise.schedulers.kai.references import with_reference
@@ -119,7 +119,7 @@ def _asks_for_share(node: Node) -> bool:
 
 
 def _is_suspect(node: Node) -> bool:
-    """Return True if the node is a gang and KAI may refuse the PodGroup that others make of it.
+    """Return True if the node is a gang and KAI may refuse the PodGroup that another component makes of it.
 
     KAI refuses names with dots that Grove's webhook accepts. The topology may also be missing in the cluster.
     """
@@ -127,7 +127,7 @@ def _is_suspect(node: Node) -> bool:
 
 
 def _is_grouped(node: Node) -> TypeGuard[Gang]:
-    """Return True if an operator or KAI itself creates a PodGroup for the node after its PodGang."""
+    """Return True if the node is a gang of an operator. The operator or KAI creates a PodGroup for it."""
     return isinstance(node, Gang) and node.is_of_operator
 
 
@@ -141,7 +141,7 @@ KAI: Scheduler = _Kai()
 
 
 def rule_table() -> tuple[Rule, ...]:
-    """Return every rule of KAI's objects in the order of the checks."""
+    """Return all rules about KAI's objects, in the order of the checks."""
     from packwise.schedulers.kai.cluster_rules import NODE_RULES, QUEUE_RULES
     from packwise.schedulers.kai.object_schemas import RULES as OBJECT_RULES
     from packwise.schedulers.kai.pod_admission import RULES as POD_RULES

@@ -1,4 +1,4 @@
-"""KAI's objects that a service submits itself, and KAI's refusals of them: Topologies, Queues, PodGroups and Pods.
+"""Topologies, Queues, PodGroups and Pods that a service such as OSMO submits to KAI, and KAI's refusals of them.
 
 Source: spec/kai.md, spec/osmo.md#5.
 """
@@ -16,7 +16,7 @@ from packwise.objects.kinds import PODGROUP, QUEUE, TOPOLOGY
 from packwise.placement import Gang, NodeTopology, Queue
 from packwise.schedulers.kai.podgroup import QUEUE_LABELS, podgroup, podgroup_origins
 from packwise.schedulers.kai.podgroup_rules import podgroup_problems
-from packwise.schedulers.kai.podgroups import IGNORED, describe_problem, suited_versions
+from packwise.schedulers.kai.podgroups import IGNORED, describe_problem, supported_versions
 from packwise.schedulers.kai.podgroups import REFUSED as PODGROUP_REFUSED
 from packwise.schedulers.kai.topology import REFUSED, annotated_topology, check_topology, topology_value
 from packwise.topology.known import level_origins, node_labels
@@ -36,7 +36,7 @@ _UNBOUNDED: Mapping[str, Value] = {"quota": -1, "limit": -1, "overQuotaWeight": 
 
 
 def queue_value(queue: Queue) -> Mapping[str, Value]:
-    """`scheduling.run.ai/v2 Queue`."""
+    """Return the manifest of a Queue in the API version `scheduling.run.ai/v2`."""
     gpu = queue.gpu
     resources: dict[str, Value] = {
         "gpu": {"quota": gpu.quota, "limit": gpu.limit, "overQuotaWeight": gpu.weight},
@@ -53,7 +53,10 @@ def queue_value(queue: Queue) -> Mapping[str, Value]:
 
 
 def pod_value(pod: GangPod) -> Mapping[str, Value]:
-    """Return the pod with KAI's own labels, which win over others. `pod-group-name` keeps the podgrouper away."""
+    """Return the manifest of a pod with KAI's labels and the annotation `pod-group-name`.
+
+    KAI's labels replace labels with the same keys. The annotation makes KAI's pod-grouper ignore the pod.
+    """
     metadata = _fields(pod.value.get("metadata"))
     labels = _fields(metadata.get("labels"))
     labels.pop(_SUB_GROUP, None)
@@ -76,11 +79,11 @@ REPLACED = Rule(
     Severity.WARNING,
 )
 RULES = (REPLACED,)
-"""Rules of objects that a service submits."""
+"""Rules about objects that a service submits."""
 
 
 def service_objects(placements: Sequence[Placement], source: SchedulerInput) -> tuple[list[Generated], list[Finding]]:
-    """Return the object for each placement, in their order, and KAI's refusals."""
+    """Return the object for each placement, in the order of the placements, and the findings about these objects."""
     generated: list[Generated] = []
     findings: list[Finding] = []
     for placement in placements:
@@ -108,7 +111,7 @@ def service_objects(placements: Sequence[Placement], source: SchedulerInput) -> 
 
 def _value(node: Node, source: SchedulerInput) -> Mapping[str, Value]:
     if isinstance(node, Gang):
-        return podgroup(node, suited_versions(source), annotated_topology(node))
+        return podgroup(node, supported_versions(source), annotated_topology(node))
     if isinstance(node, NodeTopology):
         return topology_value(node.name, node.keys, node.labels)
     return queue_value(node) if isinstance(node, Queue) else pod_value(node)
@@ -126,11 +129,11 @@ def _origins(node: Node) -> Mapping[FieldPath, Origin]:
 
 
 def _podgroup_findings(value: Mapping[str, Value], placement: Placement, source: SchedulerInput) -> Iterator[Finding]:
-    """Yield KAI's refusals of a gang's PodGroup `value`, and the fields that it ignores."""
+    """Yield findings about a gang's PodGroup `value`: KAI refuses it, or ignores some of its fields."""
     rendered = source.settings.emits(PODGROUP.name, by_default=placement.emit_by_default)
-    # The cluster's own CRD checks it together with all rendered objects.
+    # If the input has a CRD for PodGroups, another step checks all rendered objects by it.
     by_crd = source.definitions.of_kind(*PODGROUP.key) is not None
-    for order, problem in enumerate(podgroup_problems(value, suited_versions(source), schema=not by_crd)):
+    for order, problem in enumerate(podgroup_problems(value, supported_versions(source), schema=not by_crd)):
         if problem.effect is Effect.REFUSED:
             yield Finding.of(
                 PODGROUP_REFUSED,
@@ -149,7 +152,7 @@ def _podgroup_findings(value: Mapping[str, Value], placement: Placement, source:
 def _topology_findings(
     topology: NodeTopology, value: Mapping[str, Value], placement: Placement, source: SchedulerInput
 ) -> tuple[list[Finding], bool]:
-    """Return KAI's refusals of a topology's levels, and True if the Topology certainly follows every rule."""
+    """Return the findings about a topology's levels, and True if the Topology certainly follows all rules of KAI."""
     verdict = check_topology(value, source)
     problems, findings = verdict.problems, list(verdict.unchecked)
     surely_valid = not problems and not findings
@@ -177,7 +180,10 @@ def _topology_findings(
 
 
 def _keys_before(topology: NodeTopology, value: Mapping[str, Value], source: SchedulerInput) -> tuple[str, ...] | None:
-    """Return the Topology's keys in the baseline, else in an earlier render."""
+    """Return the node label keys of the Topology before the change, or None if it is new.
+
+    They are from the baseline, or from an earlier render if the baseline has no such topology.
+    """
     old = source.inventory.baseline_object(value)
     if old is None and topology.before is not None:
         return topology.before

@@ -1,4 +1,4 @@
-"""Rules about values of SchedulingShards and of KAI's Config that no CRD checks, and that KAI ignores or mixes up.
+"""Rules about values of SchedulingShards and of KAI's Config that the CRDs accept, but that KAI ignores or misreads.
 
 Source: spec/kai.md#8.5; KAI Scheduler v0.17.0, pkg/apis/kai/v1 and pkg/operator/controller.
 """
@@ -34,12 +34,12 @@ _NAME = Rule(
     Severity.WARNING,
 )
 RULES = (_VALUE, _NAME)
-"""Rules of values that no CRD checks."""
+"""Rules about values that the CRDs accept."""
 
 _CONFIG_NAME = "kai-config"
 
 _STRATEGIES = {"gpu": 'treats it partly as "binpack" and partly as "spread"', "cpu": 'treats it as "binpack"'}
-"""The effect of other values than binpack and spread."""
+"""The effect in KAI of a strategy other than binpack and spread, by resource."""
 
 _ACTIONS = frozenset({"allocate", "consolidation", "reclaim", "preempt", "stalegangeviction"})
 _PLUGINS = frozenset({
@@ -48,11 +48,11 @@ _PLUGINS = frozenset({
     "dynamicresources", "topology", "proportion", "minruntime", "snapshot", "reflectjoborder", "sg-nodelocalgreedy",
     "sg-multinodegang",
 })  # fmt: skip
-"""The plugins of v0.12 to v0.17. A build of KAI may have more, so only typos of these are reported."""
+"""The plugins of KAI v0.12 to v0.17. A custom build may have more, so only typos of these names are reported."""
 
 
 def check_shards(source: SchedulerInput) -> Iterator[Finding]:
-    """Yield warnings about values of SchedulingShards, and about node pools of two shards."""
+    """Yield warnings about values of SchedulingShards, and about node pools that two shards serve."""
     first: dict[str, str] = {}
     for item in source.inventory.items.of_kind(*SCHEDULING_SHARD.key):
         yield from _strategies(item)
@@ -66,7 +66,7 @@ def check_shards(source: SchedulerInput) -> Iterator[Finding]:
         if label_value(pool):
             message = f"no node has this node pool: {describe(pool)} is not a valid value of a label"
             yield Finding.of(_VALUE, item, path, message)
-        # Two shards of one name are of two clusters.
+        # Two shards with the same name belong to two clusters.
         elif first.get(pool, item.name) != item.name:
             served = f"the node pool {describe(pool)}" if pool else "the default node pool"
             message = (

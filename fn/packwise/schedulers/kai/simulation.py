@@ -1,4 +1,4 @@
-"""KAI's simulation as `place` and `report` ask for it: the gangs of a render on a cluster, and KAI's answers.
+"""The simulation of KAI for `place` and `report`: the gangs of a render on a cluster, and KAI's answers.
 
 Source: spec/placement.md#9.
 """
@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 
 SCHEDULER = KAI_PROFILE
 
-_MOST = 100
-"""The largest number of further replicas of a workload that are tried."""
+_MAX_REPLICAS = 100
+"""The largest number of additional replicas of a workload that are tried."""
 
 
 class KaiSimulation:
-    """KAI's `allocate` action over the gangs of a render.
+    """KAI's `allocate` action for the gangs of a render.
 
-    `words` are the domains of levels by node label, as workloads name them.
+    `words` maps the node labels of levels to domains such as `rack`.
     """
 
     scheduler = SCHEDULER
@@ -74,7 +74,7 @@ class KaiSimulation:
             tuple(gang.job for gang in jobs),
             tuple(bound.pod for bound in others),
             has_all_queues=snapshot.queues is not None,
-            # `kai.version` is a lower bound. Without a version of the cluster, messages are those of the newest KAI.
+            # `kai.version` is a lower bound. If the cluster's version is unknown, the messages of the newest KAI apply.
             names_taints=snapshot.kai is not None and snapshot.kai < NO_TAINT_NAMES,
             has_departments=minor < NO_DEPARTMENTS,
             pool_label=installation_of(source.inventory.items).pool_label,
@@ -89,9 +89,9 @@ class KaiSimulation:
         )
         self.session: SessionAnswer | None = None
 
-    def place(self, beside: Sequence[NodeUse]) -> tuple[GangAnswer, ...]:
-        """KAI's answer for every gang."""
-        self.scene = self.scene.replace(nodes=_with_uses(self.scene.nodes, beside))
+    def place(self, other_uses: Sequence[NodeUse]) -> tuple[GangAnswer, ...]:
+        """Return KAI's answer for each gang. `other_uses` are the resources of pods that other schedulers placed."""
+        self.scene = self.scene.replace(nodes=_with_uses(self.scene.nodes, other_uses))
         self.session = allocate(self.scene)
         then = {node.name: node for node in _with_pods(self.scene.nodes, self._placed_pods())}
         around = {pool: self._surroundings(pool, then) for pool in {gang.job.pool for gang in self.jobs}}
@@ -101,7 +101,7 @@ class KaiSimulation:
         )
 
     def _placed_pods(self) -> list[tuple[Pod, str]]:
-        """The pods of all jobs that have a node, with its name."""
+        """Return each pod that has a node, with the name of the node."""
         answers = () if self.session is None else self.session.jobs
         return [
             (pod, node)
@@ -111,7 +111,7 @@ class KaiSimulation:
         ]
 
     def uses(self) -> tuple[NodeUse, ...]:
-        """The pods that KAI puts on nodes."""
+        """Return the resources of each pod that KAI newly places, with the node of the pod."""
         return tuple(NodeUse(node, (*pod.request, (PODS, 1))) for pod, node in self._placed_pods() if not pod.node)
 
     def _surroundings(self, pool: str, then: Mapping[str, Node]) -> Surroundings:
@@ -158,7 +158,7 @@ class KaiSimulation:
         )
 
     def count_more(self) -> dict[tuple[str, str], int]:
-        """Return the further replicas of each workload that fit together with all gangs, up to a hundred."""
+        """Return how many more replicas of each workload fit together with all gangs, at most 100."""
         answers = () if self.session is None else self.session.jobs
         placed = self._placed_pods()
         left = self.scene.replace(
@@ -176,7 +176,7 @@ class KaiSimulation:
 
 
 def turn_of(scene: Scene, session: SessionAnswer, index: int) -> Scene:
-    """Return KAI's last attempt at the job at `index`: only that job, after all that was placed before."""
+    """Return the scene of KAI's last attempt at the job at `index`: this job, and the pods that are placed before."""
     job = scene.jobs[index]
     others = [(pod, pod.node) for other in scene.jobs for pod in other.pods if other is not job and pod.node]
     placed = (*others, *session.placements[: session.jobs[index].placed_before])
@@ -190,19 +190,19 @@ def turn_of(scene: Scene, session: SessionAnswer, index: int) -> Scene:
 
 
 def simulate(source: SchedulerInput, generated: Iterable[KubeObject], snapshot: Snapshot) -> KaiSimulation:
-    """KAI's simulation of a render on a cluster. Raises TooManyPodsError."""
+    """Return KAI's simulation of a render on a cluster. Raise TooManyPodsError if the gangs have too many pods."""
     return KaiSimulation(source, generated, snapshot)
 
 
 def level_words(source: SchedulerInput) -> dict[str, str]:
-    """The domains of levels by node label, as workloads name them."""
+    """Map the node label of each level to its domain, such as `rack`."""
     return {
         level.key: level.domain for topology in source.topologies.by_name.values() for level in topology.topology.levels
     }
 
 
 def _about_podgroups(index: Index) -> Iterator[str]:
-    """Yield a note on the PodGroups that users write themselves: their pods have no gang of the pod-grouper."""
+    """Yield a note if the input has PodGroups that users write. packwise derives no gang from these."""
     number = len(list(written_podgroups(index)))
     if number:
         yield (
@@ -230,7 +230,7 @@ def _outline(gang: GangJob) -> GangOutline:
 
 
 def _title(gang: Gang) -> str:
-    """Return the name of a gang without an unknown epoch."""
+    """Return the name of a gang. If its epoch is unknown, return the name without the epoch."""
     if gang.naming is None or gang.naming.rule != PLACEHOLDER:
         return gang.name
     return without_epoch(gang.name, gang.labels)
@@ -274,7 +274,7 @@ def _shares(placed: Iterable[tuple[Pod, str]]) -> Iterator[NodeShare]:
 
 
 def _with_uses(nodes: Iterable[Node], uses: Sequence[NodeUse]) -> tuple[Node, ...]:
-    """The nodes, with the pods that other schedulers put there."""
+    """Return the nodes, with `uses` added to their used resources."""
     by_node: dict[str, dict[str, int]] = {}
     for use in uses:
         add_amounts(by_node.setdefault(use.node, {}), use.request)
@@ -293,7 +293,7 @@ def _sum_used(used: Mapping[str, int], added: Mapping[str, int]) -> dict[str, in
 
 
 def _with_pods(nodes: Iterable[Node], placed: Iterable[tuple[Pod, str]]) -> tuple[Node, ...]:
-    """Return the nodes with the use of these pods added."""
+    """Return the nodes, with the requests of the pods `placed` added to their used resources."""
     listed = list(nodes)
     used = {node.name: dict(node.used) for node in listed}
     for pod, node in placed:
@@ -303,20 +303,20 @@ def _with_pods(nodes: Iterable[Node], placed: Iterable[tuple[Pod, str]]) -> tupl
 
 
 def _used_queues(scene: Scene, answers: Iterable[JobAnswer]) -> Iterator[QueueShare]:
-    """Yield the queues with the use of their jobs."""
+    """Yield the queues, with the requests of their jobs' placed pods added to their used resources."""
     used: dict[str, dict[str, float]] = {}
-    kept: dict[str, dict[str, float]] = {}
+    non_preemptible: dict[str, dict[str, float]] = {}
     nodes = {node.name: node for node in scene.nodes}
     for job, answer in zip(scene.jobs, answers, strict=True):
         asked = usage_of([(pod, nodes[node]) for pod in job.pods if (node := answer.nodes.get(pod.name)) in nodes])
-        for total in (used, kept) if job.is_kept else (used,):
+        for total in (used, non_preemptible) if job.is_non_preemptible else (used,):
             own = total.setdefault(job.queue, {})
             for name, amount in asked.items():
                 own[name] = own.get(name, 0) + amount
     for queue in scene.queues:
         yield queue.replace(
             used=_sum_amounts(queue.used, used.get(queue.name, {})),
-            kept=_sum_amounts(queue.kept, kept.get(queue.name, {})),
+            non_preemptible=_sum_amounts(queue.non_preemptible, non_preemptible.get(queue.name, {})),
         )
 
 
@@ -325,7 +325,7 @@ def _sum_amounts(amounts: Mapping[str, float], others: Mapping[str, float]) -> M
 
 
 def _replica(gangs: Iterable[GangJob], key: tuple[str, str]) -> list[Job]:
-    """Return the jobs of the first replica of a workload, or all jobs without replicas."""
+    """Return the jobs of the first replica of the workload `key`, or all its jobs if it has no replicas."""
     jobs = [gang.job for gang in gangs if (gang.gang.namespace, gang.gang.workload) == key]
     first = f"{key[1]}-0"
     return [job for job in jobs if job.name == first or job.name.startswith(f"{first}-")] or jobs
@@ -334,7 +334,7 @@ def _replica(gangs: Iterable[GangJob], key: tuple[str, str]) -> list[Job]:
 def _count_further(left: Scene, replica: list[Job]) -> int:
     asked = sum(gpus_of(pod) for job in replica for pod in job.pods)
     free = sum(max(0, node.allocatable.get(GPU, 0) - node.used.get(GPU, 0)) for node in left.nodes)
-    most = min(_MOST, free // asked if asked else _MOST)
+    most = min(_MAX_REPLICAS, free // asked if asked else _MAX_REPLICAS)
     copies = tuple(_copy(job, number) for number in range(most) for job in replica)
     states = [answer.state in FITS for answer in allocate(left.replace(jobs=copies)).jobs]
     size = len(replica)
@@ -343,7 +343,7 @@ def _count_further(left: Scene, replica: list[Job]) -> int:
 
 
 def _copy(job: Job, number: int) -> Job:
-    """A further replica of the job."""
+    """Return a copy of the job for an additional replica. Its pods have their own names and no nodes."""
     pods = tuple(pod.replace(name=f"{pod.name}+{number}", node="") for pod in job.pods)
     return job.replace(name=f"{job.name}+{number}", pods=pods)
 
@@ -357,14 +357,17 @@ def _spread(job: Job, nodes: Mapping[str, str]) -> tuple[tuple[str, tuple[tuple[
 
 
 def _topology_of(job: Job, scene: Scene) -> KaiTopology | None:
-    """Return the topology that the job or a part of it names, else the only existing one."""
+    """Return the topology of the job's first constraint.
+
+    If the job has no constraint, return the only topology of the scene, or None if there are several.
+    """
     if job.constraints:
         return scene.topology(job.constraints[0][1].topology)
     return scene.topologies[0] if len(scene.topologies) == 1 else None
 
 
 def _common_domain(topology: KaiTopology | None, nodes: Sequence[Node]) -> str:
-    """Return the common domain of the nodes as its values joined by "/", or ""."""
+    """Return the narrowest domain that contains all nodes, as label values joined by "/", or ""."""
     shared: list[str] = []
     for key in topology.levels if topology is not None else ():
         values = {node.labels.get(key) for node in nodes}

@@ -1,8 +1,8 @@
-"""A cluster's nodes and pods, its KAI topologies, queues and priority classes, and their use.
+"""The cluster for KAI's simulation: nodes, pods, Topologies, Queues, PriorityClasses, and the use of the queues.
 
 Source: spec/placement.md#9.
 
-They are read from the output of `kubectl get nodes,pods -A -o json` or from a dump of KAI's snapshot plugin.
+packwise reads them from the output of `kubectl get nodes,pods -A -o json`, or from a dump of KAI's snapshot plugin.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _KINDS = {
     "configMaps": "ConfigMap",
     "persistentVolumeClaims": "PersistentVolumeClaim",
 }
-"""The kinds of objects in a KAI snapshot, by their field."""
+"""The kinds of the objects in a dump of KAI's snapshot plugin, by field of the dump."""
 
 _GROUPS = {
     "Topology": "kai.scheduler/",
@@ -62,7 +62,7 @@ _GROUPS = {
 _PODS_OF_A_NODE = 110
 _ENDLESS = 1e300
 QUEUE_MEMORY = 10**6
-"""Bytes in a unit of a queue's memory."""
+"""The number of bytes in the unit of memory that Queues use."""
 
 _GPU_GROUP = "runai-gpu-group"
 _RESERVATION = "kai-resource-reservation"
@@ -72,14 +72,15 @@ _SCHEDULER = re.compile(r"kai-scheduler/(?:[a-z0-9-]+/){0,9}scheduler:v0\.([0-9]
 
 
 class SnapshotError(Exception):
-    """Raised if the objects do not describe a cluster. The text names the missing ones."""
+    """Raised if the objects describe no cluster: there is no node, or there are two nodes of one name."""
 
 
 class BoundPod(Record):
-    """A pod that runs or is bound to its node. `gang` and `pod_set` are from its labels.
+    """A pod that runs on a node or is bound to it.
 
-    `group` is its PodGroup and `queue` the queue of its own label. `gpus` are the groups of its shared GPUs.
-    `is_ending` is true while it is being deleted.
+    `gang` and `pod_set` are the names in the labels or annotations of the pod. `group` is its PodGroup, and `queue` the
+    queue that its label names. `gpus` are the groups of its shared GPUs. `is_ending` is true if the pod is being
+    deleted.
     """
 
     pod: Pod
@@ -92,12 +93,12 @@ class BoundPod(Record):
 
     @property
     def node(self) -> str:
-        """The node that it is bound to."""
+        """The name of the pod's node."""
         return self.pod.node
 
 
 class BoundGroup(Record):
-    """A PodGroup: its queue, its class, and its `preemptibility` if set."""
+    """A PodGroup of the cluster: its queue, its PriorityClass, and its `preemptibility` or ""."""
 
     queue: str
     priority_class: str = ""
@@ -105,17 +106,17 @@ class BoundGroup(Record):
 
 
 class Priorities(Record):
-    """The values of PriorityClasses by name, and the default class's value or None."""
+    """The values of PriorityClasses by name. `default` is the value of the default class, or None."""
 
     by_name: Mapping[str, int] = {}
     default: int | None = None
 
 
 class Snapshot(Record):
-    """The cluster. `nodes` are sorted by name and unused. `pods` are all that use them.
+    """The cluster. `nodes` are sorted by name, and their used amounts do not include the `pods` on them.
 
-    `waiting` are the PodGroups of pods without a node, by namespace and name. `queues`, `groups` and `priorities` are
-    None if no object of the kind exists. `kai` is the minor version of the cluster's scheduler, or None if unknown.
+    `waiting` are the namespaces and names of PodGroups with pods without a node. `queues`, `groups` and `priorities`
+    are None if the objects do not list the kind. `kai` is the minor version of KAI in the cluster, or None if unknown.
     `newest_time` is the newest time in any object. `objects` are the source objects, for other schedulers.
     """
 
@@ -133,7 +134,7 @@ class Snapshot(Record):
 
 
 def objects_of(value: Value) -> Iterator[Mapping[str, Value]]:
-    """Yield the objects of a document: itself, the items of a List, or the objects of a KAI snapshot."""
+    """Yield the objects of a document: the document itself, the items of a List, or the objects of a KAI snapshot."""
     if isinstance(value, list):
         for entry in value:
             yield from objects_of(entry)
@@ -143,7 +144,7 @@ def objects_of(value: Value) -> Iterator[Mapping[str, Value]]:
     if isinstance(raw, dict):
         for field, kind in _KINDS.items():
             if field in raw:
-                # An empty list also shows that the kind was listed.
+                # Also an empty list shows that the kind was listed.
                 yield {"kind": f"{kind}List"}
             # The API server's client omits the kind of listed objects.
             yield from ({"kind": kind, **entry} for entry in mappings(raw.get(field)))
@@ -159,7 +160,7 @@ def objects_of(value: Value) -> Iterator[Mapping[str, Value]]:
 
 
 def read_snapshot(objects: Iterable[Mapping[str, Value]]) -> Snapshot:
-    """Return the cluster of these objects. Raise SnapshotError without a node or for a duplicate one."""
+    """Return the cluster that these objects describe. Raise SnapshotError if no node or two nodes of one name exist."""
     by_kind: dict[str, list[Mapping[str, Value]]] = {}
     listed = tuple(objects)
     for value in listed:
@@ -215,7 +216,7 @@ def _is_listed(by_kind: Mapping[str, object], kind: str) -> bool:
 
 
 def priorities(classes: Iterable[Mapping[str, Value]]) -> Priorities:
-    """The values of PriorityClasses."""
+    """Return the values of PriorityClasses."""
     by_name: dict[str, int] = {}
     default: int | None = None
     for value in classes:
@@ -243,7 +244,10 @@ def _node(value: Mapping[str, Value]) -> Node:
 
 
 def _reasons(status: Mapping[str, Value]) -> Iterator[str]:
-    """KAI's reasons against a node. Source: KAI Scheduler, scheduler_util.CheckNodeConditionPredicate."""
+    """Yield the reasons why KAI rejects a node for its conditions.
+
+    Source: KAI Scheduler, scheduler_util.CheckNodeConditionPredicate.
+    """
     for condition in mappings(status.get("conditions")):
         kind, holds = condition.get("type"), condition.get("status")
         if kind == "Ready" and holds != "True":
@@ -266,7 +270,7 @@ def _pod(
     pod, _ = read_pod(name, Manifest(namespace, spec, labels, annotations), known)
     bound, selected = bindings.get((namespace, name), ("", ()))
     if labels.get("app") == _RESERVATION:
-        # It reserves a GPU for the pods that share it, and these are counted themselves.
+        # This pod reserves a GPU for the pods that share it. Do not count the GPU twice.
         pod = pod.replace(request=tuple(entry for entry in pod.request if entry[0] != GPU))
     groups = [text for key, text in sorted(labels.items()) if key == _GPU_GROUP or key.startswith(f"{_GPU_GROUP}/")]
     return BoundPod(
@@ -281,14 +285,14 @@ def _pod(
 
 
 def _binding(value: Mapping[str, Value]) -> tuple[tuple[str, str], tuple[str, tuple[str, ...]]]:
-    """The pod that KAI has asked to bind, its node and the GPUs that it shares."""
+    """Return the pod that a BindRequest binds, by namespace and name, its node, and the groups of its shared GPUs."""
     spec = mapping_at(value, "spec")
     groups = tuple(str(each) for each in entries(spec.get("selectedGPUGroups")))
     return (text_at(value, "metadata", "namespace"), text_at(spec, "podName")), (text_at(spec, "selectedNode"), groups)
 
 
 def _shared_memory(nodes: Iterable[Node], pods: Iterable[BoundPod]) -> dict[str, dict[str, int]]:
-    """Return the used memory of shared GPUs, by node and group."""
+    """Return the memory of shared GPUs that pods use, by node and group."""
     by_name = {node.name: node for node in nodes}
     shared: dict[str, dict[str, int]] = {}
     for bound in pods:
@@ -315,7 +319,7 @@ def _scheduler(value: Mapping[str, Value]) -> int | None:
 
 
 def _times(value: Mapping[str, Value]) -> Iterator[str]:
-    """Times that the object shows: of its making, and of heartbeats and changes of its conditions."""
+    """Yield the times in an object: of its creation, and of its conditions' heartbeats and transitions, "" if unset."""
     yield _time(mapping_at(value, "metadata"), "creationTimestamp")
     for condition in mappings(mapping_at(value, "status").get("conditions")):
         yield _time(condition, "lastHeartbeatTime")
@@ -328,7 +332,7 @@ def _time(value: Mapping[str, Value], key: str) -> str:
 
 
 def queue_share(value: Mapping[str, Value], pool_label: str = NODE_POOL) -> QueueShare:
-    """Return a KAI Queue. Absent `resources` are 0, as in Go, and -1 is unbounded."""
+    """Return the queue that the KAI Queue `value` describes. An absent amount is 0, as in Go, and -1 is unlimited."""
     spec = mapping_at(value, "spec")
     return QueueShare(
         name=text_at(value, "metadata", "name"),
@@ -354,7 +358,7 @@ def _share(spec: Mapping[str, Value], resource: str, unit: int) -> Share:
 def _number(value: Value) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return 0.0
-    # A value beyond a float is unlimited.
+    # A larger integer does not fit into a float. Such an amount is unlimited in effect.
     return float(max(-_ENDLESS, min(value, _ENDLESS)))
 
 
@@ -362,32 +366,33 @@ _PRIORITY = 50
 
 
 def with_use(queues: Sequence[QueueShare], others: Iterable[BoundPod], snapshot: Snapshot) -> tuple[QueueShare, ...]:
-    """Return the queues with the use of pods in other PodGroups added."""
+    """Return the queues, with the resources that the pods `others` use. Pods without a PodGroup do not count."""
     nodes = {node.name: node for node in snapshot.nodes}
     used: dict[str, dict[str, float]] = {}
-    kept: dict[str, dict[str, float]] = {}
+    non_preemptible: dict[str, dict[str, float]] = {}
     for bound in others:
         if not bound.group or bound.is_ending:
             continue
         asked = usage_of([(bound.pod, nodes[bound.node])])
-        for total in (used, kept) if _is_kept(bound, snapshot) else (used,):
+        for total in (used, non_preemptible) if _is_non_preemptible(bound, snapshot) else (used,):
             add_use(total.setdefault(_queue(bound, snapshot), {}), asked)
     return tuple(
-        queue.replace(used=used.get(queue.name, {}), kept=kept.get(queue.name, {})) for queue in queues
-    )  # fmt: skip
+        queue.replace(used=used.get(queue.name, {}), non_preemptible=non_preemptible.get(queue.name, {}))
+        for queue in queues
+    )
 
 
 def count_evictable(others: Iterable[BoundPod], snapshot: Snapshot) -> int:
-    """The number of other PodGroups with running pods that KAI may evict."""
+    """Return the number of PodGroups of the pods `others` that KAI may evict."""
     return len({
         (bound.pod.namespace, bound.group)
         for bound in others
-        if bound.group and not bound.is_ending and not _is_kept(bound, snapshot)
+        if bound.group and not bound.is_ending and not _is_non_preemptible(bound, snapshot)
     })  # fmt: skip
 
 
 def eviction_notes(answer: JobAnswer, groups: int) -> Iterator[str]:
-    """Note that KAI may evict pods to make room for a job."""
+    """Yield a note if the job is pending and KAI may evict pods to make room. `groups` is the number of PodGroups."""
     if answer.state == "pending" and groups:
         yield (
             f"packwise evicts no pods, but KAI's preempt, reclaim and consolidation may make room: "
@@ -396,10 +401,10 @@ def eviction_notes(answer: JobAnswer, groups: int) -> Iterator[str]:
 
 
 def add_notes(gangs: Sequence[GangJob], scene: Scene, snapshot: Snapshot) -> tuple[GangJob, ...]:
-    """Return the gangs with notes on decisions of the cluster that the answer ignores."""
+    """Return the gangs, with notes on facts of the cluster that the answer ignores."""
     known = existing_queues(scene.queues)
     common = tuple(_common_notes(gangs, snapshot))
-    # Each node pool has its own scheduler.
+    # Each node pool has its own scheduler, so only queues of the same pool compete.
     pools = {gang.job.pool for gang in gangs}
     rivals = {pool: _rivals([gang for gang in gangs if gang.job.pool == pool], known) for pool in pools}
     return tuple(
@@ -428,7 +433,10 @@ def _common_notes(gangs: Sequence[GangJob], snapshot: Snapshot) -> Iterator[str]
 
 
 def _is_of(key: tuple[str, str], gang: tuple[str, str]) -> bool:
-    """Return True if the PodGroup is the gang's. KAI's own pod-grouper appends the gang's UID to its name."""
+    """Return True if the PodGroup `key` belongs to `gang`.
+
+    KAI's pod-grouper makes its name from `pg`, the name of the gang, and a UID.
+    """
     namespace, name = gang
     return key == gang or (key[0] == namespace and key[1].startswith(f"pg-{name}-"))
 
@@ -450,7 +458,10 @@ def _queue_notes(
 
 
 def _rivals(gangs: Iterable[GangJob], known: Mapping[str, QueueShare]) -> list[str]:
-    """Return the queues of waiting gangs if there are several and their settings or parents differ."""
+    """Return the queues of gangs with waiting pods, if there are several and their quotas, weights or parents matter.
+
+    Otherwise return [].
+    """
     waiting = sorted({gang.job.queue for gang in gangs if any(not pod.node for pod in gang.job.pods)})
     queues = [queue for name in waiting for queue in lineage(name, known)]
     shares = [share for queue in queues for share in (queue.gpu, queue.cpu, queue.memory)]
@@ -471,8 +482,8 @@ def _queue(bound: BoundPod, snapshot: Snapshot) -> str:
     return bound.queue if group is None else group.queue
 
 
-def _is_kept(bound: BoundPod, snapshot: Snapshot) -> bool:
-    """True if the pod cannot be preempted."""
+def _is_non_preemptible(bound: BoundPod, snapshot: Snapshot) -> bool:
+    """Return True if the PodGroup of the pod is non-preemptible."""
     group = _group_of(bound, snapshot)
     if group is None:
         return False

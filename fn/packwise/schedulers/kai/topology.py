@@ -1,4 +1,4 @@
-"""KAI's Topology: written from the topologies that workloads name, and checked as KAI's API server does."""
+"""KAI's Topology: the manifest that packwise writes for a topology, and the API server's checks of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def topology_value(name: str, keys: Sequence[str], labels: Mapping[str, str] | None = None) -> dict[str, Value]:
-    """Return a cluster-scoped `kai.scheduler/v1alpha1 Topology` of these node label keys, broadest first."""
+    """Return the manifest of a Topology in `kai.scheduler/v1alpha1`. `keys` are its node labels, broadest first."""
     metadata: dict[str, Value] = {"name": name}
     if labels is not None:
         metadata["labels"] = dict(labels)
@@ -38,15 +38,16 @@ def topology_value(name: str, keys: Sequence[str], labels: Mapping[str, str] | N
 
 
 KAI_TOPOLOGY = "kai.scheduler/topology"
-"""Annotation that names the Topology if Grove's own annotation does not."""
+"""The annotation that names the Topology if Grove's own annotation does not."""
 
 
 _ANNOTATIONS = ("grove.io/topology-name", KAI_TOPOLOGY)
 
 
 class MissingBindingError(ValueError):
-    """Raised if the operator makes no PodGroup because an annotation's binding is missing. The text is the
-    operator's.
+    """Raised if an annotation names a ClusterTopologyBinding that does not exist. The operator then makes no PodGroup.
+
+    The text is the operator's error.
     """
 
     def __init__(self, binding: str, annotation: str) -> None:
@@ -57,21 +58,27 @@ class MissingBindingError(ValueError):
 
 
 def topology_names(source: SchedulerInput) -> Callable[[Gang], str]:
-    """Return a function of each gang's name or "". It raises MissingBindingError if the operator has none."""
+    """Return a function that returns the name of a gang's Topology, or "".
+
+    The function raises MissingBindingError if the gang names a binding that does not exist.
+    """
     if source.cluster.revision.follows_references:
         return partial(_topology_name, source.topologies)
     return annotated_topology
 
 
 def annotated_topology(gang: Gang) -> str:
-    """Return the Topology in the gang's annotations, else the one of its bounds."""
+    """Return the name of the Topology in the gang's annotations, or of the topology of its bounds."""
     if gang.grouper is Grouper.OWNER:
         return gang.topology
     return next((name for annotation in _ANNOTATIONS if (name := gang.annotations.get(annotation))), gang.topology)
 
 
 def _topology_name(topologies: KnownTopologies, gang: Gang) -> str:
-    """Return the Topology for KAI in the gang's binding, else the one of the binding's name."""
+    """Return the name of the Topology that the gang's binding lists for KAI, or the binding's own name.
+
+    Raise MissingBindingError if the binding does not exist.
+    """
     annotation = next((annotation for annotation in _ANNOTATIONS if gang.annotations.get(annotation)), None)
     if annotation is None or gang.grouper is not Grouper.OPERATOR:
         return annotated_topology(gang)
@@ -99,18 +106,18 @@ def topology_problems(
     before: Mapping[str, Value] | None = None,
     *,
     version: str | None = None,
-    of_rules: Value = OMITTED,
+    shown: Value = OMITTED,
 ) -> list[Problem]:
-    """Return violations of the CRD of KAI's `version`, or the newest one, in the Topology `value`.
+    """Return the violations of the CRD in the Topology `value`, for `version` of KAI or for the newest one.
 
-    `before` is the earlier value.
-    `of_rules` is the value printed in texts about all levels. Older API servers print their type instead.
+    `before` is the Topology before the change. `shown` is the value that errors about all levels contain. Older API
+    servers write the type of the levels there.
     """
     problems = list(_spec_problems(value.get("spec")))
-    # The API server evaluates the rules after all values have the right shape.
+    # The API server evaluates CEL rules only if all values have the right types and numbers of entries.
     if all(problem.cause is not Cause.TYPE for problem in problems):
         keys_before = None if before is None else node_labels(before)
-        problems += _rule_problems(node_labels(value), keys_before, version, of_rules)
+        problems += _rule_problems(node_labels(value), keys_before, version, shown)
     return problems
 
 
@@ -157,11 +164,14 @@ def _level_problems(at: FieldPath, level: Value) -> Iterator[Problem]:
 def _rule_problems(
     keys: Sequence[str], before: Sequence[str] | None, version: str | None, shown: Value
 ) -> Iterator[Problem]:
-    """Yield violations of the CEL rules about all levels, in their order. Each rule is reported once."""
+    """Yield the violations of the CEL rules about all levels, in the order of the rules.
+
+    If several levels break a rule, the API server's text is only on the first one.
+    """
     is_changed = before is not None and before != keys
     if not is_changed and len(set(keys)) == len(keys) and HOSTNAME not in keys[:-1]:
         return
-    # Few Topologies break a rule.
+    # Import this module only here, because few Topologies break a rule.
     from packwise.revisions.kai import LEVEL_ALIASES, minor_of
 
     has_aliases = minor_of(version) >= LEVEL_ALIASES
@@ -205,9 +215,12 @@ RULES = (REFUSED,)
 
 
 def scheduler_topologies(source: SchedulerInput) -> SchedulerObjects:
-    """Return the Topologies of all topologies. Ones that KAI refuses are omitted if this is not an error."""
+    """Return a KAI Topology for each topology that workloads can name, and the findings.
+
+    If KAI refuses a Topology and the operator continues without it, the Topology is omitted.
+    """
     if source.cluster.schedulers is not None and source.cluster.revision.topology_backends:
-        # Only one API allows other owners of the scheduler's objects.
+        # Only the API with ClusterTopologyBindings allows Topologies that the operator does not own.
         from packwise.schedulers.kai.references import referenced_topologies
 
         return referenced_topologies(source, source.cluster.schedulers)
@@ -239,14 +252,14 @@ def _generate(known: KnownTopology, source: str, *, recreate: bool) -> Generated
 
 
 def value_of(topology: ClusterTopology) -> dict[str, Value]:
-    """Return the KAI Topology of a topology, with the same name."""
+    """Return the manifest of the KAI Topology for a topology. It has the same name."""
     return topology_value(topology.name, [level.key for level in topology.levels])
 
 
 class TopologyAnswer(Record):
-    """The answer of KAI's API server to a Topology, or None if it accepts it.
+    """The findings about a Topology. `answer` is the error of the API server, or None if it accepts the Topology.
 
-    `surely_valid` is true if every rule of its CRD was checked and is satisfied.
+    `surely_valid` is true if every rule of the CRD was checked and is satisfied.
     """
 
     findings: tuple[Finding, ...]
@@ -257,10 +270,11 @@ class TopologyAnswer(Record):
 def check_known(
     known: KnownTopology, source: SchedulerInput, *, way_out: str | None, fatal: bool = True
 ) -> TopologyAnswer:
-    """Return the answer of KAI's API server to the Topology of `known`.
+    """Return the answer of the API server to the KAI Topology of `known`.
 
-    A refusal is an error with advice for avoiding the object, `way_out` first. It is a warning if no object is rendered
-    anyway (None) or if the operator continues without it (not `fatal`).
+    A refusal is an error with advice on how to render no Topology: `way_out`, then a change of `emit`. It is a warning
+    if `way_out` is None, because none is rendered. It is also a warning if `fatal` is false, because the operator
+    continues without the Topology.
     """
     verdict = check_topology(value_of(known.topology), source)
     refusals = [_finding(known, problem, way_out, fatal=fatal) for problem in verdict.problems]
@@ -270,20 +284,20 @@ def check_known(
 
 
 def _answer(name: str, problems: Iterable[Problem]) -> str:
-    """The error of the API server for the object: each of its texts once."""
+    """Return the error of the API server for the whole Topology, with each text once."""
     texts = list(dict.fromkeys([problem.operator_message for problem in problems if problem.operator_message]))
     text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     return f'{TOPOLOGY.name}.{TOPOLOGY.group} "{name}" is invalid: {text}'
 
 
 def check_topology(value: Mapping[str, Value], source: SchedulerInput) -> Verdict:
-    """Return the API server's refusals of the Topology `value`, by its own CRD if known."""
+    """Return the verdict on the Topology `value`: by the CRD of the input, or else by KAI's own CRD."""
     return validate_object(
         value,
         source.definitions.of_kind(*TOPOLOGY.key),
-        # The answers with an operator that creates Topologies come from an API server that prints the type.
-        lambda: [problem.replace(stage=None) for problem in topology_problems(value, of_rules="array")],
-        # A GitOps tool creates it again, so every field may differ.
+        # The recorded answers of an operator that creates Topologies are from an API server that prints the type.
+        lambda: [problem.replace(stage=None) for problem in topology_problems(value, shown="array")],
+        # A GitOps tool deletes a changed Topology and creates it again, so immutable fields may change.
         before=None if source.settings.gitops else source.inventory.baseline_object(value),
     )
 
@@ -302,7 +316,7 @@ def _finding(known: KnownTopology, problem: Problem, way_out: str | None, *, fat
 
 
 def users_topologies(source: SchedulerInput) -> Iterator[Finding]:
-    """KAI's refusals of Topologies that users wrote."""
+    """Yield a finding for each problem of a Topology that users write."""
     for item in source.inventory.items.of_kind(*TOPOLOGY.key):
         before = source.inventory.baseline_object(item)
         verdict = validate_object(

@@ -1,4 +1,4 @@
-"""Rules about Topologies and PodGroups that users wrote, aliases of levels among them: refused or ignored by KAI.
+"""Findings about Topologies, their aliases, and PodGroups that users write: KAI refuses them or ignores fields.
 
 Source: spec/kai.md#1.
 """
@@ -13,7 +13,7 @@ from packwise.kubernetes import ErrorType, OperatorError
 from packwise.objects.kinds import PODGROUP, TOPOLOGY
 from packwise.revisions.kai import KNOWN, LEVEL_ALIASES, Versions
 from packwise.schedulers.kai.podgroup_rules import known_topologies, podgroup_problems, refusal
-from packwise.schedulers.kai.podgroups import IGNORED, QUEUE, REFUSED, suited_versions
+from packwise.schedulers.kai.podgroups import IGNORED, QUEUE, REFUSED, supported_versions
 from packwise.schedulers.kai.topology import REFUSED as TOPOLOGY_REFUSED
 from packwise.topology.known import LABEL_PATTERN, is_label, levels_of
 
@@ -31,13 +31,13 @@ _BEFORE = Versions(KNOWN.oldest, _KNOWN.oldest - 1)
 _LONGEST = 316
 
 
-def alias_problems(value: Mapping[str, Value], suits: Versions, *, schema: bool = True) -> Iterator[Problem]:
-    """Yield the problems of aliases in the Topology `value` for the versions `suits`."""
+def alias_problems(value: Mapping[str, Value], supported: Versions, *, schema: bool = True) -> Iterator[Problem]:
+    """Yield the problems of aliases in the Topology `value` for the versions `supported`."""
     levels = _levels(value)
     aliases = {index: level["alias"] for index, level in levels if level.get("alias") is not None}
-    known = suits.intersection(_KNOWN) is not None
+    known = supported.intersection(_KNOWN) is not None
     for index, alias in aliases.items():
-        if suits.intersection(_BEFORE) is not None and schema:
+        if supported.intersection(_BEFORE) is not None and schema:
             consequence = f"{_BEFORE.text} drops it, and knows the level only by its nodeLabel"
             yield Problem(
                 _path(index), f"the field exists only in {_KNOWN.text}", effect=Effect.UNKNOWN, consequence=consequence
@@ -65,7 +65,7 @@ def _schema(index: int, alias: Value) -> Iterator[Problem]:
 
 
 def _webhook(aliases: Mapping[int, str], labels: Sequence[Value]) -> Iterator[Problem]:
-    """Yield the webhook's problems. Its single text about all of them appears with the first."""
+    """Yield the problems of aliases that KAI's webhook reports. Its one text about all is with the first problem."""
     seen: dict[str, int] = {}
     twice = [(index, alias) for index, alias in aliases.items() if seen.setdefault(alias, index) != index]
     taken = [(index, alias) for index, alias in aliases.items() if alias in labels]
@@ -94,12 +94,15 @@ def _levels(value: Mapping[str, Value]) -> list[tuple[int, Mapping[str, Value]]]
 
 
 def check_users_objects(source: SchedulerInput, rendered: Iterable[Generated]) -> Iterator[Finding]:
-    """Yield KAI's refusals of users' Topologies and PodGroups. `rendered` are the Topologies of the render."""
-    suits, items = suited_versions(source), source.inventory.items
+    """Yield findings about users' Topologies and PodGroups that KAI refuses or ignores in part.
+
+    `rendered` are the Topologies of the render.
+    """
+    supported, items = supported_versions(source), source.inventory.items
     topologies = items.of_kind(*TOPOLOGY.key)
     by_crd = source.definitions.of_kind(*TOPOLOGY.key) is not None
     for item in topologies:
-        yield from _findings(item, alias_problems(item.value, suits, schema=not by_crd), source.settings)
+        yield from _findings(item, alias_problems(item.value, supported, schema=not by_crd), source.settings)
     groups = items.of_kind(*PODGROUP.key)
     if not groups:
         return
@@ -107,7 +110,7 @@ def check_users_objects(source: SchedulerInput, rendered: Iterable[Generated]) -
     known = known_topologies(source, rendered)
     for item in groups:
         update = source.inventory.baseline_object(item) is not None
-        problems = podgroup_problems(item.value, suits, known, update=update, schema=not by_crd)
+        problems = podgroup_problems(item.value, supported, known, update=update, schema=not by_crd)
         yield from _findings(item, problems, source.settings)
         if not item.get(("spec", "queue")):
             message = "the PodGroup names no queue, and KAI schedules none of its pods"
@@ -115,7 +118,7 @@ def check_users_objects(source: SchedulerInput, rendered: Iterable[Generated]) -
 
 
 def _findings(item: KubeObject, problems: Iterable[Problem], settings: TopologyRender) -> Iterator[Finding]:
-    # A field that only some versions know is wrong if the user sets such a version.
+    # If `kai.version` is set, `unknownFields` decides the severity of a field that only some versions know.
     unknown = Severity.ERROR if settings.unknown_fields == "Error" else Severity.WARNING
     rule = REFUSED if item.kind == PODGROUP.name else TOPOLOGY_REFUSED
     for order, problem in enumerate(problems):

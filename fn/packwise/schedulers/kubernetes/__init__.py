@@ -1,1 +1,1 @@
-"""The default scheduler of Kubernetes, and its placement of groups of pods."""
+"""The default scheduler of Kubernetes, which places groups of pods."""

@@ -1,4 +1,4 @@
-"""The trees of an input's groups and the nodes of a cluster, in the view of the default scheduler.
+"""The trees of the input's groups, and the nodes of a cluster, as the default scheduler sees them.
 
 Source: spec/kubernetes-gangs.md#10.
 """
@@ -38,7 +38,7 @@ _PODS_OF_A_NODE = 110
 
 
 class PodShape(Record):
-    """Pods that are alike: their requests, and the nodes that they accept."""
+    """The properties that equal pods share: their request, and their rules for nodes."""
 
     request: tuple[tuple[str, int], ...]
     tolerations: tuple[Toleration, ...] = ()
@@ -47,7 +47,7 @@ class PodShape(Record):
 
     @classmethod
     def of(cls, spec: Mapping[str, Value]) -> PodShape:
-        """Return the shape of pods with that spec."""
+        """Return the shape of pods with the spec `spec`."""
         request = {**container_requests(spec), PODS: 1}
         return cls(
             tuple(sorted(request.items())),
@@ -58,7 +58,7 @@ class PodShape(Record):
 
 
 class ClusterNode(Record):
-    """A node with its amounts and the requests of its pods."""
+    """A node, with its allocatable amounts. `used` is the sum of the requests of its pods."""
 
     name: str
     labels: Mapping[str, str]
@@ -68,14 +68,14 @@ class ClusterNode(Record):
     unschedulable: bool = False
 
     def accepts_pods(self, shape: PodShape) -> bool:
-        """Return True if the node accepts such pods by its rules, even if it is full."""
+        """Return True if the node accepts pods of the shape. Free resources do not count."""
         if self.unschedulable or repelling_taint(self.taints, shape.tolerations) is not None:
             return False
         return selects_node(shape.selector, shape.terms, self.labels, self.name)
 
 
 class RunningPod(Record):
-    """A pod of the cluster with a node. `group` is the namespace and name of its group, if any."""
+    """A pod of the cluster that has a node. `group` is the namespace and name of its PodGroup, or None."""
 
     node: str
     request: Mapping[str, int]
@@ -83,8 +83,9 @@ class RunningPod(Record):
 
 
 class LeafPods(Record):
-    """The pods of a PodGroup: waiting ones by shape, and running ones. `is_counted` is true if their number is
-    known.
+    """The pods of a PodGroup: the number of waiting pods of each shape, and the running pods.
+
+    `is_counted` is true if the number of pods is known. Otherwise it is the minimum of the group.
     """
 
     waiting: tuple[tuple[PodShape, int], ...] = ()
@@ -93,12 +94,16 @@ class LeafPods(Record):
 
     @property
     def total(self) -> int:
-        """The number of pods."""
+        """Return the number of waiting and running pods."""
         return sum([count for _, count in self.waiting]) + len(self.running)
 
 
 class RootGroup(Record):
-    """A topmost group and all groups below. `pods` are the pods of each PodGroup by name."""
+    """A topmost group, and its `members`: the group itself and all groups below. `pods` maps PodGroups to their pods.
+
+    `schedulers` are the schedulers that the pods name. `lacks_parent` is the parent that the group names although the
+    input does not have it, or "".
+    """
 
     group: Group
     members: tuple[Group, ...]
@@ -109,22 +114,22 @@ class RootGroup(Record):
 
     @property
     def leaves(self) -> list[Group]:
-        """The PodGroups of the tree, in the order of the input."""
+        """Return the PodGroups of the tree, in the order of the input."""
         return [each for each in self.members if not each.is_composite]
 
     @property
     def total(self) -> int:
-        """The number of all pods."""
+        """Return the number of all pods of the tree."""
         return sum([pods.total for pods in self.pods.values()])
 
     @property
     def keys(self) -> list[str]:
-        """The node labels that constrain the tree."""
+        """Return the node labels that the topology constraints of the tree name."""
         return list(dict.fromkeys([each.key for each in self.members if each.key]))
 
 
 def read_nodes(objects: Iterable[Mapping[str, Value]]) -> tuple[list[ClusterNode], list[RunningPod]]:
-    """Return the used nodes of a cluster sorted by name, and the pods on them."""
+    """Return the nodes of a cluster, sorted by name, and the pods that have a node."""
     nodes: dict[str, Mapping[str, Value]] = {}
     running: list[RunningPod] = []
     for value in objects:
@@ -158,7 +163,10 @@ def _node(name: str, value: Mapping[str, Value], used: Mapping[str, int]) -> Clu
 
 
 def effective_gates(settings: Kubernetes, release: KubernetesRelease) -> frozenset[str]:
-    """Return the enabled gates, or all of the release if the settings name none."""
+    """Return the feature gates that are enabled in the release.
+
+    They are the ones that the settings enable, or all that gangs need if the settings name no gates.
+    """
     wanted = NEEDS if settings.feature_gates is None else settings.feature_gates
     return release.effective_gates(
         [gate for gate in wanted if settings.feature_gates is None or settings.feature_gates[gate]]
@@ -168,7 +176,10 @@ def effective_gates(settings: Kubernetes, release: KubernetesRelease) -> frozens
 def read_roots(
     index: Index, gates: frozenset[str], running: Sequence[RunningPod], priorities: Mapping[str, int]
 ) -> list[RootGroup]:
-    """Return the trees of groups by priority and in the order of the input. `priorities` are the classes' values."""
+    """Return the trees of groups, highest priority first and then in the order of the input.
+
+    `priorities` maps the names of PriorityClasses to their values. Without the gate of PodGroups, return [].
+    """
     if GENERIC not in gates:
         return []
     groups = link_groups(_groups(index, gates))
@@ -212,7 +223,7 @@ def _key(group: Group) -> tuple[str, str]:
 
 
 def group_id(group: Group) -> str:
-    """Return a unique name of a group in its tree: a CompositePodGroup may have the name of a PodGroup."""
+    """Return a name that is unique in the group's tree. A CompositePodGroup and a PodGroup may have the same name."""
     return f"{group.item.kind}/{group.name}"
 
 
@@ -242,7 +253,7 @@ def _root(
 
 
 def _leaf_pods(users: Sequence[Pods], bound: Sequence[RunningPod], group: Group) -> LeafPods:
-    """Return the pods of a PodGroup. Running pods are some of the pods that its workloads make."""
+    """Return the pods of a PodGroup. Each running pod is one of the pods that its workloads make, and waits no more."""
     counts: Counter[PodShape] = Counter()
     is_counted = True
     for pods in users:
@@ -260,7 +271,7 @@ def _leaf_pods(users: Sequence[Pods], bound: Sequence[RunningPod], group: Group)
 
 
 class Model(Record):
-    """A tree and its nodes, ready for the search. `nodes` are the names of each class."""
+    """A tree and the cluster, ready for the search. `nodes` lists the names of the nodes of each class."""
 
     tree: Tree
     scene: Scene
@@ -269,7 +280,7 @@ class Model(Record):
 
 
 def build_model(root: RootGroup, nodes: Sequence[ClusterNode], release: KubernetesRelease) -> Model:
-    """Return the tree of a root and the classes of nodes as the search reads them."""
+    """Return the tree of a root group and the classes of nodes, as the search reads them."""
     shapes = tuple(dict.fromkeys([shape for pods in root.pods.values() for shape, _ in pods.waiting]))
     resources = list(dict.fromkeys([name for shape in shapes for name, _ in shape.request]))
     classes: dict[NodeClass, list[str]] = {}

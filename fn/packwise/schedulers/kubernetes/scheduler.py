@@ -1,4 +1,4 @@
-"""The default scheduler: it reads users' own groups, and Workloads of Grove's gangs are previewed on request."""
+"""The default scheduler. On request, packwise previews the Workloads that a future release of Grove makes for it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 class _DefaultScheduler(Scheduler):
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
-        """Return a Workload for each gang of Grove with the default scheduler, if they are asked for."""
+        """Return a Workload for each gang of Grove that the default scheduler places, if `emit` lists Workloads."""
         findings: list[Finding] = list(unreleased_findings(source))
         if findings or not source.settings.emits(KUBERNETES_WORKLOAD.emit_word):
             return SchedulerObjects(findings=tuple(findings))

@@ -1,8 +1,8 @@
-"""The possible domains of a tree of groups in the default scheduler, for every order and choice.
+"""The domains that the default scheduler may choose for a tree of groups, over all orders and choices.
 
-The scheduler does not fix its order of children, pods and nodes. This module tries all of them and reports the facts
-common to all. Equal nodes form one class. A state is the pods on the nodes that the group has touched, so that orders
-with equal ends are one. Source: spec/kubernetes-gangs.md#10.
+The scheduler's order of children, pods and nodes is not fixed. This module tries all orders and reports the facts that
+all of them have in common. Equal nodes form one class. A state lists the pods on each node that the group uses, so
+orders with equal results lead to one state. Source: spec/kubernetes-gangs.md#10.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 Amounts = tuple[int, ...]
-"""Amounts of all requested resources in one order. The number of pods comes last."""
+"""Amounts of all requested resources, always in the same order of resources."""
 
 MOST_STATES = 25_000
-"""The largest number of further states that are tried for one tree, which takes a few seconds."""
+"""The largest number of additional states that are tried for one tree. They take a few seconds."""
 
 
 class Shape(Record):
-    """The request of equal pods."""
+    """The request of pods that are equal for the tree. `cpu` and `memory` are its amounts for scores."""
 
     request: Amounts
     cpu: int = 0
@@ -28,10 +28,10 @@ class Shape(Record):
 
 
 class NodeClass(Record):
-    """`size` nodes that are equal for a tree, with the `free` amounts of each.
+    """A class of `size` nodes that are equal for a tree. `free` are the free amounts of each node.
 
-    `labels` are the values of the tree's keys on the nodes. `accepts` has a flag for each shape. The amounts of cpu and
-    memory are per node, as in scores.
+    `labels` are the nodes' labels that the tree's constraints name. `accepts` has a flag for each shape. The other
+    fields are the allocatable and used CPU and memory of one node, for scores.
     """
 
     size: int
@@ -45,10 +45,12 @@ class NodeClass(Record):
 
 
 class Tree(Record):
-    """A group. A leaf has waiting `pods` by shape and a number of `running_pods` ones. An inner group has children.
+    """A group and the groups below it. An inner group has `children`.
 
-    `minimum` is the needed number of pods or children. `pinned_values` are the values of its key on the nodes of
-    running pods, or None for a node without the label. It `is_ready` if enough pods or children exist.
+    A leaf has `running_pods`, and its waiting `pods` are counted by shape. `minimum` is the number of pods or children
+    that the group needs. `key` is the label of its topology constraint, or "". `pinned_values` are the values of `key`
+    on the nodes of running pods, or None for a node without the label. `is_ready` is true if enough pods or children
+    exist.
     """
 
     name: str
@@ -63,28 +65,28 @@ class Tree(Record):
 
     @property
     def groups(self) -> Iterator[Tree]:
-        """The tree and all groups below, parents first."""
+        """Yield the group and all groups below it, parents first."""
         yield self
         for child in self.children:
             yield from child.groups
 
     @property
     def leaves(self) -> Iterator[Tree]:
-        """The groups of pods of the tree, in order."""
+        """Return the leaves of the tree, in order."""
         return (group for group in self.groups if not group.is_composite)
 
     @property
     def waiting_pods(self) -> int:
-        """The number of pods that wait for a node."""
+        """Return the number of pods that wait for a node."""
         return sum([sum(leaf.pods) for leaf in self.leaves])
 
 
 State = tuple[tuple[int, tuple[int, ...]], ...]
-"""The loads of the nodes that the tree uses: the class of each node and its number of pods of each shape."""
+"""The nodes that the tree uses. For each node: its class, and its number of pods of each shape."""
 
 
 class Outcome(Record):
-    """A possible result for a tree: the final state, the placed pods and the domain by group."""
+    """A possible result for a tree: the final `state`, and the number of `placed` pods and the domain of each group."""
 
     state: State
     placed: tuple[tuple[str, int], ...] = ()
@@ -92,19 +94,20 @@ class Outcome(Record):
 
 
 class TooManyStatesError(Exception):
-    """The tree has more outcomes than are tried."""
+    """Raised if a search for the outcomes of a tree reaches more than MOST_STATES states."""
 
 
 class PinnedError(Exception):
-    """Raised if running pods of a group are in two domains or on a node without the label. The message is the
-    scheduler's.
+    """Raised if running pods of a group are in two domains, or on a node without the label of its constraint.
+
+    The message is the scheduler's.
     """
 
 
 class Scene(Record):
-    """The cluster for a tree: classes of nodes and the shapes of its pods.
+    """The cluster for a search: the classes of its nodes, and the shapes of the tree's pods.
 
-    With `empty_is_domain`, nodes with an empty label value also form a domain.
+    With `empty_is_domain`, nodes with an empty value of the label also form a domain.
     """
 
     classes: tuple[NodeClass, ...]
@@ -113,7 +116,10 @@ class Scene(Record):
 
 
 class Search:
-    """Search through every order of one tree. `is_partial` tries only the first of each choice, without certainty."""
+    """A search through all orders of one tree. With `is_partial`, it tries only the first option of each choice.
+
+    Its result is then one of several possible ones.
+    """
 
     __slots__ = ("_holders", "_keys", "_kinds", "_labels", "_left", "_pinned", "_scene", "is_partial")
 
@@ -129,9 +135,9 @@ class Search:
         self._kinds: list[tuple[object, ...]] = []
 
     def outcomes(self, tree: Tree) -> list[Outcome | None]:
-        """Return every outcome of the tree. None stands for an unplaced tree.
+        """Return all possible outcomes of the tree. None stands for a tree that is not placed.
 
-        Raise TooManyStatesError or PinnedError.
+        Raise TooManyStatesError if there are too many states, or PinnedError if running pods are in no single domain.
         """
         self._keys = frozenset([group.key for group in tree.groups if group.key])
         self._pinned = frozenset([(group.key, value) for group in tree.groups for value in group.pinned_values])
@@ -139,7 +145,10 @@ class Search:
         return self._group(tree, frozenset(range(len(self._scene.classes))), (), frozenset())
 
     def _group(self, tree: Tree, allowed: frozenset[int], state: State, fixed: frozenset[str]) -> list[Outcome | None]:
-        """Return the outcomes of a group within the domains of the keys that are `fixed` above it."""
+        """Return the outcomes of a group on the classes of nodes `allowed`.
+
+        `fixed` are the keys of the group's ancestors, which already have a domain.
+        """
         if not tree.is_ready:
             return [None]
         if not tree.key:
@@ -155,9 +164,9 @@ class Search:
         return self._choices(tree, candidates, domains)
 
     def _signature(self, classes: frozenset[int], state: State) -> tuple[object, ...]:
-        """Return some nodes with their pods, without label values that no other node has and no pod pins.
+        """Return a description of the classes and of their pods. Two domains with equal signatures are interchangeable.
 
-        Two domains with equal signatures are interchangeable.
+        It omits the values of labels that only nodes of these classes have, unless running pods pin them.
         """
         loads: dict[int, list[tuple[int, ...]]] = {}
         for index, load in state:
@@ -177,13 +186,13 @@ class Search:
         ])  # fmt: skip
 
     def _domains(self, tree: Tree, allowed: frozenset[int]) -> dict[str, frozenset[int]]:
-        """The classes of each candidate domain, in order of its value."""
+        """Return the classes of each domain that the group may use, sorted by the value of its key."""
         if tree.pinned_values and (None in tree.pinned_values or len(tree.pinned_values) > 1):
             raise PinnedError(_pin_message(tree))
         domains: dict[str, set[int]] = {}
         for index in sorted(allowed):
             value = self._labels[index].get(tree.key)
-            # An empty value is a domain in Kubernetes 1.37 and none in 1.38. Source: spec/kubernetes-gangs.md#10.
+            # An empty value forms a domain in Kubernetes 1.37, but not in 1.38. Source: spec/kubernetes-gangs.md#10.
             if value is not None and (value or self._scene.empty_is_domain):
                 domains.setdefault(value, set()).add(index)
         wanted = tree.pinned_values or domains
@@ -195,7 +204,11 @@ class Search:
         candidates: Sequence[tuple[list[str], list[Outcome | None]]],
         domains: Mapping[str, frozenset[int]],
     ) -> list[Outcome | None]:
-        """Yield the outcomes that win for some combination of the candidates' outcomes. Equal domains are combined."""
+        """Return the outcomes with the best score for some combination of the candidates' outcomes.
+
+        A candidate is a list of equal domains with its outcomes. An outcome of several equal domains names none of
+        them.
+        """
         scored = [
             [None if each is None else self._score(tree, each, domains[values[0]]) for each in outcomes]
             for values, outcomes in candidates
@@ -214,13 +227,13 @@ class Search:
         return list(results)
 
     def _score(self, tree: Tree, outcome: Outcome, classes: frozenset[int]) -> tuple[int, int]:
-        """Return the pods of the group in a domain and the score of the rest of the domain."""
+        """Return the two scores of an outcome: the number of the group's pods, and the use of the domain in percent."""
         names = {leaf.name for leaf in tree.leaves}
         pods = sum([leaf.running_pods for leaf in tree.leaves])
         pods += sum([count for name, count in outcome.placed if name in names])
         cpu = memory = cpu_used = memory_used = 0
-        # Full and cordoned nodes count, and GPUs do not, as in the scheduler's default configuration. Source:
-        # spec/kubernetes-gangs.md#10.
+        # As in the scheduler's default configuration, full and cordoned nodes count, and only CPU and memory do.
+        # Source: spec/kubernetes-gangs.md#10.
         for index in classes:
             each = self._scene.classes[index]
             cpu, memory = cpu + each.size * each.cpu, memory + each.size * each.memory
@@ -232,14 +245,14 @@ class Search:
         return pods, (_percent(cpu_used, cpu) + _percent(memory_used, memory)) // 2
 
     def _body(self, tree: Tree, allowed: frozenset[int], state: State, fixed: frozenset[str]) -> list[Outcome | None]:
-        """The outcomes of a group within the nodes of its domain."""
+        """Return the outcomes of a group on the nodes of its domain."""
         if tree.is_composite:
             return self._children(tree, allowed, state, fixed)
         return self._pods(tree, allowed, state, fixed)
 
     def _pods(self, tree: Tree, allowed: frozenset[int], state: State, fixed: frozenset[str]) -> list[Outcome | None]:
-        """Return the outcomes of a group of pods. They are tried one by one, and pods without room are skipped."""
-        # For equal pods, only their number in each domain counts, and no finer domain is chosen later.
+        """Return the outcomes of a leaf. Its pods are placed one by one, and a pod that fits nowhere is skipped."""
+        # If all pods are equal and no group below chooses a domain, one order of the pods is enough.
         is_simple = self.is_partial or (len(self._scene.shapes) == 1 and self._keys <= fixed)
         ends: dict[Outcome | None, None] = {}
         seen: set[tuple[State, tuple[int, ...]]] = set()
@@ -263,7 +276,10 @@ class Search:
         return list(ends)
 
     def _steps(self, state: State, shape: int, allowed: frozenset[int]) -> Iterator[State]:
-        """Yield the states after one more pod of a shape, on any node that has room for it."""
+        """Yield the states with one more pod of the shape, one state for each node that has room for it.
+
+        Equal nodes lead to one state.
+        """
         touched: dict[int, int] = {}
         for index, _ in state:
             touched[index] = touched.get(index, 0) + 1
@@ -275,7 +291,7 @@ class Search:
         kinds: set[tuple[object, ...]] = set()
         for index in sorted(allowed):
             if index not in touched:
-                # Nodes that differ only in unique labels are equal until one of them is used.
+                # Classes that differ only in labels of their own are equal until one of them is used.
                 if self._kinds[index] in kinds:
                     continue
                 kinds.add(self._kinds[index])
@@ -296,7 +312,7 @@ class Search:
     def _children(
         self, tree: Tree, allowed: frozenset[int], state: State, fixed: frozenset[str]
     ) -> list[Outcome | None]:
-        """Return the outcomes of a group of groups. They are tried one after the other in any order."""
+        """Return the outcomes of an inner group. Its children are placed one after the other, in all orders."""
         ends: dict[Outcome | None, None] = {}
         waiting: list[tuple[Outcome, frozenset[int], int]] = [(Outcome(state), frozenset(range(len(tree.children))), 0)]
         seen = set(waiting)
@@ -323,7 +339,10 @@ class Search:
 
 
 def _join(before: Outcome, result: Outcome | None) -> Outcome:
-    """Return the outcome of some children joined with a further one. A failed child returns its room."""
+    """Return the outcome `before` of some children with the `result` of one more child.
+
+    A child that is not placed changes nothing.
+    """
     if result is None:
         return before
     return Outcome(
@@ -334,9 +353,9 @@ def _join(before: Outcome, result: Outcome | None) -> Outcome:
 
 
 def _can_win(score: tuple[int, int], others: Sequence[Sequence[tuple[int, int] | None]], totals: Iterable[int]) -> bool:
-    """Return True if no other candidate can have a higher sum.
+    """Return True if an outcome can win: the other candidates may all have outcomes with no higher sum of scores.
 
-    Pods count in hundredths of the most of any candidate.
+    The number of pods counts in percent of the largest number among the compared outcomes.
     """
     pods, room = score
     for most in totals:
@@ -370,10 +389,10 @@ def _pin_message(tree: Tree) -> str:
 
 
 class Verdict(Record):
-    """The facts about a tree that hold in every order. `states` are its possible states: several if chance decides.
+    """The facts about a tree that hold in every order. `states` are its possible states, several if the order decides.
 
-    `domains` are the domains by group common to all orders. Groups without one are absent. `outcome` is one possible
-    result, or None. `is_partial` is true if not all orders were tried.
+    `domains` maps each group to its domain if that is the same in every order. `outcome` is one possible result, or
+    None if no pods are placed. `message` is the scheduler's error. `is_partial` is true if not all orders were tried.
     """
 
     states: tuple[str, ...]
@@ -415,7 +434,7 @@ def _common_domains(outcomes: Sequence[Outcome]) -> dict[str, str]:
     for outcome in outcomes[1:]:
         domains = dict(outcome.domains)
         common = {name: value for name, value in common.items() if domains.get(name) == value}
-    # Any of several equal domains may be chosen.
+    # The scheduler may choose any of several equal domains, which have no value.
     return {name: value for name, value in common.items() if value}
 
 
@@ -426,7 +445,7 @@ def _state_of(tree: Tree, outcome: Outcome | None) -> str:
 
 
 def runs_minimum(tree: Tree) -> bool:
-    """Return True if enough pods run already for all that the group needs."""
+    """Return True if the pods and children that the group needs run already."""
     if not tree.is_composite:
         return tree.running_pods >= tree.minimum
     return sum([runs_minimum(child) for child in tree.children]) >= tree.minimum

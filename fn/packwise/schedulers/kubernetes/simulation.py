@@ -1,4 +1,4 @@
-"""The default scheduler's simulation as `place` and `report` ask for it: the groups of a render on a cluster.
+"""The simulation of the default scheduler for `place` and `report`: the groups of a render on a cluster.
 
 Source: spec/kubernetes-gangs.md#10.
 """
@@ -41,7 +41,7 @@ _WORST_FIRST = (PENDING, PARTIAL, ALLOCATED, NOT_READY)
 
 
 class KubernetesSimulation:
-    """The default scheduler's cycles over the groups of a render, one after the other."""
+    """The scheduling cycles of the default scheduler for the groups of a render, one group after the other."""
 
     scheduler = DEFAULT_SCHEDULER
     topologies: tuple[Levels, ...] = ()
@@ -58,9 +58,9 @@ class KubernetesSimulation:
         self.gangs = tuple([_outline(root) for root in self._roots])
         self._uses: tuple[NodeUse, ...] = ()
 
-    def place(self, beside: Sequence[NodeUse]) -> tuple[GangAnswer, ...]:
-        """Return the answer for each group by priority. Each one uses the nodes that the earlier ones left free."""
-        nodes = _with_uses(self._nodes, beside)
+    def place(self, other_uses: Sequence[NodeUse]) -> tuple[GangAnswer, ...]:
+        """Return the answer for each group, in the order of priority. A group uses what earlier groups leave free."""
+        nodes = _with_uses(self._nodes, other_uses)
         answers: list[GangAnswer] = []
         uses: list[NodeUse] = []
         for root, outline in zip(self._roots, self.gangs, strict=True):
@@ -76,11 +76,11 @@ class KubernetesSimulation:
         return tuple(answers)
 
     def uses(self) -> tuple[NodeUse, ...]:
-        """Return the pods that were put on nodes."""
+        """Return the resources on nodes that the newly placed pods of all groups use."""
         return self._uses
 
     def count_more(self) -> Mapping[tuple[str, str], int]:
-        """Return an empty mapping: a group has no replicas."""
+        """Return an empty mapping, because a group has no replicas."""
         return {}
 
     def _answer(
@@ -159,7 +159,7 @@ def _with_uses(nodes: Sequence[ClusterNode], uses: Iterable[NodeUse]) -> list[Cl
 
 
 def _uses_of(model: Model, verdict: Verdict) -> list[NodeUse]:
-    """Return the pods of one possible result of the group, on the first nodes of each class."""
+    """Return the use of nodes in one possible result of the group. The pods are on the first nodes of each class."""
     if verdict.outcome is None or verdict.states == (PENDING,):
         return []
     left = [list(names) for names in model.nodes]
@@ -173,7 +173,7 @@ def _uses_of(model: Model, verdict: Verdict) -> list[NodeUse]:
 
 
 def _reasons(root: RootGroup, model: Model, verdict: Verdict, state: str) -> Iterator[str]:
-    """The cause in packwise's words."""
+    """Yield the reasons in packwise's words why the group does not fit or is not tried."""
     if root.lacks_parent:
         yield f"the parent CompositePodGroup {root.lacks_parent} is not in the input"
     elif state == NOT_READY:

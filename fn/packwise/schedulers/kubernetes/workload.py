@@ -1,6 +1,7 @@
 """The Workload that Grove's planned backend for the default scheduler makes of a PodGang: a preview of GREP-531.
 
-No release of Grove has it. It follows the proposal and its open branch. Source: spec/kubernetes-gangs.md#13.
+No release of Grove has this backend. packwise follows the proposal and its open branch. Source:
+spec/kubernetes-gangs.md#13.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ LOST = Rule(
     "kubernetes-preferred", "Grove's future backend drops the preferred level of a gang.", _SOURCE, Severity.WARNING
 )  # fmt: skip
 RULES = (UNRELEASED, REFUSED, LOST)
-"""Rules of the Workloads that are created from gangs."""
+"""Rules about the Workloads that Grove's backend makes of gangs."""
 
 SCHEDULER = "default-scheduler"
 _MOST = 8
@@ -45,7 +46,7 @@ _ROOT: FieldPath = ("spec", _COMPOSITES, 0)
 
 
 def unreleased_findings(source: SchedulerInput) -> Iterator[Finding]:
-    """Yield an error if Workloads are to be written without `unreleased` in the settings."""
+    """Yield an error if `emit` lists Workloads but the settings do not set `unreleased`."""
     settings = source.settings
     if settings.emits(KUBERNETES_WORKLOAD.emit_word) and not settings.kubernetes.unreleased:
         message = "no release of Grove makes Workloads; set spec.kubernetes.unreleased: true to preview GREP-531"
@@ -53,13 +54,13 @@ def unreleased_findings(source: SchedulerInput) -> Iterator[Finding]:
 
 
 def api_version(version: str | None) -> str:
-    """Return the API version in which the release serves the whole Workload."""
+    """Return the API version in which this version of Kubernetes serves Workloads with composite groups."""
     composite = kubernetes_release(version).served_versions.get("CompositePodGroup", ("v1alpha3",))
     return f"{GROUP}/{composite[0]}"
 
 
 def workload_value(gang: Gang, version: str) -> Mapping[str, Value]:
-    """Return the manifest, without owner reference: a render knows no uid."""
+    """Return the manifest of a gang's Workload. It has no owner reference, because a render knows no UID."""
     root = _template("root", None, gang.bounds, gang)
     leaves: list[Value] = []
     groups: list[Value] = []
@@ -128,7 +129,7 @@ def workload_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
 
 
 def gang_findings(gang: Gang) -> Iterator[Finding]:
-    """Yield the backend's refusals of a gang, and the levels that it drops."""
+    """Yield a finding for each reason why the backend refuses a gang, and for each preferred level that it drops."""
     groups = [group for group in gang.inner_sets if any(pods.parent == group.name for pods in gang.leaves)]
     lists: list[tuple[FieldPath, Sequence[PodSet], str, Origin]] = [
         (

@@ -1,4 +1,4 @@
-"""Kueue's simulation as `place` and `report` ask for it: the jobs of a render on a cluster, and Kueue's answers.
+"""The simulation of Kueue for `place` and `report`: the jobs of a render on a cluster, and Kueue's answers.
 
 Source: spec/kueue.md#9.
 """
@@ -50,10 +50,10 @@ SCHEDULER = "kueue"
 _GPUS = ("nvidia.com/gpu", "amd.com/gpu")
 _KINDS = ("Namespace", "PriorityClass", "WorkloadPriorityClass", "Topology", "ResourceFlavor", "ClusterQueue",
           "LocalQueue", "Cohort", "AdmissionCheck", *[kind for _, kind in (*KINDS, *RESOURCE_KINDS)])  # fmt: skip
-"""Kinds of objects that the input may contain besides jobs."""
+"""The kinds of objects other than jobs that the simulation reads from the input."""
 
-_MOST = 100
-"""The largest number of further replicas of a job that are tried."""
+_MAX_REPLICAS = 100
+"""The largest number of additional replicas of a job that are tried."""
 
 
 class KueueSimulation:
@@ -96,9 +96,9 @@ class KueueSimulation:
         self._uses: tuple[NodeUse, ...] = ()
 
     def _with_namespace(self, job: QueuedJob) -> QueuedJob:
-        """Return the job in the namespace of its LocalQueue if the file has none and only one namespace has the queue.
+        """Return the job. If it has no namespace and only one namespace has its LocalQueue, set that namespace.
 
-        `kubectl apply -n` and deliveries set the namespace of such a file.
+        `kubectl apply -n` and GitOps tools set the namespace of such a job.
         """
         namespaces = {each.namespace for each in self.scene.local_queues if each.name == job.job.queue}
         if job.job.namespace or len(namespaces) != 1:
@@ -106,7 +106,7 @@ class KueueSimulation:
         return job.replace(job=job.job.replace(namespace=namespaces.pop()))
 
     def _with_manager(self, job: QueuedJob) -> QueuedJob:
-        """Return the job. It cannot start if it is for MultiKueue, and its ClusterQueue has no check of MultiKueue."""
+        """Return the job. Add an obstacle if it is for MultiKueue and its ClusterQueue has no check of MultiKueue."""
         queue = self._cluster_queues.get((job.job.namespace, job.job.queue))
         if job.manager != MULTIKUEUE or queue not in self._local:
             return job
@@ -114,7 +114,7 @@ class KueueSimulation:
         return job.replace(obstacle=job.obstacle or Obstacle(reason))
 
     def _workload_of(self, job: QueuedJob) -> Workload | None:
-        """Return the cluster's Workload of an already admitted job, or None."""
+        """Return the Workload of the job in the cluster, or None if Kueue has not admitted the job."""
         owner = (job.item.kind, job.item.name)
         return next(
             (each for each in self.scene.workloads if owner in each.owners and each.namespace == job.job.namespace),
@@ -141,7 +141,7 @@ class KueueSimulation:
             )
 
     def _unplaced_notes(self, items: Iterable[KubeObject]) -> Iterator[str]:
-        """Yield notes on other waiting Workloads of the cluster and on objects without an answer."""
+        """Yield notes on other Workloads that wait in the cluster, jobs without a namespace, and unread workloads."""
         own = {(job.item.kind, job.item.name) for job in self.jobs}
         waiting = [
             value for value in self._known.by_kind.get("Workload", ()) if is_waiting(value) and not own & _owners(value)
@@ -199,11 +199,9 @@ class KueueSimulation:
     def _level(self, key: str | None) -> str:
         return "" if key is None else level_word(self._words, key)
 
-    def place(self, beside: Sequence[NodeUse]) -> tuple[GangAnswer, ...]:
-        """Return Kueue's answer for every job. Running jobs keep their places, and the others follow in Kueue's
-        order.
-        """
-        bound = [(use.node, use.request) for use in beside]
+    def place(self, other_uses: Sequence[NodeUse]) -> tuple[GangAnswer, ...]:
+        """Return Kueue's answer for each job. Running jobs keep their places. Kueue tries the others in its order."""
+        bound = [(use.node, use.request) for use in other_uses]
         self.scene = self.scene.replace(bound_pods=(*self.scene.bound_pods, *bound))
         scene = self.scene.replace(jobs=tuple(self.jobs[index].job for index in self._waiting))
         session = admit_jobs(scene)
@@ -228,7 +226,7 @@ class KueueSimulation:
         return tuple(listed)
 
     def uses(self) -> tuple[NodeUse, ...]:
-        """The pods that Kueue admits, on the nodes of their domains."""
+        """Return the resources that admitted pods use on nodes of their domains. Call `place` first."""
         return self._uses
 
     def _answer(
@@ -272,7 +270,7 @@ class KueueSimulation:
         )
 
     def _answer_now(self, job: QueuedJob, outline: GangOutline, running: Workload | None) -> GangAnswer:
-        """The answer for a job that runs already or has no Workload."""
+        """Return the answer for a job that Kueue does not try: the job runs already, or has an obstacle."""
         if running is None:
             why = job.obstacle or Obstacle("")
             return GangAnswer(outline, NOT_READY, 0, reasons=(why.reason,), message=why.message)
@@ -312,21 +310,21 @@ class KueueSimulation:
         return LaterAnswer(PENDING, message=answer.message)
 
     def count_more(self) -> dict[tuple[str, str], int]:
-        """Return the further Workloads of each job that Kueue admits together with all others, up to a hundred."""
+        """Return how many more copies of each job Kueue admits together with all jobs, at most 100."""
         counts: dict[tuple[str, str], int] = {}
         for index in self._waiting:
             job = self.jobs[index]
             key = (job.job.namespace, name_of(job.item))
             if key not in counts:
-                counts[key] = self._admitted.count_more(job.job, _MOST)
+                counts[key] = self._admitted.count_more(job.job, _MAX_REPLICAS)
         return counts
 
 
 class _Hosts:
-    """The nodes behind Kueue's domains.
+    """The nodes of the domains that Kueue chooses.
 
-    Kueue chooses a node only if the last level is the hostname. In other domains kube-scheduler chooses. Here the nodes
-    with room are filled by name, for the drawing and for later schedulers.
+    Kueue chooses a node only if the last level is the hostname. In other domains, kube-scheduler chooses the node. For
+    the report and for later schedulers, packwise fills the nodes of such a domain in the order of their names.
     """
 
     def __init__(self, session: Session) -> None:
@@ -338,7 +336,7 @@ class _Hosts:
             self._bound.setdefault(node, []).append(request)
 
     def spread(self, sets: Sequence[SetAnswer]) -> Spread:
-        """The pods of each pod set by host or domain, as Kueue names it."""
+        """Return the number of pods of each pod set, by host or domain as Kueue names it."""
         return tuple(
             (each.name, tuple((self._session.trees[each.flavor].name(path), count) for path, count in each.domains))
             for each in sets
@@ -346,7 +344,7 @@ class _Hosts:
         )
 
     def shares(self, answer: JobAnswer, job: Job) -> tuple[NodeShare, ...]:
-        """The pods and GPUs of a job by node."""
+        """Return the number of pods and GPUs of a job on each node."""
         pods: dict[str, int] = {}
         gpus: dict[str, int] = {}
         for node, position, count in self._nodes(answer, job):
@@ -355,14 +353,14 @@ class _Hosts:
         return tuple(NodeShare(node, pods[node], gpus[node]) for node in pods)
 
     def uses(self, answer: JobAnswer, job: Job) -> list[NodeUse]:
-        """The pods of a job by node."""
+        """Return the resources that each pod set of a job uses on each node."""
         return [
             NodeUse(node, tuple((name, amount * count) for name, amount in with_pod(job.sets[position].request)))
             for node, position, count in self._nodes(answer, job)
         ]
 
     def _nodes(self, answer: JobAnswer, job: Job) -> list[tuple[str, int, int]]:
-        """Return the nodes of a job's pods: the position of each pod set, and its number of pods there."""
+        """Return the nodes of a job's pods, each with the position of a pod set and the number of its pods there."""
         known = self._chosen.get(id(answer))
         if known is None:
             known = self._chosen[id(answer)] = list(self._choose(answer, job))
@@ -393,7 +391,7 @@ class _Hosts:
                 return
 
     def _free_amounts(self, node: Node) -> Mapping[str, int]:
-        """Return the amounts that a node has left after the pods that Kueue does not place."""
+        """Return the amounts of a node that pods outside Kueue leave free."""
         left = dict(node.allocatable)
         for request in self._bound.get(node.name, ()):
             for resource, amount in request:
@@ -402,12 +400,12 @@ class _Hosts:
 
 
 def _pods_of(each: SetAnswer) -> list[int]:
-    """Return the number of admitted pods of a set, or the numbers in each of its domains."""
+    """Return the number of pods in each domain of a pod set, or one number if the set has no domains."""
     return [each.admitted_count] if each.domains is None else [count for _, count in each.domains]
 
 
 def _common_domain(paths: Sequence[Path]) -> str:
-    """Return the common domain of all leaves as its values joined by "/", or ""."""
+    """Return the narrowest domain that contains all `paths`, as label values joined by "/", or ""."""
     shared: list[str] = []
     for values in zip(*paths, strict=False):
         if len(set(values)) > 1:
@@ -438,5 +436,5 @@ def _priorities(known: KueueObjects) -> JobPriorities:
 
 
 def simulate(source: SchedulerInput, generated: Iterable[KubeObject], snapshot: HasObjects) -> KueueSimulation:
-    """Kueue's simulation of a render on a cluster."""
+    """Return Kueue's simulation of a render on a cluster."""
     return KueueSimulation(source, generated, snapshot)

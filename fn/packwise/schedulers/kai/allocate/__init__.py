@@ -1,1 +1,1 @@
-"""KAI's allocate action: gang after gang in queue order."""
+"""KAI's `allocate` action, which places one gang after another in the order of the queues."""

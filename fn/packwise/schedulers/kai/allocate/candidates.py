@@ -1,4 +1,4 @@
-"""The sets of nodes that KAI tries for a job or subgroup with a topology constraint, and its choice of a node.
+"""The sets of nodes that KAI tries for a job or subgroup with a topology constraint, and its choice of a node in a set.
 
 Source: spec/placement.md#4, #4c to #4f, #5.
 """
@@ -53,14 +53,14 @@ if TYPE_CHECKING:
 
 
 _ABSENT = 1000.0
-"""KAI's ratio of a request to a domain that has nothing left of a resource."""
+"""KAI's ratio of request to free amount if a domain has nothing left of a resource."""
 
 
 class Accounting:
-    """The accounting of one group of pods within the domain `start`. Other domains count as empty.
+    """KAI's count of the room for one group of pods within the domain `start`. Other domains count as having none.
 
-    Pods with the same kinds of resources are counted as pods with the largest request of each resource. Pods of
-    different kinds are counted by the sum of their requests.
+    If all pods request the same kinds of resources, KAI counts pods with the largest request of each resource.
+    Otherwise, KAI compares the sum of the requests with the free resources.
     """
 
     def __init__(self, cluster: ClusterState, tree: DomainTree, start: Domain, pods: Sequence[Pod]) -> None:
@@ -82,7 +82,10 @@ class Accounting:
         self._orders = cluster.orders(tree, (self._topology, tuple(self.total.items()), self.largest))
 
     def pods_that_fit(self, domain: Domain) -> int | None:
-        """Return the number of pods that the domain has room for, or None if KAI compares sums of resources instead."""
+        """Return the number of pods for which the domain has room.
+
+        Return None if the domain is outside `start`, or if KAI compares sums of resources instead.
+        """
         return self._pods_that_fit(domain) if domain.is_within(self.start) else None
 
     def _pods_that_fit(self, domain: Domain) -> int | None:
@@ -95,12 +98,15 @@ class Accounting:
         return self.fits_below(domain) if domain.is_within(self.start) else self._asks_nothing
 
     def fits_below(self, domain: Domain) -> bool:
-        """Return True if the pods fit into a domain of the start by KAI's count."""
+        """Return True if the pods fit into a domain within `start` by KAI's count."""
         held = self._pods_that_fit(domain)
         return held >= self._pods if held is not None else self._ratio(domain.idle) <= 1
 
     def errors(self, depth: int, among: Iterable[Domain] | None) -> DomainErrors:
-        """Return the errors of the domains `among`, or of all domains of a level. The pods fit into none of them."""
+        """Return the errors of the domains `among`, or of all domains of the level `depth` if `among` is None.
+
+        The pods fit into none of these domains.
+        """
         if among is not None:
             listed = sorted(among, key=lambda domain: domain.id)
             within = [domain for domain in listed if domain.is_within(self.start)]
@@ -112,14 +118,14 @@ class Accounting:
         return known[depth]
 
     def _domain_errors(self, depth: int, within: Iterable[Domain], ids: Sequence[str]) -> DomainErrors:
-        """Return the errors of the domains `ids`. All but the domains `within` the start count as empty."""
+        """Return the errors of the domains `ids`. Domains not in `within` count as having no free resources."""
         known = self._orders.errors
         counted = [known[domain] if domain in known else self._error(domain) for domain in within]
         empty = self._shortage("", depth, None, self.total.items(), "").replace(is_counted=False)
         return DomainErrors(counted, ids, self.total, empty)
 
     def _error(self, domain: Domain) -> FitError:
-        """Return the reason why the pods do not fit into a domain of the start."""
+        """Return the error of a domain within `start` into which the pods do not fit."""
         held = self._pods_that_fit(domain)
         error = (
             too_few_pods(domain.id, held, self._pods)
@@ -130,7 +136,7 @@ class Accounting:
         return error
 
     def shortage(self, domain: Domain, sub_group: str) -> Shortage:
-        """The resources that the domain lacks, by KAI's own accounting."""
+        """Return the shortage of the domain: the resources that it lacks by KAI's count."""
         held = self.pods_that_fit(domain)
         if held is not None and self.largest is not None:
             missing = [(name, amount * (self._pods - held)) for name, amount in self.largest]
@@ -155,7 +161,7 @@ class Accounting:
         )
 
     def ratio(self, domain: Domain) -> float:
-        """Return the largest share of a free resource that the pods would use. Above 1 they do not fit."""
+        """Return the largest ratio of request to free amount over all resources. Above 1, the pods do not fit."""
         return self._ratio(self._idle_amounts(domain))
 
     def _ratio(self, idle: Mapping[str, int]) -> float:
@@ -173,8 +179,9 @@ class Accounting:
         return domain.idle if domain.is_within(self.start) else {}
 
     def levels(self, deepest: int) -> dict[int, list[Domain]]:
-        """Return the domains of `start` by depth, down to the level `deepest`. The tightest child of each parent
-        comes first.
+        """Return the domains within `start` by depth, down to the level `deepest`.
+
+        Parents keep their order. The children of a parent are ordered by free room, least first.
         """
         levels = {self.start.depth: [self.start]}
         known = self._orders.children
@@ -184,7 +191,7 @@ class Accounting:
         return levels
 
     def fitting_domains(self, levels: Mapping[int, Sequence[Domain]], depth: int) -> list[Domain]:
-        """Return the domains of these levels into which the pods fit by KAI's count, in their order."""
+        """Return the domains of the level `depth` into which the pods fit by KAI's count, in their order."""
         if depth == self.start.depth:
             return [self.start] if self.fits_below(self.start) else []
         known = self._orders.fitting
@@ -192,7 +199,7 @@ class Accounting:
         return list(chain.from_iterable(fitting))
 
     def _order_children(self, domain: Domain) -> list[Domain]:
-        # Children are in the order of their ids, which breaks ties.
+        # The children are sorted by id, and the sort keeps this order for equal ratios.
         ordered = sorted(domain.children, key=lambda child: -self._ratio(child.idle))
         self._orders.children[domain] = ordered
         return ordered
@@ -204,7 +211,7 @@ class Accounting:
 
 
 def _counted_request(pod: Pod) -> CountedRequest:
-    """Return the request of the pod with its portions of shared GPUs."""
+    """Return the request of the pod, with the portions of GPUs that it shares."""
     if pod.share is None or not portion_of(pod.share):
         return pod.request
     return (*pod.request, (GPU, portion_of(pod.share)))
@@ -228,7 +235,7 @@ def _largest_request(pods: Sequence[Pod]) -> CountedRequest:
 
 
 def _is_uniform(pods: Sequence[Pod]) -> bool:
-    """Return True if all of the pods or none of them request each resource beyond CPU and memory."""
+    """Return True if each resource except CPU and memory is requested by all pods or by none."""
     asked: dict[str, int] = {}
     for pod in pods:
         for name, _ in _counted_request(pod):
@@ -242,7 +249,9 @@ _SCORE = 100_000
 
 
 class Scores:
-    """Scores of nodes by their preferred domain. Later, looser domains score higher.
+    """The scores of nodes by their domain at the preferred level. A later domain in KAI's order scores higher.
+
+    The later domains have more free room.
 
     Source: spec/placement.md#4h.
     """
@@ -260,16 +269,16 @@ class Scores:
 
 @lru_cache(maxsize=16)
 def _scores(count: int) -> tuple[int, ...]:
-    """Return the scores of this many domains, in their order."""
+    """Return the scores of `count` domains, in the order of the domains."""
     # Compute in floats as KAI does, because an inexact quotient of whole numbers would differ.
     # With more than ten domains, neighbours have equal scores. Source: spec/placement.md#4h.
     return tuple(int(((index + 1) / count) * _SCORES) * _SCORE for index in range(count))
 
 
 class Candidates(Record):
-    """The sets of nodes to try under a constraint, or `errors`, or a mistake that KAI does not report.
+    """The sets of nodes to try under a constraint. Without sets, there are `errors` or a mistake that KAI only logs.
 
-    `scores` are the scores of nodes if a level is preferred.
+    `scores` are the scores of nodes if the constraint has a preferred level.
     """
 
     sets: Iterable[Sequence[NodeState]] = ()
@@ -281,7 +290,7 @@ class Candidates(Record):
 class PodDemand(Record):
     """The pods to place: `pods` of `sub_group` under `constraint`.
 
-    `running` are the nodes of running pods. They pin the other pods.
+    `running` are the nodes of pods that run already. The new pods must use the same domain at the required level.
     """
 
     job: Job
@@ -292,7 +301,7 @@ class PodDemand(Record):
 
 
 def candidates(cluster: ClusterState, wanted: PodDemand, nodes: Sequence[NodeState]) -> Candidates:
-    """Return the sets of `nodes` to try, or all `nodes` for unconstrained pods."""
+    """Return the sets of `nodes` to try. Without a constraint, all `nodes` are one set."""
     constraint = wanted.constraint
     if constraint is None or not constraint.topology:
         return Candidates((nodes,))
@@ -309,8 +318,9 @@ def _candidates_within(
     job, sub_group = wanted.job, wanted.sub_group
     preferred = depth_of(tree.topology, constraint.preferred) if constraint.preferred else None
     valid = tree.root.nodes if nodes is cluster.nodes else [node for node in nodes if node.name in tree.paths]
-    # KAI stops at the preferred level, not at the required one. If all nodes share a finer level, it counts no room at
-    # the required level, a bug of KAI. Source: spec/placement.md#4b.
+    # KAI's search for the start stops at the preferred level, but not at the required one. If all nodes share a domain
+    # below the required level, KAI counts no room at the required level. This is a bug of KAI.
+    # Source: spec/placement.md#4b.
     start = tree.common_domain(valid, len(tree.by_depth) - 1 if preferred is None else preferred)
     accounting = Accounting(cluster, tree, start, wanted.pods)
     levels = levels_of(tree.topology, constraint, sub_group)
@@ -333,7 +343,7 @@ def _candidates_within(
 def _nodes_by_domain(
     domains: Iterable[Domain], tree: DomainTree, valid: Sequence[NodeState]
 ) -> Iterator[Sequence[NodeState]]:
-    """Yield the nodes of each domain among `valid`. Usually only the first set is tried."""
+    """Yield the nodes of each domain that are in `valid`. Usually only the first set is tried."""
     if valid is tree.root.nodes:
         for domain in domains:
             yield domain.nodes
@@ -346,8 +356,9 @@ def _nodes_by_domain(
 def _nearest_shortage(
     accounting: Accounting, tree: DomainTree, levels: Levels | SilentMistake, sub_group: str
 ) -> Shortage:
-    """Return the shortage of the domain nearest to fitting at the coarsest level below a too small start, or of the
-    start.
+    """Return the shortage of the domain that comes nearest to holding the pods, if they do not fit into the start.
+
+    It is a domain of the coarsest level within the start, or the start itself if there is none.
     """
     depth = -1 if isinstance(levels, SilentMistake) else levels.coarsest
     below = [domain for domain in tree.domains_at(depth) if domain.is_within(accounting.start)]
@@ -358,7 +369,7 @@ def _nearest_shortage(
 
 
 def _pinned_domains(tree: DomainTree, levels: Levels, running: Iterable[str]) -> set[Domain] | None:
-    """Return the required domains with running pods, or None without running pods or a required level."""
+    """Return the domains of the required level with running pods, or None without running pods or such a level."""
     if levels.required is None:
         return None
     names = list(running)
@@ -380,7 +391,7 @@ def _fitting_domains(
         if depth in ordered:
             fitting += accounting.fitting_domains(ordered, depth)
         else:
-            # Nothing is counted above the start, so only pods without requests fit.
+            # KAI counts no room above the start, so only pods without requests fit there.
             above = sorted(tree.domains_at(depth), key=lambda domain: domain.id)
             fitting += [domain for domain in above if accounting.fits(domain)]
     if pinned is None:
@@ -388,11 +399,11 @@ def _fitting_domains(
     return [domain for domain in fitting if any(domain.is_within(bound) for bound in pinned)]
 
 
-# The reasons for which a node refuses a pod whatever room it has, and the node of a set that KAI chooses for a pod. The
-# texts are KAI's, which copies those of Kubernetes' plugins. KAI scores every node of the set again for each pod. The
-# order equals the order by the rest of the pod's main resource, least first. A node that gets a pod only moves forward,
-# so it stays first until it is full. Nodes are checked one by one if GPUs are shared, or if a node's answer depends on
-# other pods. Source: spec/placement.md#5, KAI Scheduler, predicates plugin.
+# The reasons why a node refuses a pod regardless of its free amounts, and KAI's choice of a node from a set. The texts
+# are KAI's, copied from Kubernetes' plugins. KAI scores every node of the set again for each pod. Its order equals the
+# order by the free amount of the pod's main resource, least first. A node that gets a pod only moves forward in this
+# order, so it stays first until it is full. If GPUs are shared or other pods affect the choice, packwise scores every
+# node again too. Source: spec/placement.md#5, KAI Scheduler, predicates plugin.
 
 
 _NO_MATCH = "node(s) didn't match Pod's node affinity/selector"
@@ -400,7 +411,7 @@ _UNTOLERATED = "node(s) had untolerated taint(s)"
 
 
 def refusals(pod: Pod, node: Node, *, names_taints: bool = False) -> tuple[str, ...]:
-    """Return the node's reasons against the pod as KAI counts them, or none if it accepts the pod.
+    """Return the reasons why the node refuses the pod, as KAI counts them, or () if it accepts the pod.
 
     With `names_taints`, the text names the taint, as in KAI before v0.17.
     """
@@ -411,18 +422,18 @@ def refusals(pod: Pod, node: Node, *, names_taints: bool = False) -> tuple[str, 
             return (kind,)
     if node.unschedulable or node.unready:
         return (("node is unschedulable",) if node.unschedulable else ()) + node.unready
-    if not node.taints and not pod.rules.selector and pod.rules.affinity is None:
+    if not node.taints and not pod.rules.selector and pod.rules.node_affinity is None:
         return ()
     rules = pod.rules
-    # A node that fails both counts as tainted, as in all recorded clusters. Source: spec/placement.md#9.6.
+    # If a node fails both checks, the taint counts, as in all recorded answers of KAI. Source: spec/placement.md#9.6.
     taint = repelling_taint(node.taints, rules.tolerations)
     if taint is None:
-        return () if selects_node(rules.selector, rules.affinity, node.labels, node.name) else (_NO_MATCH,)
+        return () if selects_node(rules.selector, rules.node_affinity, node.labels, node.name) else (_NO_MATCH,)
     return (f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}" if names_taints else _UNTOLERATED,)
 
 
 def _wrong_kind(pod: Pod, node: Node, *, wants_slices: bool) -> str:
-    """Return the reason if the node has the wrong kind of GPUs for the pod (whole, shared or sliced), else ""."""
+    """Return the reason why the node has the wrong kind of GPUs for the pod (whole, shared or sliced), or ""."""
     if not is_gpu_pod(pod):
         return ""
     if node.mig:
@@ -441,7 +452,7 @@ def _wrong_kind(pod: Pod, node: Node, *, wants_slices: bool) -> str:
 
 
 class Reasons:
-    """The reasons of each node against plain pods with one request and the same rules.
+    """The reasons why each node refuses plain pods (`Rankings.is_plain`) with the same request and rules.
 
     The reasons of a node are computed again only if its free amounts changed.
     """
@@ -452,7 +463,7 @@ class Reasons:
         self._known: dict[int, tuple[int, tuple[str, ...]]] = {}
 
     def accepting(self, nodes: Iterable[NodeState]) -> list[NodeState]:
-        """Return the nodes that accept such a pod."""
+        """Return the nodes that accept a pod with this request and these rules."""
         return [node for node in nodes if not self._find_reasons(node)]
 
     def count(self, nodes: Iterable[NodeState]) -> Counter[str]:
@@ -479,15 +490,15 @@ _Entry = tuple[int, int, int, int, "NodeState"]
 
 
 class Rankings:
-    """The rankings of a session. Rankings of the whole cluster are cached because many jobs share their requests."""
+    """The rankings of a session. Rankings of the whole cluster are cached, because many jobs have equal requests."""
 
     def __init__(self, cluster: ClusterState) -> None:
         self._cluster = cluster
-        self._kept: dict[tuple[Request, PodRules], Ranking] = {}
+        self._cached: dict[tuple[Request, PodRules], Ranking] = {}
         self._reasons: dict[tuple[Request, PodRules], Reasons] = {}
 
     def best_node(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> NodeState | None:
-        """Return the best node for a pod that other pods affect or that shares GPUs, or None."""
+        """Return the best node for a pod that is not plain, or None if no node accepts it."""
         refusal = self._cluster.neighbours.node_check(pod)
         taking = [
             node
@@ -498,47 +509,47 @@ class Rankings:
 
     def is_plain(self, pod: Pod) -> bool:
         """Return True if neither other pods nor shared GPUs affect the choice of a node."""
-        if pod.share is not None or self._cluster.neighbours.concern(pod):
+        if pod.share is not None or self._cluster.neighbours.affect(pod):
             return False
         return not self._cluster.shares_gpus or any(name == GPU for name, _ in pod.request)
 
     def reasons(self, pod: Pod) -> Reasons:
-        """Return the reasons of nodes against a plain pod."""
+        """Return the reasons why nodes refuse a plain pod."""
         key = (pod.request, pod.rules)
         reasons = self._reasons.pop(key, None) or Reasons(pod, names_taints=self._cluster.names_taints)
         self._reasons[key] = reasons
-        if len(self._reasons) > _KEPT:
+        if len(self._reasons) > _CACHE_SIZE:
             self._reasons.pop(next(iter(self._reasons)))
         return reasons
 
     def ranking(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> Ranking:
-        """The ranking of `nodes` for a plain pod."""
+        """Return the ranking of `nodes` for a plain pod."""
         asked = dict(pod.request)
         reasons = self.reasons(pod)
         if nodes is not self._cluster.nodes or scores is not None or not (asked.get(GPU) or asked.get(CPU)):
             return Ranking(pod, nodes, scores, reasons)
         key = (pod.request, pod.rules)
-        ranking = self._kept.get(key)
+        ranking = self._cached.get(key)
         if ranking is None:
-            if len(self._kept) >= _KEPT:
-                self._kept.pop(next(iter(self._kept)))
-            ranking = self._kept[key] = Ranking(pod, nodes, None, reasons, is_kept=True)
+            if len(self._cached) >= _CACHE_SIZE:
+                self._cached.pop(next(iter(self._cached)))
+            ranking = self._cached[key] = Ranking(pod, nodes, None, reasons, is_cached=True)
         else:
             ranking.update(self._cluster.changed_since(ranking.seen))
         ranking.seen = self._cluster.changes
         return ranking
 
 
-_KEPT = 16
+_CACHE_SIZE = 16
 
 
 def scored_nodes(nodes: Sequence[NodeState], scores: Scores | None) -> Sequence[NodeState]:
-    """Return the nodes that KAI considers. KAI removes a node without a score from its list."""
+    """Return the nodes that KAI considers. If nodes have scores, KAI ignores the nodes without one."""
     return nodes if scores is None else [node for node in nodes if scores.score(node) is not None]
 
 
 def nodes_before(pod: Pod, nodes: Sequence[NodeState], scores: Scores | None, taker: NodeState) -> Iterator[NodeState]:
-    """Yield the nodes that KAI tried for the pod before the successful one."""
+    """Yield the nodes that KAI tried for the pod before the node `taker`, which accepted it."""
     scored = scored_nodes(nodes, scores)
     key = _Order(pod, scored, scores).key
     last = key(taker)
@@ -546,7 +557,7 @@ def nodes_before(pod: Pod, nodes: Sequence[NodeState], scores: Scores | None, ta
 
 
 class _Order:
-    """KAI's order of nodes for one pod: by the free amount of its `main` resource, at most `most`."""
+    """KAI's order of nodes for one pod: by the free amount of its `main` resource. `most` is the largest amount."""
 
     def __init__(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> None:
         self._pod = pod
@@ -554,17 +565,17 @@ class _Order:
         self.main = GPU if is_gpu_pod(pod) else CPU
         idle = [node.idle.get(self.main, 0) for node in nodes if node.node.allocatable.get(self.main, 0)]
         self.most = max(idle, default=0)
-        # A node without the resource scores as the emptiest one does, or worse if all others are equal.
+        # A node without the resource scores like the node with the most of it, or worse if all others are equal.
         self._bare = self.most + (bool(idle) and min(idle) == self.most > 0)
 
     def key(self, node: NodeState) -> tuple[int, int, int, int, int, int]:
-        """Return the rank of a node by KAI's scores, the most important first."""
-        score, is_bare, left, rank = self.place(node)
+        """Return the sort key of a node: KAI's scores, the most important score first."""
+        score, is_bare, left, rank = self.plain_key(node)
         shares = bool(node.shared) and joins_shared_gpu(self._pod, node.node, node.shared)
         return score, -shares, -node.fits(self._pod), is_bare, left, rank
 
-    def place(self, node: NodeState) -> tuple[int, int, int, int]:
-        """Return the place of a node among nodes with room for the pod and without shared GPUs."""
+    def plain_key(self, node: NodeState) -> tuple[int, int, int, int]:
+        """Return the sort key of a node among nodes that have room for the pod and no shared GPUs."""
         has = node.node.allocatable.get
         score = 0 if self._scores is None else self._scores.score(node) or 0
         is_cpu_node = self.main == CPU and not has(GPU, 0)
@@ -575,7 +586,7 @@ class _Order:
 
 
 class Ranking:
-    """The nodes of a set with room for a pod and for others of the same request, best first."""
+    """The nodes of a set that have room for a pod with one request and one set of rules, best first."""
 
     def __init__(
         self,
@@ -584,20 +595,20 @@ class Ranking:
         scores: Scores | None,
         reasons: Reasons,
         *,
-        is_kept: bool = False,
+        is_cached: bool = False,
     ) -> None:
         self._pod = pod
         self._reasons = reasons
         self.nodes = scored_nodes(nodes, scores)
         accepting = reasons.accepting(self.nodes)
-        # Most sets that are tried on a full cluster accept no pod, and need no order unless nodes are added later.
-        self._order = _Order(pod, self.nodes if accepting or is_kept else (), scores)
+        # On a full cluster, most sets accept no pod. Such a set needs no order, unless nodes are added later.
+        self._order = _Order(pod, self.nodes if accepting or is_cached else (), scores)
         self._heap = [self._entry(node) for node in accepting]
         heapify(self._heap)
         self.seen = 0
 
     def _entry(self, node: NodeState) -> _Entry:
-        return (*self._order.place(node), node)
+        return (*self._order.plain_key(node), node)
 
     def applies_to(self, pod: Pod) -> bool:
         """Return True if the ranking also applies to the pod, because it has the same request and rules."""
@@ -618,6 +629,6 @@ class Ranking:
             node = entry[-1]
             if node.fits(self._pod) and node.idle.get(self._order.main, 0) <= entry[2]:
                 return node
-            # It has more left than when it was listed. Another entry lists it later.
+            # The node is full, or has more free than this entry says. In the second case, a later entry lists it.
             heappop(self._heap)
         return None

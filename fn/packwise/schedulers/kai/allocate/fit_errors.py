@@ -1,4 +1,4 @@
-"""KAI's texts for a job that does not fit, and how its PodGroup's status sums them up.
+"""KAI's texts about a job that does not fit, and the message that the status of its PodGroup makes of them.
 
 Source: spec/placement.md#7.
 """
@@ -32,12 +32,12 @@ OVER_QUOTA = "NonPreemptibleOverQuota"
 
 
 class Shortage(Record):
-    """A domain that is too small: it has room for `fitting_pods` of `requested_pods` pods, or None if KAI compares
-    sums.
+    """A domain that is too small: it has room for `fitting_pods` of `requested_pods` pods.
 
-    `domain` is its id in `topology`. `level` is its node label, or "" for the whole topology. `sub_group` is the part
-    of the job without room. `missing` is the lacking amount by resource. `is_counted` is false if KAI counts the domain
-    as empty because it counts only within a finer one that all nodes share.
+    `fitting_pods` is None if KAI compares sums of resources. `domain` is the id of the domain in `topology`. `level` is
+    its node label, or "" for the whole topology. `sub_group` is the part of the job that does not fit. `missing` is the
+    missing amount of each resource. `is_counted` is false if KAI counts no free resources in the domain, because all
+    nodes share a finer domain and KAI counts only there.
     """
 
     sub_group: str
@@ -51,9 +51,9 @@ class Shortage(Record):
 
 
 class FitError(Record):
-    """A reason against a job. The PodGroup's status holds `messages`, or `detail` if details are requested.
+    """An error about a job. The status of its PodGroup has the `messages`, or `detail` if KAI reports details.
 
-    `shortage` is the too small domain, if the error is about one.
+    `shortage` is the domain that is too small, if the error is about a domain.
     """
 
     reason: str
@@ -63,11 +63,11 @@ class FitError(Record):
 
 
 class DomainErrors:
-    """The errors of all domains of a level that are too small for the same pods, without the name of their subgroup.
+    """The errors of all domains of a level that are too small for the same pods. They do not name a subgroup.
 
-    KAI reports each domain, and a large cluster has thousands. Jobs with the same pods share them until a free amount
-    changes. `counted` are the errors of domains with known free amounts. The other `domains` count as empty for pods
-    that request `wanted`, and their shortage is `empty` but for the domain.
+    KAI reports each domain, and a large cluster has thousands. So jobs with the same pods share these errors until a
+    free amount changes. `counted` are the errors of domains in which KAI counts free resources. In the other `domains`,
+    KAI counts none for pods that request `wanted`. `empty` is the shortage of such a domain, without the domain's id.
     """
 
     def __init__(
@@ -112,13 +112,16 @@ class PartErrors(Record):
 
     @property
     def shortage(self) -> Shortage | None:
-        """Return the shortage of the domain nearest to fitting."""
+        """Return the shortage of the domain that comes nearest to holding the pods."""
         shortage = self.domains.nearest
         return None if shortage is None else shortage.replace(sub_group=self.sub_group)
 
 
 def nearest_shortage(shortages: Sequence[Shortage]) -> Shortage | None:
-    """Return the shortage nearest to fitting, or the first by name among equals, or None if there is none."""
+    """Return the shortage of the domain that comes nearest to holding the pods, or None without shortages.
+
+    If several are equally near, return the first one by id.
+    """
     return min(
         shortages,
         key=lambda each: (
@@ -132,7 +135,7 @@ def nearest_shortage(shortages: Sequence[Shortage]) -> Shortage | None:
 
 
 def summary(errors: Sequence[FitError | PartErrors]) -> str:
-    """The message of the PodGroup's status."""
+    """Return the message that the status of a PodGroup makes of its errors."""
     number, counted, reason = 0, Counter[str](), ""
     for error in errors:
         if isinstance(error, PartErrors):
@@ -177,8 +180,9 @@ def insufficient_resources(domain: str, idle: Mapping[str, int], wanted: Mapping
 
 
 def constraint_error(job: Job, sub_group: str, constraint: LevelConstraint, start: str | None = None) -> FitError:
-    """Return the error if no domain satisfies a constraint. `start` is the domain that is too small as a whole, if
-    any.
+    """Return the error if no domain satisfies a constraint.
+
+    `start` is the domain within which KAI searches, if it is too small as a whole.
     """
     of = f", subgroup {sub_group}" if sub_group not in ("", DEFAULT_POD_SET) else ""
     where = "" if start is None else f": not enough resources in {start} to allocate the job"
@@ -189,7 +193,7 @@ def constraint_error(job: Job, sub_group: str, constraint: LevelConstraint, star
 
 
 def unschedulable_error(message: str) -> FitError:
-    """Return an error without a domain."""
+    """Return an error that is not about a domain."""
     return FitError(_UNPLACED, (message,), message)
 
 
@@ -200,7 +204,7 @@ def missing_queue(name: str) -> FitError:
 
 
 def over_limit(queue: str, resource: str, limit: float, allocated: float, requested: float) -> FitError:
-    """Return the error of a queue that would exceed its limit of the resource."""
+    """Return the error of a job that would exceed the queue's limit of the resource."""
     word, unit = _QUEUE_WORDS[resource]
     limit_text, used, asked = [_amount_decimal(resource, each) for each in (limit, allocated, requested)]
     message = (
@@ -211,21 +215,24 @@ def over_limit(queue: str, resource: str, limit: float, allocated: float, reques
 
 
 def over_quota(queue: str, resource: str, quota: float, allocated: float, requested: float) -> FitError:
-    """Return the error of a queue that would exceed its quota for pods that cannot be preempted."""
+    """Return the error of a non-preemptible job that would exceed the queue's quota of the resource."""
     unit = _QUEUE_WORDS[resource][1]
     asked_unit = {CPU: "CPU cores", MEMORY: "GB memory"}.get(resource, unit)
-    quota_text, kept, asked = [_amount_decimal(resource, each) for each in (quota, allocated, requested)]
+    quota_text, used, asked = [_amount_decimal(resource, each) for each in (quota, allocated, requested)]
     message = (
         "Non-preemptible workload is over quota. "
         f"Workload requested {asked} {asked_unit}, but {queue} quota is {quota_text} {unit}, "
-        f"while {kept} {unit} are already allocated for non-preemptible pods. "
+        f"while {used} {unit} are already allocated for non-preemptible pods. "
         "Use a preemptible workload to go over quota."
     )
     return FitError(OVER_QUOTA, (message,), message)
 
 
 def unmet_conditions(job: Job, pod: Pod, largest: Mapping[str, int]) -> str | None:
-    """Return the text about a pod with requirements that no node meets, or None."""
+    """Return KAI's text about a pod that no node can hold, or None.
+
+    An object that the pod needs is missing, or the pod is larger than each node.
+    """
     texts = [text for text in (*pod.lacks, _too_large_text(job, pod, largest)) if text]
     if not texts:
         return None
@@ -234,7 +241,7 @@ def unmet_conditions(job: Job, pod: Pod, largest: Mapping[str, int]) -> str | No
 
 
 def _too_large_text(job: Job, pod: Pod, largest: Mapping[str, int]) -> str | None:
-    """Return the text about a pod larger than any node, or None."""
+    """Return KAI's text about a pod that requests more of a resource than any node has, or None."""
     pool = job.pool or "default"
     request: dict[str, float] = dict(pod.request)
     if pod.share is not None:
@@ -245,7 +252,7 @@ def _too_large_text(job: Job, pod: Pod, largest: Mapping[str, int]) -> str | Non
         if request.get(name, 0) <= largest.get(name, 0):
             continue
         word, unit = words.get(name, (name, " GB" if name == _STORAGE else ""))
-        # KAI reads the limit of other resources, except storage, as 0.
+        # KAI reads the largest amount of other resources, except storage, as 0.
         most = largest.get(name, 0) if name in words or name == _STORAGE else 0
         bound = (
             f"Max {word} resources available in a single node in the {pool} node-pool is topped at "
@@ -263,14 +270,17 @@ def _too_large_text(job: Job, pod: Pod, largest: Mapping[str, int]) -> str | Non
             if other == _STORAGE:
                 asked.append(f"{other}: {_amount_decimal(other, request[other])} (GB)")
             elif not other.startswith(MIG):
-                # KAI writes these in thousandths.
+                # KAI writes the amounts of other resources in thousandths.
                 asked.append(f"{other}: {_decimal(request[other] * 1000)}")
         return f"MaxNodePoolResources: The pod {job.namespace}/{pod.name} requires {', '.join(asked)}. {bound}"
     return None
 
 
 def node_shortages(pod: Pod, node: Node, idle: Mapping[str, int]) -> list[str] | None:
-    """Return a text for each resource of a node that is short for a pod, or None if KAI's sums show room."""
+    """Return KAI's texts about the resources that do not suffice for the pod on a node, or None if all suffice.
+
+    `idle` are the free amounts of the node.
+    """
     request: dict[str, float] = dict(pod.request)
     share = pod.share
     portion = 0.0
@@ -315,7 +325,7 @@ def _amount_decimal(name: str, amount: float) -> str:
 
 
 def _decimal(number: float) -> str:
-    """Return a number with at most three decimals. Further digits are cut, as in go-humanize."""
+    """Return a number as text, with at most three decimals. Further digits are cut off, as in go-humanize."""
     whole, _, fraction = f"{number:.6f}".partition(".")
     fraction = fraction[:3].rstrip("0")
     return f"{whole}.{fraction}" if fraction else whole

@@ -1,6 +1,6 @@
 """The frozen input of a session: nodes, topologies, queues, and jobs with their pods.
 
-Amounts are whole numbers by Kubernetes' resource name: millicores of `cpu`, bytes of `memory`, else units.
+Amounts are whole numbers by Kubernetes' resource name: millicores of `cpu`, bytes of `memory`, units of all others.
 """
 
 from __future__ import annotations
@@ -19,27 +19,28 @@ MEMORY = "memory"
 PODS = "pods"
 
 DEFAULT_POD_SET = "default"
-"""The name that KAI gives to the pods of a job without subgroups."""
+"""The name that KAI gives to the pod set of a job without subgroups."""
 
 _GPU_MEMORY = "nvidia.com/gpu.memory"
 _TIB_IN_MIB = 1 << 20
 _MIB = 1 << 20
 
 NOT_PREEMPTIBLE = 100
-"""The lowest priority of pods that are not preempted."""
+"""The lowest priority of a job that cannot be preempted."""
 
 Request = tuple[tuple[str, int], ...]
-"""The request of a pod by resource, sorted, with only amounts above 0. The pod also uses one of `pods`."""
+"""The request of a pod: the amounts above 0 by resource, sorted. It does not list the resource `pods`, always 1."""
 
 CountedRequest = tuple[tuple[str, float], ...]
 """A request that includes shared portions of GPUs."""
 
 
 class Node(Record):
-    """A node. `used` is the sum of its pods with their number. GPUs that pods share are only in `shared`.
+    """A node. `used` is the sum of its pods' requests, and counts the pods as `pods`. It excludes shared GPUs.
 
-    `unready` are KAI's reasons against a node by its conditions. `shared` maps each group of a shared GPU to its used
-    memory in KAI's measure. `mig` is the strategy that slices its GPUs: "none" if unnamed, or "" without slices.
+    `unready` are the reasons why KAI rejects the node for its conditions. `shared` maps the group of each shared GPU to
+    its used memory, in the unit of `gpu_memory`. `mig` is the MIG strategy: "none" if the node has slices but no label
+    names the strategy, or "" if it has no slices.
     """
 
     name: str
@@ -54,12 +55,15 @@ class Node(Record):
 
     @property
     def has_gpu_memory(self) -> bool:
-        """True if a label states the memory of a GPU."""
+        """Return True if a label of the node states the memory of a GPU."""
         return self._labelled_memory is not None
 
     @property
     def gpu_memory(self) -> int:
-        """Return the memory of each GPU that KAI uses to count shares: MiB in hundreds, or 100 without a label."""
+        """Return the memory of each GPU as KAI counts it for shares.
+
+        It is in MiB, rounded down to hundreds. Without a label it is 100, and a unit is a hundredth of the GPU.
+        """
         return 100 if self._labelled_memory is None else self._labelled_memory
 
     @property
@@ -73,7 +77,7 @@ class Node(Record):
 
 
 class KaiTopology(Record):
-    """A topology: node label keys, broadest first. `aliases` are other names of levels (v0.17)."""
+    """A topology. `levels` are its node labels, broadest first. `aliases` maps aliases to node labels (v0.17)."""
 
     name: str
     levels: tuple[str, ...]
@@ -81,9 +85,9 @@ class KaiTopology(Record):
 
 
 class Share(Record):
-    """An amount of one resource of a queue, or None if unbounded.
+    """A queue's share of one resource. An amount is None if it is unlimited.
 
-    `quota` applies to non-preemptible pods and `limit` to all pods. `weight` divides the rest.
+    `quota` applies to non-preemptible pods, and `limit` to all pods. Queues divide the rest by `weight`.
     """
 
     quota: float | None = None
@@ -92,11 +96,12 @@ class Share(Record):
 
 
 class QueueShare(Record):
-    """A queue below `parent` with its shares: millicores, bytes and GPUs. Messages use its `title`.
+    """A queue below `parent`, with its shares of GPUs, CPU (millicores) and memory (bytes). Messages use its `title`.
 
     `pool` is its node pool, or "".
 
-    `used` are the shares of pods in other PodGroups. `kept` are the shares of non-preemptible ones among them.
+    `used` are the resources that pods of other PodGroups use. `non_preemptible` is the part of it for pods that cannot
+    be preempted.
     """
 
     name: str
@@ -107,7 +112,7 @@ class QueueShare(Record):
     title: str = ""
     priority: int = 100
     used: Mapping[str, float] = {}
-    kept: Mapping[str, float] = {}
+    non_preemptible: Mapping[str, float] = {}
     pool: str = ""
 
 
@@ -120,8 +125,9 @@ class LevelConstraint(Record):
 
 
 class SubGroupInfo(Record):
-    """A part of a job. A part with pods has `min_members`. A part with subgroups has `min_sub_groups`, or None for
-    all.
+    """A subgroup of a job. A leaf needs `min_members` pods.
+
+    An inner subgroup needs `min_sub_groups` of its subgroups, or all of them if the number is None.
     """
 
     name: str
@@ -132,7 +138,7 @@ class SubGroupInfo(Record):
 
 
 class AffinityTerm(Record):
-    """A required term about the pods that `selector` selects in `namespaces` ("*" means all).
+    """A required term of pod affinity or anti-affinity, about the pods that it selects in `namespaces` ("*" for all).
 
     `selector` is None if the term selects no pod.
     """
@@ -151,22 +157,22 @@ class HostPort(Record):
 
 
 class PodRules(Record):
-    """A pod's constraints on its node: `spec.nodeSelector`, required node affinity, tolerations, ports, other pods.
+    """A pod's rules for its node. `selector` is its `spec.nodeSelector`.
 
-    One term of `affinity` must hold, with all its requirements. It is None without required affinity. All terms of
-    `near` and `apart` must hold: they require or exclude other pods.
+    A node must match one term of `node_affinity`, unless it is None. All terms of `pod_affinity` and
+    `pod_anti_affinity` must hold.
     """
 
     selector: tuple[tuple[str, str], ...] = ()
-    affinity: tuple[NodeTerm, ...] | None = None
+    node_affinity: tuple[NodeTerm, ...] | None = None
     tolerations: tuple[Toleration, ...] = ()
     ports: tuple[HostPort, ...] = ()
-    near: tuple[AffinityTerm, ...] = ()
-    apart: tuple[AffinityTerm, ...] = ()
+    pod_affinity: tuple[AffinityTerm, ...] = ()
+    pod_anti_affinity: tuple[AffinityTerm, ...] = ()
 
 
 class GpuPortion(Record):
-    """The request for shares of `devices` GPUs: a `portion` of each, or `memory` in MiB unless it is 0."""
+    """A request for shares of `devices` GPUs: `memory` in MiB of each GPU, or if that is 0 a `portion` of each."""
 
     devices: int
     portion: float
@@ -174,10 +180,10 @@ class GpuPortion(Record):
 
 
 class Pod(Record):
-    """A pod of a job in the subgroup `sub_group`, or "" without subgroups. `node` is the node on which it runs already.
+    """A pod of a job. `sub_group` is its subgroup, or "" for a job without subgroups.
 
-    A pod with a `share` of GPUs requests no whole one. It `is_gated` by a scheduling gate. `lacks` are KAI's texts
-    about missing objects that the pod needs.
+    `node` is the node on which the pod runs already, or "". A pod with a `share` of GPUs requests no whole GPU.
+    `is_gated` is true if the pod has a scheduling gate. `lacks` are KAI's texts about missing objects that it needs.
     """
 
     name: str
@@ -193,9 +199,9 @@ class Pod(Record):
 
 
 class Job(Record):
-    """A gang as KAI reads it from a PodGroup. Jobs are listed in order of creation. `pool` is its node pool.
+    """A gang, as KAI reads it from a PodGroup. `pool` is its node pool, or "".
 
-    A job with a `priority` of 100 or more cannot be preempted. With `sub_groups`, `min_members` is ignored.
+    A job with a `priority` of 100 or more cannot be preempted. If there are `sub_groups`, `min_members` is ignored.
     """
 
     name: str
@@ -210,13 +216,13 @@ class Job(Record):
     pool: str = ""
 
     @property
-    def is_kept(self) -> bool:
-        """True if the job cannot be preempted."""
+    def is_non_preemptible(self) -> bool:
+        """Return True if the job cannot be preempted."""
         return self.priority >= NOT_PREEMPTIBLE
 
     @property
     def constraints(self) -> list[tuple[str, LevelConstraint]]:
-        """Return the constraints with a topology, each with its subgroup or "" for the whole job."""
+        """Return the constraints that name a topology, each after the name of its subgroup, or "" for the whole job."""
         parts = [("", self.constraint), *((group.name, group.constraint) for group in self.sub_groups)]
         return [(name, constraint) for name, constraint in parts if constraint is not None and constraint.topology]
 
@@ -224,11 +230,12 @@ class Job(Record):
 class Scene(Record):
     """The complete input of a session.
 
-    `residents` are the pods outside jobs, with their nodes, for their ports and labels. The nodes include their use.
-    With `has_all_queues`, a queue outside `queues` does not exist. Otherwise it is unbounded. With `names_taints`,
-    messages name the taint, as in KAI before v0.17. `pool_label` is the label of node pools, or "" for a single pool.
-    `absent_queues` are queues that do not exist for the pool of the scene. With `has_departments`, queues count as in
-    KAI before v0.13.
+    `jobs` are in the order of creation. `residents` are the running pods outside jobs. The used amounts of the nodes
+    already include their requests, but their ports and labels matter too. With `has_all_queues`, a queue that is not in
+    `queues` does not exist. Otherwise such a queue has no limits. With `names_taints`, messages name the taint, as in
+    KAI before v0.17. `pool_label` is the label of node pools, or "" for a single pool. `absent_queues` are the queues
+    that do not exist for the pool of the scene. With `has_departments`, only queues with a parent have jobs, as in KAI
+    before v0.13.
     """
 
     nodes: tuple[Node, ...]
@@ -243,16 +250,16 @@ class Scene(Record):
     absent_queues: frozenset[str] = frozenset()
 
     def topology(self, name: str) -> KaiTopology | None:
-        """The topology of that name."""
+        """Return the topology `name`, or None if it does not exist."""
         return next((topology for topology in self.topologies if topology.name == name), None)
 
 
-# Node pools: each has its own scheduler for the nodes, queues and jobs of its pool.
+# Node pools: each pool has its own scheduler for its nodes, queues and jobs.
 # Source: spec/kai.md#8; KAI Scheduler v0.17.0, pkg/scheduler/conf and cache/cluster_info.
 
 
 def has_pools(scene: Scene) -> bool:
-    """Return True if anything of the scene is in a node pool."""
+    """Return True if a job, queue or node of the scene is in a node pool."""
     key = scene.pool_label
     return bool(key) and (
         any(job.pool for job in scene.jobs)
@@ -262,7 +269,7 @@ def has_pools(scene: Scene) -> bool:
 
 
 def scene_in_pool(scene: Scene, pool: str) -> Scene:
-    """Return the part of the scene that the scheduler of a pool sees. "" is the pool of objects without a label."""
+    """Return the part of the scene that the scheduler of `pool` sees. The pool "" holds the objects without a label."""
     if not has_pools(scene):
         return scene
     wanted = pool or None

@@ -1,10 +1,10 @@
 """KAI's `allocate` action, computed offline: the placement of each gang, or KAI's refusal.
 
-One session runs over a scene. Queues limit jobs, jobs are trees of subgroups, and each attempt places the due pods.
-Source: spec/placement.md, of KAI Scheduler v0.17.0 with its default plugins.
+One session runs over a scene. Queues limit jobs, and a job is a tree of subgroups. Each attempt places the pods that
+the job needs next.
+Source: spec/placement.md; KAI Scheduler v0.17.0 with its default plugins.
 
-Not covered: fractions of GPUs, MIG, DRA, NUMA, pods being deleted, and the actions that evict pods (reclaim, preempt,
-consolidation).
+Not covered: DRA, NUMA, pods that are being deleted, and the actions that evict pods (reclaim, preempt, consolidation).
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.scene import Job, LevelConstraint, Node, Pod, Scene, Share, SubGroupInfo
     from packwise.schedulers.kai.allocate.state import NodeState, SilentMistake
 
-# The queues of a session: the resources that the pods of each use, and the limit that a job would exceed. A queue's use
-# also counts for all queues above it. Source: spec/placement.md#9; KAI Scheduler, proportion plugin.
+# The queues of a session: the resources that the pods of each queue use, and the limits that a job would exceed. The
+# use of a queue also counts for all queues above it. Source: spec/placement.md#9; KAI Scheduler, proportion plugin.
 
 MAX_QUEUE_DEPTH = 100
-"""The largest depth of queues that counts. The use of a queue is added to each queue above it."""
+"""The largest depth of the tree of queues. Deeper queues do not count."""
 
 _CHECKED = (CPU, MEMORY, GPU)
 """The resources that a queue limits, in KAI's order."""
 
 
 class Queues:
-    """The queues of a scene and their use, by resource. `used` is by name of the queue, ancestors included."""
+    """The queues of a scene. `used` maps each queue to the resources that pods of it and of the queues below use."""
 
     def __init__(self, scene: Scene) -> None:
         self._given = {queue.name: queue for queue in scene.queues}
@@ -78,11 +78,11 @@ class Queues:
         self._nodes = {node.name: node for node in scene.nodes}
         self._memory = max((node.gpu_memory for node in scene.nodes if node.has_gpu_memory), default=0)
         self.used: dict[str, dict[str, float]] = {name: {} for name in self._by_name}
-        self._kept: dict[str, dict[str, float]] = {name: {} for name in self._by_name}
+        self._non_preemptible: dict[str, dict[str, float]] = {name: {} for name in self._by_name}
         for queue in self._by_name.values():
             for above in lineage(queue.name, self._by_name):
                 add_use(self.used[above.name], queue.used)
-                add_use(self._kept[above.name], queue.kept)
+                add_use(self._non_preemptible[above.name], queue.non_preemptible)
 
     def missing_queue_error(self, name: str) -> FitError | None:
         """Return the error of a job with a queue that does not exist, or None."""
@@ -91,11 +91,11 @@ class Queues:
         return missing_queue(name) if is_missing else None
 
     def is_tried(self, name: str) -> bool:
-        """Return True if KAI tries the jobs of the queue: it exists, and is in the right place of the tree."""
+        """Return True if KAI tries the jobs of the queue: the queue exists, and KAI does not skip it."""
         return self.missing_queue_error(name) is None and not self.is_skipped(name)
 
     def is_skipped(self, name: str) -> bool:
-        """Return True if KAI silently skips jobs of the queue: it has children or, before v0.13, no parent."""
+        """Return True if KAI silently skips jobs of the queue, because it has children or, before v0.13, no parent."""
         # Source: spec/placement.md#9.2.
         if self._has_departments:
             queue = self._by_name.get(name)
@@ -103,11 +103,11 @@ class Queues:
         return name in self._below
 
     def child_queues(self, name: str) -> Sequence[str]:
-        """The names of the queues directly below the queue."""
+        """Return the names of the queues directly below the queue `name`."""
         return self._below.get(name, ())
 
     def reason_missing(self, name: str) -> str:
-        """Return the reason why no queue of that name counts."""
+        """Return the reason why KAI does not know the queue `name`."""
         if name not in self._given:
             return f'the queue "{name}" does not exist'
         above = ""
@@ -118,12 +118,12 @@ class Queues:
         return f'KAI ignores the queue "{name}": it is its own ancestor, or has {MAX_QUEUE_DEPTH} ancestors'
 
     def _is_own_ancestor(self, name: str) -> bool:
-        """Return True if the queue or one above it is below itself. No other objects can change that."""
+        """Return True if the queue or a queue above it is its own ancestor, whatever other queues exist."""
         line = list(islice(lineage(name, self._given), MAX_QUEUE_DEPTH))
         return bool(line) and line[-1].parent in {queue.name for queue in line}
 
     def refusal(self, job: Job, pods: Sequence[Pod]) -> FitError | None:
-        """Return the exceeded limit of its queue or of a queue above, or None."""
+        """Return the error if the pods exceed a limit of the job's queue or of a queue above it, or None."""
         asked = requests_of(pods, self._memory)
         queues = list(lineage(job.queue, self._by_name))
         for queue in queues:
@@ -131,25 +131,25 @@ class Queues:
                 limit, used = _share(queue, name).limit, self.used[queue.name].get(name, 0)
                 if asked[name] and limit is not None and used + asked[name] > limit:
                     return over_limit(queue.title or queue.name, name, limit, used, asked[name])
-        for queue in queues if job.is_kept else ():
+        for queue in queues if job.is_non_preemptible else ():
             for name in _CHECKED:
-                quota, kept = _share(queue, name).quota, self._kept[queue.name].get(name, 0)
-                if asked[name] and quota is not None and kept + asked[name] > quota:
-                    return over_quota(queue.title or queue.name, name, quota, kept, asked[name])
+                quota, allocated = _share(queue, name).quota, self._non_preemptible[queue.name].get(name, 0)
+                if asked[name] and quota is not None and allocated + asked[name] > quota:
+                    return over_quota(queue.title or queue.name, name, quota, allocated, asked[name])
         return None
 
     def count(self, job: Job, placed: Iterable[tuple[Pod, str]]) -> None:
-        """Count the pods of the job on these nodes as running."""
+        """Add the pods `placed`, each with its node, to the use of the job's queue and of the queues above it."""
         asked = usage_of([(pod, self._nodes[node]) for pod, node in placed if node in self._nodes])
         names = [queue.name for queue in lineage(job.queue, self._by_name)] or [job.queue]
         for name in names:
             add_use(self.used.setdefault(name, {}), asked)
-            if job.is_kept:
-                add_use(self._kept.setdefault(name, {}), asked)
+            if job.is_non_preemptible:
+                add_use(self._non_preemptible.setdefault(name, {}), asked)
 
 
 def lineage(name: str, queues: Mapping[str, QueueShare]) -> Iterator[QueueShare]:
-    """Yield the queue of that name and the queues above it. Yield none if it is unknown."""
+    """Yield the queue `name` and the queues above it, or nothing if the queue is unknown."""
     seen: set[str] = set()
     queue = queues.get(name)
     while queue is not None and queue.name not in seen:
@@ -159,15 +159,15 @@ def lineage(name: str, queues: Mapping[str, QueueShare]) -> Iterator[QueueShare]
 
 
 def is_bounded(name: str, queues: Mapping[str, QueueShare]) -> bool:
-    """Return True if the queue of that name, or a queue above it, has a limit or a quota."""
+    """Return True if the queue `name` or a queue above it has a limit or a quota."""
     shares = [share for queue in lineage(name, queues) for share in (queue.gpu, queue.cpu, queue.memory)]
     return any(share.limit is not None or share.quota is not None for share in shares)
 
 
 def existing_queues(queues: Iterable[QueueShare]) -> dict[str, QueueShare]:
-    """Return the queues by name, without queues below one that does not exist: KAI drops them.
+    """Return the queues that KAI knows, by name.
 
-    Queues in a cycle or with too many queues above them are dropped too.
+    KAI ignores queues with a missing ancestor, queues in a cycle, and queues with too many ancestors.
     """
     below: dict[str, list[QueueShare]] = {}
     known = {queue.name: queue for queue in queues}
@@ -182,7 +182,7 @@ def existing_queues(queues: Iterable[QueueShare]) -> dict[str, QueueShare]:
 
 
 def requests_of(pods: Iterable[Pod], gpu_memory: int) -> dict[str, float]:
-    """Return the pods' requests of the resources that queues limit. `gpu_memory` is the largest GPU's."""
+    """Return the pods' requests of the resources that queues limit. `gpu_memory` is the memory of the largest GPU."""
     return _total((pod, gpus_of(pod, gpu_memory)) for pod in pods)
 
 
@@ -192,7 +192,7 @@ def usage_of(placed: Iterable[tuple[Pod, Node]]) -> dict[str, float]:
 
 
 def _total(pods: Iterable[tuple[Pod, float]]) -> dict[str, float]:
-    """Return the sum of the pods' requests, with the GPUs that each pod counts for."""
+    """Return the sum of the pods' requests. Each pod comes with the number of GPUs that it counts for."""
     total: dict[str, float] = dict.fromkeys(_CHECKED, 0)
     for pod, gpus in pods:
         for name, amount in pod.request:
@@ -213,9 +213,9 @@ def add_use(total: dict[str, float], amounts: Mapping[str, float]) -> None:
 
 
 class PodPart:
-    """A subgroup of pods: the `placed` ones by node, and the pods that `wait` in order of their UIDs.
+    """A leaf of a job's tree. `placed` lists the nodes of its placed pods, and `waiting` its other pods by name.
 
-    A gated pod neither waits nor counts.
+    Pods with a scheduling gate are in neither list, and `gated` is their number.
     """
 
     def __init__(self, name: str, minimum: int, constraint: LevelConstraint | None, pods: list[Pod]) -> None:
@@ -230,35 +230,35 @@ class PodPart:
 
     @property
     def is_satisfied(self) -> bool:
-        """True if the minimum of pods runs."""
+        """Return True if at least the minimum of pods runs."""
         return len(self.placed) >= self.minimum
 
     @property
     def is_beyond(self) -> bool:
-        """True if more pods run than the minimum."""
+        """Return True if more pods run than the minimum."""
         return len(self.placed) > self.minimum
 
     @property
     def is_ready(self) -> bool:
-        """True if there are enough pods for the minimum."""
+        """Return True if enough pods for the minimum exist."""
         return self.size >= self.minimum
 
     @property
     def ratio(self) -> float:
-        """Return running pods divided by the minimum."""
+        """Return the number of running pods divided by the minimum."""
         return len(self.placed) / self.minimum if self.minimum else float("inf")
 
     def next_pods(self) -> list[Pod]:
-        """Return the pods to place next: all missing ones, else one more."""
+        """Return the pods to place next: all that the minimum lacks, or one more pod if the minimum runs."""
         return self.waiting[: max(1, self.minimum - len(self.placed))]
 
     def leaves(self) -> Iterator[PodPart]:
-        """The part itself."""
+        """Yield the part itself."""
         yield self
 
 
 class SetPart:
-    """A subgroup of subgroups. At least `minimum` of them must run."""
+    """An inner subgroup of a job's tree. At least `minimum` of its children must run."""
 
     def __init__(self, name: str, minimum: int | None, constraint: LevelConstraint | None) -> None:
         self.name = name
@@ -268,7 +268,7 @@ class SetPart:
 
     @property
     def minimum(self) -> int:
-        """The number of children that must run."""
+        """Return the number of children that must run."""
         return len(self.children) if self._minimum is None else self._minimum
 
     @property
@@ -277,17 +277,17 @@ class SetPart:
 
     @property
     def is_satisfied(self) -> bool:
-        """True if the minimum of children runs."""
+        """Return True if at least the minimum of children runs."""
         return self._satisfied_children >= self.minimum
 
     @property
     def is_ready(self) -> bool:
-        """True if enough children for the minimum have their pods."""
+        """Return True if enough children for the minimum have the pods that they need."""
         return sum(child.is_ready for child in self.children) >= self.minimum
 
     @property
     def ratio(self) -> float:
-        """Return running children divided by the minimum."""
+        """Return the number of running children divided by the minimum."""
         return self._satisfied_children / self.minimum if self.minimum else float("inf")
 
     def order_children(self) -> list[Part]:
@@ -298,7 +298,10 @@ class SetPart:
         )
 
     def next_pods(self) -> list[Pod]:
-        """Return the pods to place next: all of children below their minimum, else the next of the first child."""
+        """Return the pods to place next: of as many children as the minimum lacks, or of one child if it runs.
+
+        Children without waiting pods, or with too few pods, are skipped.
+        """
         lacking = self.minimum - self._satisfied_children
         due: list[Pod] = []
         taken = 0
@@ -313,7 +316,7 @@ class SetPart:
         return due
 
     def leaves(self) -> Iterator[PodPart]:
-        """Yield all subgroups below that contain pods."""
+        """Yield all leaves below."""
         for child in self.children:
             yield from child.leaves()
 
@@ -323,12 +326,12 @@ Part = SetPart | PodPart
 
 
 class JobTree:
-    """A job and its tree. `index` is its place in the order of creation."""
+    """A job and the tree of its subgroups. `index` is the position of the job in the order of creation."""
 
     def __init__(self, job: Job, index: int) -> None:
         self.job = job
         self.index = index
-        # KAI ignores a level without a topology. With subgroups it also ignores the minimum of the PodGroup itself.
+        # KAI ignores a level without a topology. If there are subgroups, it also ignores the PodGroup's own minimum.
         # Source: spec/placement.md#1.1.
         constraint = job.constraint if job.constraint is not None and job.constraint.topology else None
         self.root = SetPart("", job.min_sub_groups, constraint)
@@ -356,24 +359,24 @@ class JobTree:
 
     @property
     def has_waiting_pods(self) -> bool:
-        """True if pods wait for a node."""
+        """Return True if pods wait for a node."""
         return any(leaf.waiting for leaf in self.leaves.values())
 
     @property
     def is_gated(self) -> bool:
-        """True if scheduling gates hold pods back."""
+        """Return True if pods have a scheduling gate."""
         return any(leaf.gated for leaf in self.leaves.values())
 
     @property
     def is_gang(self) -> bool:
-        """True if some subgroup needs more than one pod."""
+        """Return True if a leaf needs more than one pod."""
         return any(leaf.minimum > 1 for leaf in self.leaves.values())
 
     @property
     def minimum_rank(self) -> int:
-        """Return 0 if any subgroup is below its minimum, 2 if one is above it, else 1.
+        """Return 0 if a leaf is below its minimum, 2 if none is below and one is above it, and 1 otherwise.
 
-        Lower values come first.
+        KAI tries jobs with a lower value first.
         """
         leaves = self.leaves.values()
         if not all(leaf.is_satisfied for leaf in leaves):
@@ -386,9 +389,9 @@ _NO_REASON = "Unable to schedule pod"
 
 
 class Attempt:
-    """One attempt to place the due pods of a job. `errors` and `silent` collect the results of all attempts.
+    """One attempt to place pods of a job. `errors` are KAI's errors, and `silent` the mistakes that KAI only logs.
 
-    `rejections` are the nodes' rejections by pod, also of all attempts: KAI adds them up.
+    `rejections` counts the nodes that refuse each pod, by reason. KAI adds up the counts of all attempts of a job.
     """
 
     def __init__(
@@ -409,7 +412,7 @@ class Attempt:
         self.silent: list[SilentMistake] = []
 
     def place(self, pods: Sequence[Pod]) -> bool:
-        """Return True if all pods found a node. Otherwise the cluster is unchanged."""
+        """Place the pods and return True, or return False and leave the cluster unchanged if a pod finds no node."""
         return self._place(self._tree.root, pods, self._cluster.nodes, (), is_tried_again=False)
 
     def _place(
@@ -421,12 +424,16 @@ class Attempt:
         *,
         is_tried_again: bool,
     ) -> bool:
-        """Place the pods of a part. `is_tried_again` is true if another set of nodes is left to try."""
+        """Place the `pods` of the part on the first of its sets of nodes that holds them. Return False if none does.
+
+        `above` are the names of the subgroups above the part, nearest first. `is_tried_again` is true if another set of
+        nodes is left to try.
+        """
         own = {leaf.name: leaf for leaf in part.leaves()}
         due = [pod for pod in pods if self._leaf_name(pod) in own]
         wanted = {self._leaf_name(pod) for pod in due}
-        # Running pods of other leaves do not pin these, even if a common parent has the required level: a bug of KAI
-        # since v0.16.8. Source: spec/placement.md#4g.
+        # Running pods of other leaves do not bind the new pods to their domain, even if a common parent has the
+        # required level. This is a bug of KAI since v0.16.8. Source: spec/placement.md#4g.
         running = [node for name in wanted for node in own[name].placed]
         answer = candidates(self._cluster, PodDemand(self._job, part.name, part.constraint, due, running), nodes)
         self.errors += answer.errors
@@ -478,11 +485,14 @@ class Attempt:
         return True
 
     def _roll_back(self, mark: int, *, is_counted: bool) -> None:
-        """Remove the pods placed since `mark`. With `is_counted`, their earlier rejections count in messages."""
+        """Remove the pods placed after the first `mark`.
+
+        With `is_counted`, count the nodes that rejected each pod before its node accepted it. Messages contain them.
+        """
         while len(self._cluster.placed) > mark:
             pod, node = self._cluster.placed[-1]
             nodes, scores = self._visits.pop()
-            self._cluster.take_back()
+            self._cluster.remove_last_pod()
             if is_counted:
                 self._reject(pod, nodes_before(pod, nodes, scores, node))
 
@@ -490,7 +500,7 @@ class Attempt:
         return pod.sub_group if self._job.sub_groups else next(iter(self._tree.leaves))
 
     def _refusal_text(self, pod: Pod, nodes: Iterable[NodeState]) -> str:
-        """Return KAI's text about a pod without a node."""
+        """Return KAI's text about a pod that none of the nodes accepts."""
         self._reject(pod, nodes)
         counted = self._rejections.get(pod.name)
         if counted is None:
@@ -499,7 +509,7 @@ class Attempt:
         return _NO_ROOM + (f": {JOINT.join(lines)}." if lines else "")
 
     def _reject(self, pod: Pod, nodes: Iterable[NodeState]) -> None:
-        """Count the nodes' current reasons against the pod."""
+        """Count the reasons why the nodes refuse the pod now."""
         if self._rankings.is_plain(pod):
             nodes = list(nodes)
             if nodes:
@@ -532,7 +542,7 @@ class Attempt:
 
 
 def _mark_last(sets: Iterable[Sequence[NodeState]]) -> Iterator[tuple[Sequence[NodeState], bool]]:
-    """Yield the sets, each with True for the last one."""
+    """Yield each set with a flag, which is true for the last set."""
     remaining = iter(sets)
     following = next(remaining, None)
     while following is not None:
@@ -547,9 +557,12 @@ FITS = ("allocated", "partial")
 class JobAnswer(Record):
     """The result for one job. `nodes` maps each pod to its node, or to "".
 
-    `state` is `allocated`, `partial` (only the minimum runs), `pending` (nothing new runs) or `notready` (too few pods,
-    so KAI does not try). `refusals` are KAI's errors in their order, one for all domains of a level. `silent_mistakes`
-    are mistakes that KAI only logs. `placed_before` is the number of pods placed before its last try.
+    `state` is `allocated`, `partial` (enough pods run, but not all), `pending` (too few pods run), or `notready` (too
+    few pods exist). KAI does not try a job that is not ready.
+
+    `refusals` are KAI's errors in their order. The errors of all domains of a level are one of them. `silent_mistakes`
+    are mistakes that KAI only logs. `placed_before` is the number of pods that the session had placed before the last
+    attempt at this job.
     """
 
     name: str
@@ -561,7 +574,7 @@ class JobAnswer(Record):
 
     @property
     def message(self) -> str:
-        """Return the message in the PodGroup's status."""
+        """Return the message in the status of the PodGroup."""
         return summary(self.refusals)
 
     @property
@@ -575,16 +588,19 @@ class JobAnswer(Record):
 
     @property
     def nearest_shortage(self) -> Shortage | None:
-        """Return the too small domain nearest to fitting, or None if there is none or all pods are placed."""
+        """Return the shortage of the domain that comes nearest to holding the pods.
+
+        Return None if all pods are placed, or if no error is about a domain.
+        """
         short = [each.shortage for each in self.refusals if each.shortage is not None]
         return None if self.state == "allocated" else nearest_shortage(short)
 
 
 class SessionAnswer(Record):
-    """The answers for the jobs in the order of creation.
+    """The answers for the jobs, in the order of creation.
 
-    `attempts` are the names of jobs in the order of turns, `placements` the pods with their nodes in the order of
-    placing.
+    `attempts` are the names of the jobs in the order in which KAI tried them. `placements` are the placed pods with
+    their nodes, in the order in which KAI placed them.
     """
 
     jobs: tuple[JobAnswer, ...]
@@ -593,7 +609,7 @@ class SessionAnswer(Record):
 
 
 def allocate(scene: Scene) -> SessionAnswer:
-    """Return the placement of all jobs' pods. Each node pool has its own session."""
+    """Return KAI's answers for all jobs of the scene. Each node pool has its own session."""
     if not has_pools(scene):
         return _Session(scene).run()
     answers: dict[int, JobAnswer] = {}
@@ -628,7 +644,7 @@ class _Session:
                 self._errors[tree.index].append(missing)
 
     def run(self) -> SessionAnswer:
-        """Run the turns of all jobs."""
+        """Try the jobs in the order of their queues, and return the answers."""
         attempts: list[str] = []
         tried = [
             tree
@@ -638,7 +654,8 @@ class _Session:
         turns = _Turns(tried, self._queues.used, self._cluster.total())
         while (tree := turns.next_job()) is not None:
             attempts.append(tree.job.name)
-            # A placed job competes again for one more pod. A failed one has no second try. Source: spec/placement.md#2.
+            # A placed job competes again for one more pod. A failed job is not tried again.
+            # Source: spec/placement.md#2.
             if self._try(tree) and tree.has_waiting_pods:
                 turns.add(tree)
         placed = tuple((pod, node.name) for pod, node in self._cluster.placed)
@@ -687,11 +704,11 @@ class _Session:
 
 
 class _Turns:
-    """The waiting jobs by queue.
+    """The waiting jobs of each queue.
 
-    The next queue is the one with the smallest dominant share after its next job. The dominant share is the largest of
-    its shares of GPUs, CPU and memory. KAI divides by the fair share of the queue, which is equal for queues of equal
-    weight without a quota.
+    The next queue has the smallest dominant share after its next job. The dominant share is the largest of the queue's
+    shares of GPUs, CPU and memory. KAI divides it by the fair share of the queue. Queues with equal weight and without
+    a quota have equal fair shares.
     """
 
     def __init__(
@@ -703,14 +720,14 @@ class _Turns:
         self._waiting: dict[str, list[tuple[int, int, int, JobTree]]] = {}
         self._ranks: list[tuple[tuple[float, float, int, str], int]] = []
         # The turn at which the rank of a queue was last computed. Earlier ranks no longer count.
-        self._told: dict[str, int] = {}
+        self._ranked_at: dict[str, int] = {}
         self._turn = 0
         self._changed: set[str] = set()
         for tree in trees:
             self.add(tree)
 
     def add(self, tree: JobTree) -> None:
-        """Add the job to the waiting ones of its queue."""
+        """Add the job to the waiting jobs of its queue."""
         heappush(
             self._waiting.setdefault(tree.job.queue, []), (-tree.job.priority, tree.minimum_rank, tree.index, tree)
         )
@@ -723,22 +740,22 @@ class _Turns:
         queue = self._next_queue() if len(self._waiting) > 1 else next(iter(self._waiting))
         trees = self._waiting[queue]
         tree = heappop(trees)[-1]
-        # Jobs wait in leaf queues, so a placed job changes only the rank of its own queue.
+        # Jobs wait in leaf queues, so a placed job changes only the rank of the job's own queue.
         self._changed.add(queue)
         if not trees:
             del self._waiting[queue]
         return tree
 
     def _next_queue(self) -> str:
-        """Return the queue of the lowest rank. Only changed ranks are computed again."""
+        """Return the queue with the lowest rank. Only changed ranks are computed again."""
         self._turn += 1
         for queue in self._changed & self._waiting.keys():
             heappush(self._ranks, (self._rank(queue), self._turn))
-            self._told[queue] = self._turn
+            self._ranked_at[queue] = self._turn
         self._changed.clear()
         while True:
             (*_, queue), turn = heappop(self._ranks)
-            if queue in self._waiting and self._told[queue] == turn:
+            if queue in self._waiting and self._ranked_at[queue] == turn:
                 return queue
 
     def _rank(self, queue: str) -> tuple[float, float, int, str]:

@@ -1,9 +1,10 @@
-"""The cluster while a session places pods: free amounts of each node, GPU and domain, with undo.
+"""The state of the cluster while a session places pods: the free amounts of nodes, GPUs and domains.
 
-Domains form a tree over the nodes of a topology. Source: Kubernetes v1.35, scheduler plugins nodeports and
-interpodaffinity, run by KAI for every pod, KAI Scheduler, api/node_info/gpu_sharing_node_info.go and gpu_sharing.
+The pod that was placed last can be removed again. The memory of GPUs is in KAI's unit: MiB, or hundredths of a GPU if
+the node does not state its GPU memory.
 
-Memory is in KAI's measure: MiB, or hundredths of a GPU if the node does not state its GPU memory.
+Source: Kubernetes v1.35, scheduler plugins nodeports and interpodaffinity, which KAI runs for every pod; KAI Scheduler,
+api/node_info/gpu_sharing_node_info.go and gpu_sharing.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     )
 
 
-# The domains of a topology, as a tree over the nodes that have all of its labels, and the levels that KAI tries.
+# The domains of a topology as a tree, and the levels that KAI tries. Only nodes with all labels of the topology count.
 # Source: spec/placement.md#4a, #4b, #4, spec/podgrouper.md#9.
 
 ROOT = "root"
@@ -42,9 +43,10 @@ ROOT = "root"
 
 
 class Domain:
-    """Nodes with the same labels down to a level. `depth` is the index of the level, or -1 for the root.
+    """The nodes that have the same values for the labels of a level and of all levels above it.
 
-    `children` are sorted by id. `idle` is the free amount by resource.
+    `depth` is the index of the level, or -1 for the root. `children` are sorted by id. `idle` is the free amount of
+    each resource.
     """
 
     __slots__ = ("children", "depth", "id", "idle", "nodes", "parent")
@@ -58,7 +60,7 @@ class Domain:
         self.idle: dict[str, int] = {}
 
     def is_within(self, other: Domain) -> bool:
-        """True if the domain is `other` or below it."""
+        """Return True if the domain is `other` or a domain below it."""
         domain: Domain | None = self
         while domain is not None and domain.depth > other.depth:
             domain = domain.parent
@@ -66,9 +68,9 @@ class Domain:
 
 
 class DomainTree:
-    """A topology over the nodes of a cluster. `paths` gives each node's domains from the root down.
+    """The domains of a topology on the nodes of a cluster. `paths` maps each node's name to its domains, root first.
 
-    `is_crossed` is true if a domain is below two others, because values may contain dots.
+    `is_crossed` is true if a domain has two parents. This is possible because label values may contain dots.
     """
 
     def __init__(self, topology: KaiTopology, nodes: Iterable[NodeState]) -> None:
@@ -82,8 +84,8 @@ class DomainTree:
         self._below: dict[tuple[int, int], dict[Domain, list[Domain]]] = {}
         self._linked: set[tuple[Domain, Domain]] = set()
         for node in nodes:
-            # A node without one of the labels is outside of the topology for KAI, even if only another level is
-            # constrained. An empty value counts as a label. Source: spec/placement.md#4a.
+            # For KAI, a node that lacks one of the labels is outside the topology, even if a constraint names another
+            # level. A label may have an empty value. Source: spec/placement.md#4a.
             if all(key in node.labels for key in topology.levels):
                 self._add(node)
         for domain in self.domains():
@@ -96,7 +98,7 @@ class DomainTree:
         identifier = ""
         for depth, key in enumerate(self.topology.levels):
             identifier = f"{identifier}.{node.labels[key]}" if depth else node.labels[key]
-            # Values may contain dots. Domains with the same id are one domain, whatever is above them.
+            # Values may contain dots. KAI treats domains with the same id as one, even if their parents differ.
             domain = self.by_depth[depth].get(identifier)
             if domain is None:
                 domain = self.by_depth[depth][identifier] = Domain(identifier, depth, path[-1])
@@ -110,7 +112,7 @@ class DomainTree:
         self.paths[node.name] = tuple(path)
 
     def rename(self, topology: KaiTopology) -> DomainTree:
-        """Return the tree of another topology with the same levels. Both have the same domains."""
+        """Return the tree of another topology with the same levels. Both trees share their domains."""
         tree = copy(self)
         tree.topology = topology
         return tree
@@ -120,7 +122,7 @@ class DomainTree:
         return [self.root, *(domain for level in self.by_depth for domain in level.values())]
 
     def domains_at(self, depth: int) -> Iterable[Domain]:
-        """The domains of a level."""
+        """Return the domains of the level `depth`."""
         return self.by_depth[depth].values() if depth >= 0 else (self.root,)
 
     def ids_at(self, depth: int) -> list[str]:
@@ -144,9 +146,9 @@ class DomainTree:
         return self._below[key].get(top, [])
 
     def common_domain(self, nodes: Sequence[NodeState], deepest: int) -> Domain:
-        """The deepest domain that holds all of `nodes`, no deeper than the level `deepest`.
+        """Return the deepest domain that contains all `nodes`, at most at the level `deepest`.
 
-        A label without a value ends the search.
+        The search ends above a level with an empty value.
         """
         if nodes is not self.root.nodes:
             return self._common_domain(nodes, deepest)
@@ -168,19 +170,19 @@ class DomainTree:
 
 
 def add_amounts(total: dict[str, int], amounts: Iterable[tuple[str, int]], sign: int = 1) -> None:
-    """Add `amounts` to `total`, or subtract them."""
+    """Add `amounts` to `total`, or subtract them if `sign` is -1."""
     for name, amount in amounts:
         total[name] = total.get(name, 0) + sign * amount
 
 
 class SilentMistake(Record):
-    """A mistake in a constraint that KAI writes into its log only: the job is pending without any error."""
+    """A mistake in a constraint that KAI only logs. The job is then pending without an error."""
 
     text: str
 
 
 class Levels(Record):
-    """The levels of a constraint as indexes: candidates range from the `finest` up to the `coarsest` (-1 for the root).
+    """The levels of a constraint, as indexes. KAI tries the levels from `finest` up to `coarsest` (-1 for the root).
 
     `required` and `preferred` are None if the constraint does not name them.
     """
@@ -200,7 +202,7 @@ def levels_of(topology: KaiTopology, constraint: LevelConstraint, sub_group: str
             return _unknown_level(topology, sub_group, kind, level)
     required, preferred = depths["required"], depths["preferred"]
     if required is not None and preferred is not None and preferred < required:
-        # The search from the finest level up ends at the required one, and never reaches the other.
+        # KAI searches from the finest level up to the required one, so it never finds the preferred level above.
         return _unknown_level(topology, sub_group, "preferred", constraint.preferred)
     finest = preferred if preferred is not None else required
     if finest is None:
@@ -211,13 +213,13 @@ def levels_of(topology: KaiTopology, constraint: LevelConstraint, sub_group: str
 
 
 def depth_of(topology: KaiTopology, level: str) -> int | None:
-    """Return the index of the level with that node label or alias, or None."""
+    """Return the index of the level with the node label or alias `level`, or None if there is none."""
     level = topology.aliases.get(level, level)
     return topology.levels.index(level) if level in topology.levels else None
 
 
 def no_such_topology(name: str) -> str:
-    """Return KAI's text for a constraint with a missing Topology. It appears on the pods."""
+    """Return KAI's text for a constraint that names a missing Topology. KAI reports it on the pods."""
     return f"Requested topology {name} does not exist"
 
 
@@ -236,11 +238,11 @@ _ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 _EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 _Values = Counter[tuple[str, str]]
-"""The number of pods that match a term, by topology key and its value on their nodes."""
+"""The number of pods that match a term, by the term's topology key and the value of this label on the pods' nodes."""
 
 
 class Neighbours:
-    """The pods on the nodes of a cluster, as they concern others."""
+    """The pods on the nodes of a cluster, and their effect on new pods by host ports, affinity and anti-affinity."""
 
     def __init__(self, nodes: Iterable[Node], pods: Iterable[Pod]) -> None:
         self._nodes = {node.name: node for node in nodes}
@@ -249,13 +251,13 @@ class Neighbours:
         self._ports: dict[str, Counter[HostPort]] = {}
         # Anti-affinity terms of pods on nodes, by namespace. New pods must not match them.
         self._owned: dict[str, dict[AffinityTerm, _Values]] = {}
-        # Counts of pods that terms of new pods select, kept from the first pod with the term.
+        # The number of pods that the terms of new pods select: counted for the first new pod, and then updated.
         self._counted: dict[tuple[AffinityTerm, ...], _Values] = {}
         for pod in pods:
             self.change(pod, pod.node, 1)
 
     def change(self, pod: Pod, node: str, sign: int) -> None:
-        """Record that the pod is on the node, or no longer there (`sign` -1)."""
+        """Record that the pod is on the node. If `sign` is -1, record that it is no longer there."""
         place = self._nodes.get(node)
         if place is None:
             return
@@ -266,7 +268,7 @@ class Neighbours:
             del self._pods[key]
         for port in pod.rules.ports:
             self._ports.setdefault(node, Counter())[port] += sign
-        for term in pod.rules.apart:
+        for term in pod.rules.pod_anti_affinity:
             if term.topology_key in place.labels:
                 pair = (term.topology_key, place.labels[term.topology_key])
                 for namespace in term.namespaces:
@@ -274,10 +276,10 @@ class Neighbours:
         for terms, values in self._counted.items():
             _count(values, terms, pod, place, sign)
 
-    def concern(self, pod: Pod) -> bool:
-        """Return True if existing pods affect the nodes for the pod."""
+    def affect(self, pod: Pod) -> bool:
+        """Return True if existing pods affect the choice of a node for the pod."""
         rules = pod.rules
-        return bool(rules.ports or rules.near or rules.apart) or any(self._repelling_terms(pod))
+        return bool(rules.ports or rules.pod_affinity or rules.pod_anti_affinity) or any(self._repelling_terms(pod))
 
     def _repelling_terms(self, pod: Pod) -> list[_Values]:
         if not self._owned:
@@ -290,18 +292,20 @@ class Neighbours:
         ]
 
     def node_check(self, pod: Pod) -> Callable[[Node], str]:
-        """Return a function that returns why a node refuses the pod now, or ""."""
-        near = self._values(pod.rules.near)
-        apart = [(term.topology_key, self._values((term,))) for term in pod.rules.apart]
+        """Return a function that returns the reason why a node refuses the pod now, or "" if it accepts the pod."""
+        near = self._values(pod.rules.pod_affinity)
+        apart = [(term.topology_key, self._values((term,))) for term in pod.rules.pod_anti_affinity]
         keeping_away = self._repelling_terms(pod)
-        # The first of several pods with affinity to each other can go anywhere.
-        is_first = not +near and bool(pod.rules.near) and all(_selects(term, pod) for term in pod.rules.near)
+        # The first of several pods with affinity to each other can use any node.
+        is_first = (
+            not +near and bool(pod.rules.pod_affinity) and all(_selects(term, pod) for term in pod.rules.pod_affinity)
+        )
 
         def refusal(node: Node) -> str:
             if pod.rules.ports and self._takes_a_port(pod, node):
                 return _PORTS
             labels = node.labels
-            for term in pod.rules.near:
+            for term in pod.rules.pod_affinity:
                 value = labels.get(term.topology_key)
                 if value is None or (not is_first and near[term.topology_key, value] <= 0):
                     return _AFFINITY
@@ -320,7 +324,7 @@ class Neighbours:
         )
 
     def _values(self, terms: tuple[AffinityTerm, ...]) -> _Values:
-        """Return the number of pods that match all of the terms, for each topology key and value."""
+        """Return the number of pods that match all `terms`, for each topology key and value."""
         if not terms:
             return Counter()
         if terms not in self._counted:
@@ -359,7 +363,7 @@ _MIG_STRATEGY = "nvidia.com/mig.strategy"
 
 
 def mig_strategy(labels: Mapping[str, str], allocatable: Mapping[str, int]) -> str:
-    """The `mig` of a node with these labels and resources."""
+    """Return the MIG strategy of a node with these labels and resources, as `Node.mig`."""
     label = labels.get(_MIG_LABEL)
     if label is None:
         is_sliced = any(name.startswith(MIG) and amount > 0 for name, amount in allocatable.items())
@@ -382,16 +386,19 @@ def gpus_of(pod: Pod, gpu_memory: int) -> float:
 
 
 def gpus_taken(pod: Pod, node: Node) -> float:
-    """Return the GPUs that the pod uses on its node, as queues count them. Memory shares are in hundredths of a GPU."""
+    """Return the GPUs that the pod uses on its node, as queues count them.
+
+    A share by memory is rounded up to hundredths of a GPU.
+    """
     if pod.share is None or not pod.share.memory:
         return gpus_of(pod, 0)
     return pod.share.devices * ceil(pod.share.memory * 100 / node.gpu_memory) / 100
 
 
 def joins_shared_gpu(pod: Pod, node: Node, shared: Mapping[str, int]) -> bool:
-    """Return True if KAI prefers the node, because a shared GPU there has room for the pod.
+    """Return True if a shared GPU of the node has room for the pod. KAI prefers such a node.
 
-    A pod without GPUs always has room.
+    A pod that requests no GPU fits on any shared GPU.
     """
     if pod.share is None and any(name == GPU for name, _ in pod.request):
         return False
@@ -400,17 +407,17 @@ def joins_shared_gpu(pod: Pod, node: Node, shared: Mapping[str, int]) -> bool:
 
 
 def _slices(name: str) -> int:
-    """The number of slices in the profile that a resource names, as in `nvidia.com/mig-3g.20gb`."""
+    """Return the number of slices in the MIG profile of a resource: 3 for `nvidia.com/mig-3g.20gb`."""
     return parse_natural(name.removeprefix(MIG).partition("g.")[0]) or 0
 
 
 def is_gpu_pod(pod: Pod) -> bool:
-    """Return True if the pod requests a GPU, a share or a slice."""
+    """Return True if the pod requests a GPU, a share of a GPU, or a MIG slice."""
     return pod.share is not None or any(name == GPU or name.startswith(MIG) for name, _ in pod.request)
 
 
 def portion_of(share: GpuPortion) -> float:
-    """Return the portion of GPUs that KAI counts for the share, or 0 for a request in memory."""
+    """Return the number of GPUs that KAI counts for the share, or 0 for a share by memory."""
     return round(share.portion * 100) * share.devices / 100
 
 
@@ -420,9 +427,9 @@ def memory_of(share: GpuPortion, node: Node) -> int:
 
 
 def fitting_gpus(share: GpuPortion, node: Node, shared: Mapping[str, int], idle: int) -> list[str] | None:
-    """Return the node's GPUs for the share, the fullest first. "" is an unused GPU.
+    """Return the node's GPUs for the share, the fullest first, or None if there are too few. "" is an unused GPU.
 
-    Return None if there are too few. `shared` is the used part of each shared GPU and `idle` the number of unused GPUs.
+    `shared` is the used memory of each shared GPU, and `idle` is the number of unused GPUs.
     """
     portion = ceil(share.memory * 100 / node.gpu_memory) / 100 if share.memory else share.portion
     if portion > 1 and portion != int(portion):
@@ -435,18 +442,18 @@ def fitting_gpus(share: GpuPortion, node: Node, shared: Mapping[str, int], idle:
 
 
 def free_portions(node: Node, shared: Mapping[str, int]) -> float:
-    """Return the free part of shared GPUs, in GPUs."""
+    """Return the free parts of the node's shared GPUs together, as a number of GPUs."""
     return sum([max(0, node.gpu_memory - used) / node.gpu_memory for used in shared.values() if used > 0])
 
 
-_KEPT_SHAPES = 16
-"""The number of requests for which the room on each node is cached."""
+_CACHE_SIZE = 16
+"""The number of requests with cached capacities, and of groups of pods with cached orders."""
 
 
 class NodeState:
-    """A node with its `idle` amounts. `shared` is the used part of its shared GPUs by group.
+    """A node, with its free amounts `idle`. `shared` is the used memory of its shared GPUs, by group.
 
-    `rank` is its place in the order of names. `changes` counts the changes of its amounts.
+    `rank` is its position in the order of names. `changes` counts the changes of its free amounts.
     """
 
     __slots__ = ("changes", "idle", "labels", "name", "node", "rank", "shared")
@@ -463,7 +470,7 @@ class NodeState:
             self.idle[GPU] = self.idle.get(GPU, 0) - sum(used > 0 for used in self.shared.values())
 
     def fits(self, pod: Pod) -> bool:
-        """Return True if the node has all amounts of the request left, including one pod."""
+        """Return True if the free amounts of the node suffice for the request of the pod, and for one more pod."""
         idle = self.idle
         if idle.get(PODS, 0) < 1:
             return False
@@ -476,7 +483,7 @@ class NodeState:
         return fitting_gpus(share, self.node, self.shared, self.idle.get(GPU, 0))
 
     def pod_capacity(self, request: CountedRequest) -> int:
-        """The number of pods of `request` that the node has room for."""
+        """Return the number of pods with this request for which the node has room."""
         idle = self.idle
         counts = [idle.get(PODS, 0)]
         for name, amount in request:
@@ -488,7 +495,7 @@ class NodeState:
 
 
 class Capacities:
-    """The number of pods of one request that each domain of a tree has room for: the sum over its nodes."""
+    """The number of pods with one request for which each domain of a tree has room: the sum of its nodes' numbers."""
 
     def __init__(self, tree: DomainTree, request: CountedRequest) -> None:
         self._tree = tree
@@ -516,10 +523,10 @@ class Capacities:
 
 
 class Orders:
-    """The children of each domain of a tree in the order of one group of pods, and the fitting ones.
+    """The `children` of each domain in KAI's order for one group of pods, and the children that hold these pods.
 
-    `errors` are the errors of too small domains, and `errors_below` of all domains of a level within a domain. All are
-    cached until a node below changes.
+    `errors` are the errors of domains that are too small. `errors_below` are the errors of all domains of a level
+    within a domain. The values of a domain are cached until a node in it changes.
     """
 
     def __init__(self, tree: DomainTree) -> None:
@@ -543,7 +550,7 @@ _Known = TypeVar("_Known", Capacities, Orders)
 
 
 class ClusterState:
-    """Nodes sorted by name, the trees of their topologies, and the pods placed so far, in order."""
+    """The nodes sorted by name, the trees of their topologies, and the pods `placed` so far in their order."""
 
     def __init__(self, scene: Scene) -> None:
         ordered = sorted(scene.nodes, key=lambda node: node.name)
@@ -567,14 +574,14 @@ class ClusterState:
         self._orders: OrderedDict[Hashable, Orders] = OrderedDict()
 
     def _tree(self, topology: KaiTopology) -> DomainTree:
-        """Return the tree of a topology. Topologies with equal levels, as in OSMO's pools, share one."""
+        """Return the tree of a topology. Topologies with equal levels, as in OSMO's pools, share one tree."""
         known = self._trees.get(topology.levels)
         if known is not None:
             return known.rename(topology)
         return self._trees.setdefault(topology.levels, DomainTree(topology, self.nodes))
 
     def total(self) -> Mapping[str, int]:
-        """Return the sum of all nodes' allocatable amounts, used or free."""
+        """Return the sum of all nodes' allocatable amounts."""
         total: dict[str, int] = {}
         for node in self.nodes:
             add_amounts(total, node.node.allocatable.items())
@@ -587,12 +594,12 @@ class ClusterState:
         if pod.share is not None:
             memory = memory_of(pod.share, node.node)
             for number, group in enumerate(node.gpus_for(pod.share) or ()):
-                # An unused GPU becomes a separate group.
+                # An unused GPU becomes a new group of pods that share it.
                 taken.append((group or f"new-{len(self.placed)}-{number}", memory))
         self._shared.append(taken)
         self._change(pod, node, taken, -1)
 
-    def take_back(self) -> None:
+    def remove_last_pod(self) -> None:
         """Remove the pod that was placed last."""
         pod, node = self.placed.pop()
         self._change(pod, node, self._shared.pop(), 1)
@@ -614,23 +621,23 @@ class ClusterState:
 
     @property
     def changes(self) -> int:
-        """The number of changes so far."""
+        """Return the number of changes of nodes so far."""
         return len(self._changed)
 
     def changed_since(self, seen: int) -> list[NodeState]:
-        """The nodes that changed since there were `seen` changes."""
+        """Return the nodes that changed after the first `seen` changes."""
         return self._changed[seen:]
 
     def capacities(self, tree: DomainTree, request: CountedRequest) -> Capacities:
-        """The number of pods of `request` that each domain of the tree has room for."""
+        """Return the number of pods with this request for which each domain of the tree has room."""
         return self._keep(self._holds, (tree.topology.levels, request), lambda: Capacities(tree, request))
 
     def orders(self, tree: DomainTree, group: Hashable) -> Orders:
-        """Return the orders of the tree's domains for pods. `group` identifies pods with the same orders."""
+        """Return the orders of the tree's domains for a group of pods. Pods with equal `group` share their orders."""
         return self._keep(self._orders, (tree.topology.levels, group), lambda: Orders(tree))
 
     def _keep(self, kept: OrderedDict[Hashable, _Known], key: Hashable, make: Callable[[], _Known]) -> _Known:
-        """Return the value of that key, created or updated with all changes. Only the last few keys are kept."""
+        """Return the cached value of `key` after all changes of nodes, or a new one. Only the last keys are cached."""
         known = kept.pop(key, None)
         if known is None:
             known = make()
@@ -639,7 +646,7 @@ class ClusterState:
                 known.update(node)
         known.seen = len(self._changed)
         kept[key] = known
-        if len(kept) > _KEPT_SHAPES:
+        if len(kept) > _CACHE_SIZE:
             kept.popitem(last=False)
         return known
 
