@@ -1,4 +1,4 @@
-"""Kueue: its Topology and ResourceFlavor, and the effects of its webhooks and scheduler on workloads."""
+"""Kueue as a scheduler of packwise: its Topologies and ResourceFlavors, and findings about workloads that it queues."""
 
 from __future__ import annotations
 
@@ -19,21 +19,24 @@ RULES = (
     *objects.RULES, *queue_objects.RULES, *admission.RULES, *podsets.RULES, *waiting.RULES, *unmanaged.RULES,
     *ignored.RULES,
 )  # fmt: skip
-"""Every rule of Kueue, in the order in which they are checked."""
+"""All rules about Kueue, in the order of the checks."""
 
 _OLD_VERSION, _OLDEST_VERSION = "v1beta1", "v1alpha1"
 
 
 class _Kueue(Scheduler):
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
-        """Return Topologies and ResourceFlavors if requested, and Kueue's refusals and silent drops in the input."""
+        """Return Topologies and ResourceFlavors if `emit` lists them, and findings about the input.
+
+        The findings are about everything that Kueue refuses or silently ignores.
+        """
         items = source.inventory.items
         release = kueue_release(source.settings.kueue.version)
         named = None if source.settings.kueue.version is None else release
         writes = source.settings.emits(KUEUE_TOPOLOGY.emit_word)
         generated, refused = objects.render_objects(source, release) if writes else ([], [])
         jobs = podsets.jobs_of(items)
-        # Kueue sees the pods or Jobs of these objects, and no webhook checks their templates.
+        # No webhook of Kueue checks the templates of these objects. Kueue queues the pods or Jobs that they make.
         owners = [podsets.with_single_pods(owner) for owner in podsets.owners_of_queued(items)]
         findings = (
             *refused,
@@ -55,18 +58,24 @@ class _Kueue(Scheduler):
         known = [item for kind in WORKLOAD_KINDS.values() for item in items.of_kind(*kind.key)]
         managed = [job.item if job.wrapper is None else job.wrapper.outer for job in (*jobs, *owners) if job.queue]
         makers = [part.outer for part in wrapped.values() if part.outer.labels.get(QUEUE_NAME)]
-        # A TrainJob counts without its runtime, too.
+        # A TrainJob counts as a queued workload even if its runtime is not in the input.
         every = (*[item for item in known if is_queued(item)], *managed, *makers)
         queued = tuple({id(item): item for item in every}.values())
         return SchedulerObjects(tuple(generated), findings, workloads=queued)
 
     def fix(self, item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
-        """Return a Topology or ResourceFlavor in the version that the named release serves."""
+        """Return a Topology or ResourceFlavor in v1beta2, unless the release of Kueue still serves its version.
+
+        Return any other object unchanged.
+        """
         is_served = item.api_version.endswith(_OLD_VERSION) and kueue_release(settings.kueue.version).serves_v1beta1
         return item if is_served else self.migrate(item)
 
     def migrate(self, item: KubeObject) -> KubeObject:
-        """Return a Topology or ResourceFlavor of an older version as v1beta2. The fields are the same."""
+        """Return a Topology or ResourceFlavor of an older API version in v1beta2, or another object unchanged.
+
+        The fields are the same in both versions.
+        """
         group, kind, _, _ = identity(item.value)
         known = next((each for each in (KUEUE_TOPOLOGY, RESOURCE_FLAVOR) if each.key == (group, kind)), None)
         is_old = known is not None and item.api_version.rpartition("/")[2] in (_OLD_VERSION, _OLDEST_VERSION)

@@ -1,4 +1,4 @@
-"""The answers of Kueue's webhooks to a new or updated job, in their order. Source: spec/kueue.md#2, #3 and #4."""
+"""The checks of Kueue's webhooks on new and updated jobs, in the webhooks' order. Source: spec/kueue.md#2, #3, #4."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ if TYPE_CHECKING:
 _LWS_TEMPLATE = ("spec", "leaderWorkerTemplate")
 _LWS_FIELD = "spec.leaderWorkerTemplate"
 
-_SHAPE = (
+_COMPARED_FIELDS = (
     "nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority", "topologySpreadConstraints", "overhead",
     "resourceClaims",
 )  # fmt: skip
-"""The fields of a pod's spec that are compared as a whole."""
+"""The fields of a pod's spec that the webhook compares as a whole."""
 
 
 _PORT = ("name", "hostPort", "containerPort", "protocol", "hostIP")
-"""The compared fields of a port."""
+"""The fields of a port that the webhook compares, in the order of Go's struct."""
 
 
 def _template_changes(value: Mapping[str, Value], before: Mapping[str, Value]) -> Iterator[Problem]:
-    """Changes of the templates and of the size of a group."""
+    """Yield a problem for each immutable part of a LeaderWorkerSet that changes: its templates, its size."""
     now, then = mapping_at(value, *_LWS_TEMPLATE), mapping_at(before, *_LWS_TEMPLATE)
     for name in ("leaderTemplate", "workerTemplate"):
         path, field = (*_LWS_TEMPLATE, name), f"{_LWS_FIELD}.{name}"
@@ -82,7 +82,7 @@ def _template_changes(value: Mapping[str, Value], before: Mapping[str, Value]) -
 
 
 def _mutate(template: Value, owner: Mapping[str, Value]) -> Value:
-    """Return a leader's template after Kueue's mutating webhook, in the order of Go's fields."""
+    """Return a leader template as Kueue's mutating webhook changes it, in the order of Go's fields."""
     if template is None:
         return None
     metadata = mapping(mapping(template).get("metadata"))
@@ -114,8 +114,8 @@ def _spec_problems(
 ) -> Iterator[Problem]:
     for name in ("initContainers", "containers"):
         yield from _containers(new.get(name), old.get(name), (*path, name), f"{field}.{name}")
-    for name in _SHAPE:
-        # The API server does not distinguish absent from empty.
+    for name in _COMPARED_FIELDS:
+        # The API server stores an empty field as an absent one.
         if (new.get(name) or None) != (old.get(name) or None):
             at = (*path, name) if name in new else path
             message = f"{name} cannot change while Kueue manages the workload"
@@ -145,7 +145,7 @@ def _containers(new: Value, old: Value, path: FieldPath, field: str) -> Iterator
 
 
 def _requests(new: Mapping[str, Value], old: Mapping[str, Value], path: FieldPath, field: str) -> Iterator[Problem]:
-    """Report a changed request of a container or of the whole pod."""
+    """Yield a problem if the requests of a container change."""
     requests, were = (_quantities(value_at(each, "resources", "requests")) for each in (new, old))
     if requests != were:
         message = "requests cannot change while Kueue manages the workload"
@@ -154,13 +154,13 @@ def _requests(new: Mapping[str, Value], old: Mapping[str, Value], path: FieldPat
 
 
 def _quantities(requests: Value) -> Value:
-    """Return requests in the API server's form so that equal ones compare equal, or None."""
+    """Return requests in the form of the API server, so that equal quantities are equal texts, or None."""
     amounts = mapping(requests)
     return {name: canonical_quantity(str(amounts[name])) for name in sorted(amounts)} or None
 
 
 def _ports(ports: Value) -> Value:
-    """Return ports with the API server's default in the order of Go's fields, or None."""
+    """Return ports with the API server's default protocol, in the order of Go's fields, or None."""
     filled = [{"protocol": "TCP", **port} for port in mappings_in_place(ports)]
     return [{name: port[name] for name in _PORT if name in port} for port in filled] or None
 
@@ -182,12 +182,12 @@ _STATEFUL_SET = "StatefulSet"
 
 REFUSED = Rule("kueue-refused", "Kueue's webhook refuses a job.", "spec/kueue.md#2")
 RULES = (REFUSED,)
-"""Rules of jobs."""
+"""Rules about jobs that Kueue's webhooks check."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Review:
-    """The subject of a webhook's review: a job, new or an update of `before`."""
+    """A job that a webhook reviews. `before` is the job before the change, or None for a new job."""
 
     job: KueueJob
     before: Mapping[str, Value] | None
@@ -195,36 +195,39 @@ class _Review:
 
     @property
     def value(self) -> Mapping[str, Value]:
-        """The job as it is written."""
+        """Return the manifest of the job."""
         return self.job.item.value
 
     @property
     def sets(self) -> tuple[KueuePodSet, ...]:
-        """Return its pod sets."""
+        """Return the pod sets of the job."""
         return self.job.sets
 
 
 @dataclass(frozen=True, slots=True)
 class _Webhook:
-    """The webhook of an integration: its rules in their order and its differences from others."""
+    """The webhook of an integration: its rules in their order, and the ways in which webhooks differ."""
 
     rules: tuple[Callable[[_Review], Iterable[Problem]], ...]
 
     checks_groups: bool = False
-    """True if it checks groups of pod sets."""
+    """True if the webhook checks groups of pod sets."""
 
     builds_first: bool = False
-    """True if it builds the pod sets before any check. A value that cannot be parsed then hides all other errors."""
+    """True if the webhook builds the pod sets before all checks.
+
+    A value that cannot be parsed then hides all other errors.
+    """
 
     sorts: bool = False
-    """True if it sorts its messages on a new object by field."""
+    """True if the webhook sorts its errors on a new object by field."""
 
     skips_unmanaged: bool = False
-    """True if it ignores updates of jobs that Kueue manages neither before nor after."""
+    """True if the webhook ignores an update of a job that names no queue before and after."""
 
 
 def check_jobs(jobs: Iterable[KueueJob], inventory: Inventory, release: KueueRelease) -> Iterator[Finding]:
-    """The webhooks' refusals, in their order."""
+    """Yield a finding for each error of the webhooks, in the order of the errors."""
     for job in jobs:
         problems = _admission_problems(_Review(job, inventory.baseline_object(job.item), release))
         for order, problem in enumerate(problems):
@@ -232,7 +235,7 @@ def check_jobs(jobs: Iterable[KueueJob], inventory: Inventory, release: KueueRel
 
 
 def checks_groups(kind: WorkloadKind) -> bool:
-    """True if the webhook of a kind checks groups of pod sets."""
+    """Return True if the webhook of a kind checks groups of pod sets."""
     webhook = _webhook_of(kind)
     return webhook is not None and webhook.checks_groups
 
@@ -242,7 +245,7 @@ def _webhook_of(kind: WorkloadKind) -> _Webhook | None:
 
 
 def _admission_problems(review: _Review) -> list[Problem]:
-    """The errors of the webhook of the job's kind, each text once."""
+    """Return the errors of the webhook for the job's kind, each text once."""
     webhook = _webhook_of(review.job.kind)
     if webhook is None:
         return []
@@ -262,7 +265,7 @@ def _admission_problems(review: _Review) -> list[Problem]:
 
 
 def _parse_problem(review: _Review) -> Problem | None:
-    """Return the only answer of a webhook that must build the pod sets first and cannot."""
+    """Return the only error of a webhook that cannot build the pod sets, or None if it can build them."""
     for each in review.sets:
         unread = unread_annotation(each.template.annotations, review.release)
         if unread is not None:
@@ -280,7 +283,7 @@ def _annotations(value: Mapping[str, Value]) -> Mapping[str, str]:
 
 
 def _is_managed(value: Mapping[str, Value]) -> bool:
-    """True if the job names a queue, so that Kueue manages it by its defaults."""
+    """Return True if the job names a queue. With its default configuration, Kueue then manages the job."""
     return bool(_labels(value).get(QUEUE_NAME))
 
 
@@ -305,7 +308,7 @@ def _meta(form: str, key: str, message: str, error: OperatorError) -> Problem:
 
 
 def _name_problems(key: str, labels: Mapping[str, str], title: str) -> Iterator[Problem]:
-    """Report a label with an invalid name of an object."""
+    """Yield a problem if the label `key` is not a valid name of an object. `title` is the noun for the object."""
     if key in labels:
         wrong = ",".join(dns_subdomain(labels[key]))
         if wrong:
@@ -313,7 +316,7 @@ def _name_problems(key: str, labels: Mapping[str, str], title: str) -> Iterator[
 
 
 def _creation_problems(review: _Review) -> Iterator[Problem]:
-    """Yield problems by the rules of new objects that most kinds share. Updates follow them too."""
+    """Yield the problems of the rules for new objects that most kinds share. These rules apply to updates too."""
     labels = _labels(review.value)
     yield from _name_problems(QUEUE_NAME, labels, "a LocalQueue")
     yield from _prebuilt_problems(review)
@@ -324,12 +327,12 @@ def _creation_problems(review: _Review) -> Iterator[Problem]:
 
 
 def _gate_problems(review: _Review, before: Mapping[str, Value] | None) -> Iterator[Problem]:
-    """Yield problems of the annotation that delays the admission."""
+    """Yield the problems of the annotation that lists admission gates."""
     return gate_problems(review.value, before) if review.release.gates_admission else iter(())
 
 
 def _prebuilt_problems(review: _Review) -> Iterator[Problem]:
-    """Yield problems of the name of an existing Workload, for kinds that accept one."""
+    """Yield the problems of the label that names a prebuilt Workload. Some kinds do not accept the label."""
     kind, labels = review.job.kind, _labels(review.value)
     yield from _name_problems(_PREBUILT, labels, "a Workload")
     if labels.get(_PREBUILT) and kind.key in _WITHOUT_PREBUILT:
@@ -338,7 +341,10 @@ def _prebuilt_problems(review: _Review) -> Iterator[Problem]:
 
 
 def _first_creation_problems(review: _Review) -> Iterator[Problem]:
-    """Return the same checks for a webhook that does not repeat them for updates."""
+    """Return the problems of `_creation_problems` for a new object only.
+
+    Some webhooks do not repeat these checks for updates.
+    """
     return _creation_problems(review) if review.before is None else iter(())
 
 
@@ -359,7 +365,7 @@ def _elastic_kind(review: _Review) -> Iterator[Problem]:
 
 
 def _update_problems(review: _Review) -> list[Problem]:
-    """Return problems by the rules of updates that all kinds share, or none for a new object."""
+    """Return the problems of the rules for updates that all kinds share, or [] for a new object."""
     kind, value, before = review.job.kind, review.value, review.before
     if before is None:
         return []
@@ -368,7 +374,7 @@ def _update_problems(review: _Review) -> list[Problem]:
     problems: list[Problem] = []
     if not suspended:
         problems += _immutable_label(QUEUE_NAME, labels, old)
-    # Only the default queue is a queue without a label.
+    # A job without the label has a queue only if its namespace has a default queue.
     if old.get(QUEUE_NAME) and not labels.get(QUEUE_NAME) and review.job.queue:
         detail = "queue-name must not be empty in namespace with default queue"
         error = OperatorError(f"metadata.labels[{QUEUE_NAME}]", ErrorType.INVALID, "", detail)
@@ -407,7 +413,7 @@ def _priority(labels: Mapping[str, str], old: Mapping[str, str], *, suspended: b
 
 
 def _pod_sets(review: _Review) -> list[Problem]:
-    """Return the topology problems of all pod sets of a job. Problems of its groups come last."""
+    """Return the topology problems of all pod sets of a job, and then the problems of its groups."""
     problems: list[Problem] = []
     broken = _is_unread(review)
     for each in review.sets:
@@ -416,7 +422,7 @@ def _pod_sets(review: _Review) -> list[Problem]:
 
 
 def _ray_job_pod_sets(review: _Review) -> list[Problem]:
-    """Return the topology problems of a RayJob. Problems of groups come after the head's."""
+    """Return the topology problems of a RayJob. The problems of groups follow the problems of the head."""
     problems: list[Problem] = []
     broken = _is_unread(review)
     for position, each in enumerate(review.sets):
@@ -426,15 +432,17 @@ def _ray_job_pod_sets(review: _Review) -> list[Problem]:
 
 
 def _ray_cluster_pod_sets(review: _Review) -> list[Problem]:
-    """Return the topology problems of a RayCluster. Problems of groups come before the head's bound, and stop at an
-    unreadable template.
+    """Return the topology problems of a RayCluster.
+
+    The problems of groups are between the problems of the head's template and of its bound. If Kueue cannot read a
+    template, only the problems of the head's template remain.
     """
     if _is_unread(review):
         return _pod_set_problems(review.sets[0], review, is_bounded=False) or _template_problems(review)
     head, *workers = review.sets
     problems = [*template_problems(head.template, review.release), *_group_problems(review)]
     problems += bound_problems(head.template, head.count)
-    # Kueue finds pod sets by name, and takes a worker group named head for the head.
+    # Kueue finds pod sets by name. It confuses a worker group that is called `head` with the head.
     for each in workers:
         problems += _pod_set_problems(each, review, is_bounded=True) if each.name != HEAD else ()
     return problems
@@ -448,18 +456,18 @@ def _pod_set_problems(each: KueuePodSet, review: _Review, *, is_bounded: bool) -
 
 
 def _group_problems(review: _Review) -> list[Problem]:
-    """Return problems of groups for kinds with groups, or none if a template is unreadable."""
+    """Return the problems of groups if the webhook checks groups and Kueue can read all templates, or []."""
     has_none = not checks_groups(review.job.kind) or _is_unread(review)
     return [] if has_none else list(group_problems_of(review.sets, review.release))
 
 
 def _is_unread(review: _Review) -> bool:
-    """Return True if Kueue cannot read a template."""
+    """Return True if Kueue cannot read the annotations of a template."""
     return any(unread_annotation(each.template.annotations, review.release) for each in review.sets)
 
 
 def _template_problems(review: _Review) -> list[Problem]:
-    """Return the problem of the first unreadable template that no other rule reports."""
+    """Return the problem of the first template that Kueue cannot read, as a list, or []."""
     for each in review.sets:
         unread = unread_annotation(each.template.annotations, review.release)
         if unread is not None:
@@ -469,7 +477,7 @@ def _template_problems(review: _Review) -> list[Problem]:
 
 
 def group_problems_of(sets: Sequence[KueuePodSet], release: KueueRelease) -> Iterator[Problem]:
-    """Violations in the groups of pod sets, in the order of the groups."""
+    """Yield the problems of groups of pod sets, in the order of the groups."""
     members: dict[str, list[KueuePodSet]] = {}
     for each in sets:
         request = read_request(each.template.annotations, release)
@@ -518,7 +526,7 @@ def _unlike_problem(each: KueuePodSet, other: KueuePodSet, name: str) -> Problem
 
 
 def _job_template(review: _Review) -> Iterator[Problem]:
-    """Yield topology problems of a Job. Each needs the absence of others."""
+    """Yield the topology problems of a Job. The webhook stops at the first check that fails."""
     (each,) = review.sets
     template = each.template
     problems = template_problems(template, review.release)
@@ -609,7 +617,7 @@ def _leader_worker_set_update(review: _Review) -> Iterator[Problem]:
 
 
 def _service_update(review: _Review, before: Mapping[str, Value]) -> Iterator[Problem]:
-    """Yield problems of an update of an object with pods that Kueue suspends."""
+    """Yield the problems of an update that LeaderWorkerSets, Deployments and StatefulSets have in common."""
     value = review.value
     labels, old = _labels(value), _labels(before)
     waits = not integer(value_at(before, "status", "readyReplicas"), 0)
@@ -620,7 +628,7 @@ def _service_update(review: _Review, before: Mapping[str, Value]) -> Iterator[Pr
 
 
 def _service(review: _Review) -> Iterator[Problem]:
-    """Yield problems of a Deployment or StatefulSet. Its webhook does not look at the pod template."""
+    """Yield the problems of a Deployment or StatefulSet. Its webhook does not check topology in the pod template."""
     value, before = review.value, review.before
     yield from _name_problems(QUEUE_NAME, _labels(value), "a LocalQueue")
     yield from _elastic_kind(review)
@@ -639,7 +647,7 @@ def _service(review: _Review) -> Iterator[Problem]:
 
 def _pod(review: _Review) -> Iterator[Problem]:
     labels, annotations, before = _labels(review.value), _annotations(review.value), review.before
-    # Kueue overwrites the label of a new pod in a queue.
+    # Kueue overwrites this label of a new pod that names a queue.
     if labels.get(_MANAGED, "true") != "true" and not (before is None and labels.get(QUEUE_NAME)):
         detail = "managed label value can only be 'true'"
         yield _label(_MANAGED, None, f'must be "true"; got "{labels[_MANAGED]}"', detail, ErrorType.FORBIDDEN)
@@ -665,7 +673,7 @@ def _pod(review: _Review) -> Iterator[Problem]:
 
 
 def _pod_group(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator[Problem]:
-    """Check that a pod group has both a name and a number of pods."""
+    """Yield the problems of the label and the annotation of a pod group. A group needs both."""
     both = f"both the '{_POD_COUNT}' annotation and the '{_POD_GROUP}' label should be set"
     group, total = labels.get(_POD_GROUP, ""), annotations.get(_POD_COUNT)
     if not group:
@@ -688,7 +696,7 @@ def _pod_group(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Ite
 
 
 def _ray_cluster(review: _Review) -> Iterator[Problem]:
-    """The rules of a RayCluster that names a queue."""
+    """Yield the problems of a RayCluster that names a queue."""
     value = review.value
     if not _is_managed(value):
         return
@@ -704,7 +712,7 @@ def _ray_cluster(review: _Review) -> Iterator[Problem]:
 
 
 def _ray_job(review: _Review) -> Iterator[Problem]:
-    """The rules of a RayJob that names a queue."""
+    """Yield the problems of a RayJob that names a queue."""
     value = review.value
     if _is_managed(value) and value_at(value, "spec", "shutdownAfterJobFinishes") is not True:
         detail = "a kueue managed job should delete the cluster after finishing"
@@ -714,7 +722,7 @@ def _ray_job(review: _Review) -> Iterator[Problem]:
 
 
 def _inner_ray_cluster(review: _Review) -> Iterator[Problem]:
-    """The rules of the RayCluster within an object that names a queue."""
+    """Yield the problems of the RayCluster within an object that names a queue."""
     value, path = review.value, review.job.kind.body
     if not _is_managed(value):
         return
@@ -726,7 +734,7 @@ def _inner_ray_cluster(review: _Review) -> Iterator[Problem]:
 
 
 def _ray_service(review: _Review) -> Iterator[Problem]:
-    """The rules of a RayService that names a queue."""
+    """Yield the problems of a RayService that names a queue."""
     yield from _inner_ray_cluster(review)
     strategy = value_at(review.value, "spec", "upgradeStrategy", "type")
     is_managed = _is_managed(review.value) and not _is_elastic(review.value, review.release)
@@ -739,7 +747,7 @@ def _ray_service(review: _Review) -> Iterator[Problem]:
 
 
 _WITHOUT_DOWNTIME = ("NewCluster", "NewClusterWithIncrementalUpgrade")
-"""The strategies by which a RayService upgrades with a second cluster."""
+"""The strategies of a RayService that upgrade with a second cluster."""
 
 
 def _worker_groups(review: _Review, path: tuple[str, ...], field: str) -> Iterator[Problem]:
@@ -759,7 +767,7 @@ def _worker_groups(review: _Review, path: tuple[str, ...], field: str) -> Iterat
 
 
 def _spark(review: _Review) -> Iterator[Problem]:
-    """The rules of a SparkApplication that names a queue."""
+    """Yield the problems of a SparkApplication that names a queue."""
     value = review.value
     if not _is_managed(value):
         return
@@ -781,7 +789,10 @@ def _spark(review: _Review) -> Iterator[Problem]:
 
 
 def _spark_memory(review: _Review) -> Iterator[Problem]:
-    """Report memory that Spark cannot read. Kueue has computed the requests of the pods from it since v0.20."""
+    """Yield a problem for each amount of memory that Spark cannot read.
+
+    Since v0.20, Kueue computes the requests of the pods from these amounts.
+    """
     for role in ("driver", "executor") if review.release.spark_memory else ():
         for field in ("memory", "memoryOverhead"):
             memory = value_at(review.value, "spec", role, field)
@@ -794,19 +805,19 @@ def _spark_memory(review: _Review) -> Iterator[Problem]:
 _SPARK_MEMORY = r"[0-9]+(b|[kmgtp]b?)?"
 
 
-_OF_MOST = (_update_problems, _creation_problems, _pod_sets)
+_COMMON_RULES = (_update_problems, _creation_problems, _pod_sets)
 _WEBHOOKS: Mapping[Integration, _Webhook] = {
     Integration.JOB: _Webhook(
         (_creation_problems, _partial_admission, _sync_completions, _update_problems, _partial_update, _job_template)
     ),
-    Integration.JOB_SET: _Webhook(_OF_MOST, checks_groups=True, builds_first=True),
+    Integration.JOB_SET: _Webhook(_COMMON_RULES, checks_groups=True, builds_first=True),
     Integration.LEADER_WORKER_SET: _Webhook(
         (_leader_worker_set, _pod_sets, _leader_worker_set_update), checks_groups=True
     ),
     Integration.PODS: _Webhook((_service,)),
     Integration.POD: _Webhook((_first_creation_problems, _pod)),
     Integration.KUBEFLOW: _Webhook((_update_problems, _first_creation_problems, _pod_sets)),
-    Integration.MPI: _Webhook(_OF_MOST, checks_groups=True, builds_first=True, sorts=True),
+    Integration.MPI: _Webhook(_COMMON_RULES, checks_groups=True, builds_first=True, sorts=True),
     Integration.RAY_CLUSTER: _Webhook(
         (_update_problems, _ray_cluster, _creation_problems, _ray_cluster_pod_sets),
         checks_groups=True,
@@ -823,10 +834,10 @@ _WEBHOOKS: Mapping[Integration, _Webhook] = {
     Integration.SPARK: _Webhook(
         (_update_problems, _spark, _creation_problems, _pod_sets), builds_first=True, skips_unmanaged=True
     ),
-    Integration.TRAIN_JOB: _Webhook(_OF_MOST, builds_first=True),
+    Integration.TRAIN_JOB: _Webhook(_COMMON_RULES, builds_first=True),
 }
-"""The webhooks that check jobs by their pod sets."""
+"""The webhook of each integration that has one."""
 _WITHOUT_PREBUILT = (("sparkoperator.k8s.io", "SparkApplication"), ("kubeflow.org", "JAXJob"))
-"""Kinds with a webhook that do not accept a prebuilt Workload."""
+"""The kinds that have a webhook and do not accept a prebuilt Workload."""
 _ELASTIC_INTEGRATIONS = (Integration.JOB, Integration.RAY_CLUSTER, Integration.RAY_JOB, Integration.RAY_SERVICE)
-"""Integrations that accept elastic jobs."""
+"""The integrations that accept elastic jobs."""

@@ -1,4 +1,4 @@
-"""The annotation that lists the controllers for which Kueue waits before it admits a job.
+"""The annotation that lists the admission gates of a job. Kueue admits the job only after all gates are removed.
 
 Source: spec/kueue.md#4.3; Kueue v0.19.2, pkg/util/webhook/validation_admissiongatedby.go.
 """
@@ -25,7 +25,7 @@ _PATH = re.compile(_PATH_PATTERN)
 
 
 def gate_problems(value: Mapping[str, Value], before: Mapping[str, Value] | None) -> Iterator[Problem]:
-    """Yield problems of the gates of a new job, or of an update of `before`."""
+    """Yield the problems of the gates of a job. `before` is the job before the change, or None for a new job."""
     text = annotations_of(value.get("metadata")).get(_KEY, "")
     if before is not None:
         then = annotations_of(before.get("metadata")).get(_KEY, "")
@@ -49,7 +49,7 @@ def _gates(text: str) -> list[str]:
 
 
 def _name_problems(gate: str) -> Iterator[Problem]:
-    """Yield problems of the name of one gate, which must be a path below a domain."""
+    """Yield the problems of the name of one gate. It must be a path below a domain, such as `example.com/quota`."""
     host, slash, path = gate.partition("/")
     if not (slash and host and path):
         detail = 'must be a domain-prefixed path (such as "acme.io/foo")'

@@ -1,7 +1,6 @@
-"""The path of a job to its nodes in the input: LocalQueue, ClusterQueue, ResourceFlavor and Topology.
+"""The objects in the input that lead from a job to its nodes: LocalQueue, ClusterQueue, ResourceFlavor, Topology.
 
-Every object is indexed once by its identity, so that each job finds it without a search. Source: spec/kueue.md#5.3 and
-#6.
+Each object is indexed once by its identity, so that jobs find it without a search. Source: spec/kueue.md#5.3 and #6.
 """
 
 from __future__ import annotations
@@ -40,14 +39,15 @@ if TYPE_CHECKING:
 
 _STOPPING = ("Hold", "HoldAndDrain")
 _MOST_FLAVORS = 256
-"""The largest number of flavors in a ClusterQueue that the webhook accepts. packwise does not check jobs of a larger
-one.
+"""The largest number of flavors in a ClusterQueue that the webhook accepts.
+
+packwise does not check the jobs of a ClusterQueue with more flavors.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """The quota of a resource in a flavor: millicores of `cpu`, else whole units. A limit of None means no limit."""
+    """The quota of a resource in a flavor: millicores of `cpu`, whole units of all others. None means no limit."""
 
     nominal: int
     borrowing: int | None = None
@@ -56,9 +56,10 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class Flavor:
-    """A flavor of a ClusterQueue at `path`. `value` is its ResourceFlavor, or None if the input has none.
+    """A flavor of a ClusterQueue. `path` is its place in the ClusterQueue.
 
-    `levels` are its Topology's, or None if it names none or the input lacks it.
+    `value` is its ResourceFlavor, or None if the input does not have it. `levels` are the levels of its Topology, or
+    None if it names no Topology or the input does not have it. `quotas` are by resource.
     """
 
     name: str
@@ -69,19 +70,19 @@ class Flavor:
 
     @property
     def topology(self) -> str | None:
-        """The Topology that it names."""
+        """Return the name of the flavor's Topology, or None if it names no Topology."""
         name = value_at(self.value, "spec", "topologyName")
         return name if isinstance(name, str) else None
 
     @property
     def is_known(self) -> bool:
-        """True if the input has the flavor, and its Topology if it names one."""
+        """Return True if the input has the ResourceFlavor, and the Topology if the flavor names one."""
         return self.value is not None and (self.topology is None or self.levels is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceGroup:
-    """A resource group of a ClusterQueue: the resources that it covers and its flavors, in their order."""
+    """A resource group of a ClusterQueue: the resources that it covers, and its flavors in their order."""
 
     covered_resources: frozenset[str]
     flavors: tuple[Flavor, ...]
@@ -89,9 +90,10 @@ class ResourceGroup:
 
 @dataclass(frozen=True)
 class ClusterQueue:
-    """A ClusterQueue as Kueue reads it. `selector` selects namespaces, and None selects none.
+    """A ClusterQueue, as Kueue reads it. `selector` selects namespaces. None selects no namespace.
 
-    It has no slots, so that its flavors are cached: every job of the queue reads them.
+    `checks` are the names of its AdmissionChecks. The class has no slots, because it caches properties that each job of
+    the queue reads.
     """
 
     item: KubeObject
@@ -103,17 +105,17 @@ class ClusterQueue:
 
     @property
     def name(self) -> str:
-        """Return its name."""
+        """Return the name of the ClusterQueue."""
         return self.item.name
 
     @cached_property
     def flavors(self) -> tuple[Flavor, ...]:
-        """The flavors of all its resource groups."""
+        """Return the flavors of all resource groups."""
         return tuple(flavor for group in self.groups for flavor in group.flavors)
 
     @cached_property
     def is_known(self) -> bool:
-        """True if the input has all flavors, and the webhook accepts their number."""
+        """Return True if the input has all flavors, and the webhook accepts their number."""
         return len(self.flavors) <= _MOST_FLAVORS and all(flavor.is_known for flavor in self.flavors)
 
     @cached_property
@@ -122,12 +124,12 @@ class ClusterQueue:
         return all(flavor.topology is not None for flavor in self.flavors)
 
     def group_of(self, resource: str) -> ResourceGroup | None:
-        """The resource group that covers a resource."""
+        """Return the resource group that covers `resource`, or None if no group covers it."""
         return next((group for group in self.groups if resource in group.covered_resources), None)
 
 
 class Chain:
-    """The input's objects and the rendered ones by identity."""
+    """The objects of the input and of the render, by identity."""
 
     def __init__(
         self, items: Index, values: Sequence[Mapping[str, Value]], nodes: Iterable[Mapping[str, Value]] = ()
@@ -151,17 +153,17 @@ class Chain:
 
     @cached_property
     def topologies_of_kai(self) -> frozenset[str]:
-        """Return the names of KAI's Topologies. Kueue does not read them."""
+        """Return the names of KAI's Topologies. Kueue does not read these."""
         return frozenset([item.name for item in self._items.of_kind(*TOPOLOGY.key)])
 
     @cached_property
     def cluster_queues(self) -> tuple[ClusterQueue, ...]:
-        """Every ClusterQueue of the input."""
+        """Return all ClusterQueues of the input."""
         return tuple(self._read_queue(item) for item in self._items.of_kind(*CLUSTER_QUEUE.key))
 
     @cached_property
     def cluster_queues_by_name(self) -> Mapping[str, Sequence[ClusterQueue]]:
-        """The ClusterQueues of each name: several, if files repeat one."""
+        """Map each name to its ClusterQueues. There are several if files repeat the name."""
         by_name: dict[str, list[ClusterQueue]] = {}
         for queue in self.cluster_queues:
             by_name.setdefault(queue.name, []).append(queue)
@@ -179,7 +181,10 @@ class Chain:
         return namespace_labels(self._items)
 
     def local_queues_of(self, name: str, namespace: str) -> Sequence[KubeObject]:
-        """Return the LocalQueues of that name for a job of the namespace. "" is an unwritten namespace."""
+        """Return the LocalQueues called `name` that a job of the namespace may use.
+
+        If the job or a LocalQueue has no namespace, any namespace may be meant.
+        """
         key = name, namespace
         if key not in self._local_queues:
             by_namespace = self._local_queues_by_name.get(name, {})
@@ -188,7 +193,7 @@ class Chain:
         return self._local_queues[key]
 
     def namespaces_of_local_queues(self, name: str) -> list[str]:
-        """The namespaces that have a LocalQueue of that name."""
+        """Return the namespaces that have a LocalQueue called `name`, sorted."""
         return sorted(self._local_queues_by_name.get(name, {}))
 
     @cached_property
@@ -199,18 +204,21 @@ class Chain:
         return {namespace: tuple(own) for namespace, own in names.items()}
 
     def has_local_queues(self, namespace: str) -> bool:
-        """Return True if the input has LocalQueues of this namespace. A team keeps all of them in one place."""
+        """Return True if the input has LocalQueues of this namespace. It then probably has all of them."""
         return bool(namespace) and namespace in self._local_queue_names
 
     def similar_local_queue(self, name: str, namespace: str) -> str:
         """Return `; did you mean "x"?` for the namespace's LocalQueue that is a typo away, or ""."""
         near = dict.fromkeys((namespace, "")) if namespace else self._local_queue_names
         lists = [self._local_queue_names.get(each, ()) for each in near]
-        # With more names than this, the nearest one is not searched.
+        # Do not search too many names for a similar one.
         return near_miss(name, sum(map(tuple, lists), ())) if sum(map(len, lists)) <= MOST_COMPARED else ""
 
     def cluster_queue(self, name: str, namespace: str) -> ClusterQueue | None:
-        """Return the ClusterQueue of a LocalQueue, or None if the input has none or several different ones."""
+        """Return the ClusterQueue of the LocalQueue `name`.
+
+        Return None if the input does not have it, or if objects with these names differ.
+        """
         key = name, namespace
         if key not in self._queues:
             self._queues[key] = self._lead(self.local_queues_of(name, namespace))
@@ -225,7 +233,7 @@ class Chain:
     def _read_queue(self, item: KubeObject) -> ClusterQueue:
         groups = mappings_in_place(item.get("spec.resourceGroups"))
         selector = item.get("spec.namespaceSelector")
-        # v1beta2 renamed the field, and drops the old name.
+        # v1beta2 renamed the field, and drops the old one.
         cohort = "cohort" if item.api_version == f"{CLUSTER_QUEUE.group}/v1beta1" else "cohortName"
         return ClusterQueue(
             item,
@@ -252,10 +260,9 @@ class Chain:
         return Flavor(name, path, value, levels, _quotas(quotas.get("resources")))
 
     def topologies(self, queue: str, namespace: str, *, is_asked: bool) -> tuple[str, ...]:
-        """Return the topologies of a LocalQueue's flavors that a pod set may get. `is_asked` is true if it requests a
-        topology.
+        """Return the topologies of the flavors that Kueue may assign to a pod set of the LocalQueue `queue`.
 
-        A ClusterQueue that the webhook refuses for its number of flavors returns none.
+        `is_asked` is true if the pod set requests a topology. Return () if the ClusterQueue has too many flavors.
         """
         key = queue, namespace, is_asked
         if key not in self._topologies:
@@ -271,11 +278,11 @@ class Chain:
 
     @cached_property
     def topology_objects(self) -> Mapping[str, KubeObject]:
-        """The input's own Topologies by name."""
+        """Return the Topologies of the input by name."""
         return {item.name: item for item in self._items.of_kind(*KUEUE_TOPOLOGY.key)}
 
     def origins(self, queue: str, namespace: str) -> tuple[tuple[str, Place], ...]:
-        """Return the places that lead from a LocalQueue to flavors and topologies, each with its text."""
+        """Return the places in the input that lead from a LocalQueue to flavors and topologies, each with a text."""
         key = queue, namespace
         if key not in self._origins:
             self._origins[key] = tuple(self._list_origins(queue, namespace))
@@ -294,7 +301,7 @@ class Chain:
                 yield f"topology {flavor.topology}", Place(named[flavor.name], ("spec", "topologyName"))
 
     def names_of_flavors(self, queue: str, namespace: str) -> tuple[str, ...]:
-        """Return the flavors of a LocalQueue in the order of Kueue's attempts."""
+        """Return the names of a LocalQueue's flavors, in the order in which Kueue tries them."""
         key = queue, namespace
         if key not in self._flavor_names:
             cluster_queue = self.cluster_queue(queue, namespace)
@@ -303,15 +310,15 @@ class Chain:
         return self._flavor_names[key]
 
     def selects_namespace(self, queue: ClusterQueue, namespace: str) -> bool | None:
-        """Return True if a ClusterQueue accepts jobs of a namespace, or None if unknown labels decide.
+        """Return True if a ClusterQueue accepts jobs of a namespace. Return None if it depends on unknown labels.
 
-        Without a selector it accepts none.
+        A ClusterQueue without a selector accepts no jobs.
         """
         return False if queue.selector is None else selects_namespace(queue.selector, namespace, self._namespaces)
 
 
 def is_stopped(queue: KubeObject) -> bool:
-    """Return True if a LocalQueue or ClusterQueue is stopped by its `stopPolicy`."""
+    """Return True if the `stopPolicy` of a LocalQueue or ClusterQueue stops it."""
     return queue.get("spec.stopPolicy") in _STOPPING
 
 
@@ -331,8 +338,9 @@ _LIMITS = ("borrowingLimit", "lendingLimit")
 
 
 def _by_name(items: Index, values: Iterable[Mapping[str, Value]], kind: Kind) -> dict[str, Mapping[str, Value] | None]:
-    """Return the objects of a kind by name. The value is None if several specs differ, because either may be in
-    effect.
+    """Map the names of objects of a kind to the objects.
+
+    The value is None if objects with the same name have different specs, because each of them may be in effect.
     """
     by_name: dict[str, Mapping[str, Value] | None] = {}
     written = [item.value for item in items.of_kind(*kind.key)]
@@ -346,7 +354,7 @@ def _by_name(items: Index, values: Iterable[Mapping[str, Value]], kind: Kind) ->
 
 
 class FlavorNodes:
-    """The nodes of the input, found by the labels of a flavor."""
+    """The nodes of the cluster, indexed by their labels."""
 
     def __init__(self, nodes: Sequence[Mapping[str, Value]]) -> None:
         self._labels = [mapping_at(node, "metadata", "labels") for node in nodes]
@@ -362,12 +370,12 @@ class FlavorNodes:
         return bool(self._labels)
 
     def count_carriers(self, keys: Collection[str]) -> int:
-        """Return the number of nodes that have all these labels, with any value."""
+        """Return the number of nodes that have all labels `keys`, with any values."""
         fewest = min([self._by_key.get(key, []) for key in keys], key=len, default=range(len(self._labels)))
         return sum([1 for place in fewest if self._labels[place].keys() >= set(keys)])
 
     def matching_nodes(self, labels: Mapping[str, Value]) -> list[tuple[str, Mapping[str, Value]]]:
-        """Name and labels of the nodes that have all these labels, with the same values."""
+        """Return the names and labels of the nodes that have all `labels` with the same values."""
         lists = [self._by_label.get((key, str(value)), []) for key, value in labels.items()]
         fewest = min(lists, key=len, default=range(len(self._labels)))
         return [(self._names[place], own) for place in fewest if labels.items() <= (own := self._labels[place]).items()]

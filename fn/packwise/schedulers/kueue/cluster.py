@@ -1,4 +1,4 @@
-"""The cluster in Kueue's view, read from the input's objects and the cluster's own.
+"""The cluster as Kueue sees it, read from the objects of the input and of the cluster.
 
 Source: spec/kueue.md#9.1, #9.2 and #9.8; Kueue, tas_nodes_cache.go and non_tas_usage_controller.go.
 """
@@ -54,7 +54,7 @@ _OF_KUEUE = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue", "Cohort
 _ENDED = ("Succeeded", "Failed")
 
 _OF_TOPOLOGY = (REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_REQUIRED, SLICE_LAYERS)
-"""The annotations of pods that Kueue places. It counts these pods by their Workloads."""
+"""The annotations of pods that Kueue places. Kueue counts these pods by their Workloads."""
 
 _HOLDS = ("Hold", "HoldAndDrain")
 _MOST_DOMAINS = 100_000
@@ -67,12 +67,12 @@ class KueueObjects(Record):
     by_kind: Objects
 
     def by_name(self, kind: str) -> dict[str, Mapping[str, Value]]:
-        """Return the objects of a kind by name. The last of several counts."""
+        """Return the objects of a kind by name. If several have the same name, the last one counts."""
         return {text_at(value, "metadata", "name"): value for value in self.by_kind.get(kind, ())}
 
 
 def objects_by_kind(objects: Iterable[Mapping[str, Value]]) -> KueueObjects:
-    """Return the objects by kind. Objects of other groups with the name of a Kueue kind are skipped."""
+    """Return the objects by kind. Skip objects of other API groups that have the name of a kind of Kueue."""
     by_kind: dict[str, list[Mapping[str, Value]]] = {}
     for value in objects:
         kind, version = text_at(value, "kind"), text_at(value, "apiVersion")
@@ -82,7 +82,7 @@ def objects_by_kind(objects: Iterable[Mapping[str, Value]]) -> KueueObjects:
 
 
 def read_scene(known: KueueObjects) -> Scene:
-    """The cluster without jobs to admit."""
+    """Return the cluster, without jobs to admit."""
     kinds = known.by_kind
     flavors = {name: _flavor(name, value) for name, value in known.by_name("ResourceFlavor").items()}
     checks = read_checks(known.by_name)
@@ -107,11 +107,11 @@ def read_scene(known: KueueObjects) -> Scene:
 
 
 def _usable_nodes(nodes: Iterable[Mapping[str, Value]]) -> Iterator[Node]:
-    """Yield the ready, uncordoned nodes. Kueue ignores others."""
+    """Yield the nodes that are ready and not cordoned. Kueue ignores all others."""
     for value in nodes:
         conditions = mappings(value_at(value, "status", "conditions"))
         ready = [condition.get("status") for condition in conditions if condition.get("type") == "Ready"]
-        # A node written by hand states no condition.
+        # A node that a user writes has no conditions, and counts as ready.
         is_ready = ready[-1] == "True" if ready else not conditions
         if is_ready and value_at(value, "spec", "unschedulable") is not True:
             status = mapping_at(value, "status")
@@ -124,7 +124,7 @@ def _usable_nodes(nodes: Iterable[Mapping[str, Value]]) -> Iterator[Node]:
 
 
 def _bound_pods(pods: Iterable[Mapping[str, Value]]) -> Iterator[tuple[str, PodRequest]]:
-    """The requests of running pods that Kueue does not place, with their nodes."""
+    """Yield the node and the request of each running pod that Kueue does not place."""
     for value in pods:
         node = text_at(value, "spec", "nodeName")
         annotations = mapping_at(value, "metadata", "annotations")
@@ -138,7 +138,7 @@ def pod_request(spec: Mapping[str, Value]) -> PodRequest:
 
 
 def node_rules(spec: Mapping[str, Value]) -> NodeRules:
-    """The rules of a pod for its node."""
+    """Return the rules of a pod for its node."""
     return NodeRules(
         tuple(sorted(texts(spec.get("nodeSelector")).items())),
         read_node_terms(spec),
@@ -173,7 +173,7 @@ def _cluster_queue(
     selector = spec.get("namespaceSelector")
     named, groups = named_checks(spec), tuple(_resource_groups(spec))
     flavors = [flavor for group in groups for flavor in group.flavors]
-    # v1beta1 has another name for the field of the cohort.
+    # In v1beta1, the field is called `cohort`.
     cohort = text_at(spec, "cohortName") or text_at(spec, "cohort")
     return ClusterQueue(
         name=name,
@@ -212,7 +212,7 @@ def _quotas(spec: Mapping[str, Value]) -> dict[FlavorResource, Quota]:
 
 
 def _amount(name: str, written: Value) -> int | None:
-    """Return a quantity of a resource, or None."""
+    """Return a quantity of a resource as a number, or None if it is absent or invalid."""
     return amounts({name: written}).get(name)
 
 
@@ -240,14 +240,14 @@ def _has_quota(value: Mapping[str, Value]) -> bool:
 
 
 def is_waiting(value: Mapping[str, Value]) -> bool:
-    """True if a Workload of the cluster waits for admission."""
+    """Return True if a Workload of the cluster waits for quota: it is active, not finished, and has none."""
     conditions = mappings(value_at(value, "status", "conditions"))
     holding = {text_at(each, "type") for each in conditions if each.get("status") == "True"}
     return not holding & {"QuotaReserved", "Finished"} and value_at(value, "spec", "active") is not False
 
 
 def _workload(value: Mapping[str, Value], flavors: Mapping[str, Flavor]) -> Workload:
-    """Return a Workload with quota, its usage, and its pods by domain."""
+    """Return a Workload that has quota, with its usage and its pods by domain."""
     requests = {
         text_at(each, "name"): with_pod(pod_request(mapping_at(each, "template", "spec")))
         for each in mappings(value_at(value, "spec", "podSets"))
@@ -279,9 +279,9 @@ def _workload(value: Mapping[str, Value], flavors: Mapping[str, Flavor]) -> Work
 
 
 def _domains(assignment: Mapping[str, Value]) -> Iterator[tuple[Path, int]]:
-    """Yield the domains of a topology assignment with their pods: packed as in v1beta2, or listed as in v1beta1.
+    """Yield the domains of a topology assignment, each with its number of pods.
 
-    The path of a host is only its name.
+    v1beta1 lists the domains, and v1beta2 packs them. The path of a host is only its name.
     """
     levels = entries(assignment.get("levels"))
     is_by_host = bool(levels) and levels[-1] == HOSTNAME
@@ -296,7 +296,10 @@ def _domains(assignment: Mapping[str, Value]) -> Iterator[tuple[Path, int]]:
 
 
 def _unpack(part: Mapping[str, Value]) -> list[tuple[Path, Value]]:
-    """Return the domains of an entry of `slices`. The entry writes their common values once."""
+    """Return the domains of an entry of `slices`, each with its number of pods.
+
+    The entry contains the common values of the domains only once.
+    """
     number = part.get("domainCount")
     size = min(number, _MOST_DOMAINS) if type(number) is int else 0
     columns = [_column(level, size) for level in mappings(part.get("valuesPerLevel"))]
@@ -307,7 +310,7 @@ def _unpack(part: Mapping[str, Value]) -> list[tuple[Path, Value]]:
 
 
 def _column(level: Mapping[str, Value], size: int) -> list[str]:
-    """The values of one level."""
+    """Return the values of one level for all domains of an entry."""
     if "universal" in level:
         return [text_at(level, "universal")] * size
     individual = mapping_at(level, "individual")

@@ -1,4 +1,4 @@
-"""Kueue's own configuration, a document in a ConfigMap of the input, and the DeviceClasses that it maps to resources.
+"""Kueue's own configuration in the input, a file or a document in a ConfigMap, and the DeviceClasses that it maps.
 
 Source: spec/kueue.md#6.16 and #7; Kueue v0.19.2, apis/config/v1beta2 and pkg/dra/claims.go.
 """
@@ -24,7 +24,7 @@ _RESERVED = "pods"
 
 
 class Configuration(Record):
-    """A configuration of Kueue: a file of its own, or a document in a ConfigMap at `path`."""
+    """A configuration of Kueue. `item` is the configuration itself, or a ConfigMap with the document at `path`."""
 
     item: KubeObject
     path: FieldPath
@@ -32,12 +32,12 @@ class Configuration(Record):
 
     @property
     def mappings(self) -> list[Mapping[str, Value]]:
-        """The resources that DeviceClasses are mapped to."""
+        """Return the entries of `deviceClassMappings`. Each maps DeviceClasses to a resource."""
         return mappings(value_at(self.value, "resources", "deviceClassMappings"))
 
     @property
     def uses_reserved_name(self) -> bool:
-        """True if devices are mapped to the resource by which Kueue counts pods."""
+        """Return True if devices are mapped to `pods`, the resource by which Kueue counts pods."""
         return any(each.get("name") == _RESERVED for each in self.mappings)
 
 
@@ -62,8 +62,9 @@ def _read(document: str) -> Mapping[str, Value]:
 
 
 def device_classes(configurations: Iterable[Configuration]) -> frozenset[str] | None:
-    """Return the DeviceClasses that Kueue maps to resources, or None if its configuration is unknown or leaves
-    devices out of account.
+    """Return the DeviceClasses that Kueue maps to resources.
+
+    Return None if there are no configurations, or if one of them disables the gate by which Kueue counts devices.
     """
     known = list(configurations)
     if not known or any(value_at(each.value, "featureGates", _GATE) is False for each in known):
@@ -73,7 +74,10 @@ def device_classes(configurations: Iterable[Configuration]) -> frozenset[str] | 
 
 
 class UnmappedClass(Record):
-    """A claim of a pod set, at `path` in the pod's spec, for an unmapped DeviceClass, with Kueue's text."""
+    """A claim of a pod set for the unmapped DeviceClass `name`. `path` is its path in the pod's spec.
+
+    `text` is Kueue's own text.
+    """
 
     pods: KueuePodSet
     path: FieldPath
@@ -82,14 +86,14 @@ class UnmappedClass(Record):
 
 
 class KnownDevices(Record):
-    """The mapped DeviceClasses, or None if they are unknown, and the ResourceClaimTemplates by namespace and name."""
+    """The mapped DeviceClasses, or None if they are unknown, and ResourceClaimTemplates by namespace and name."""
 
     classes: frozenset[str] | None
     templates: Mapping[tuple[str, str], Mapping[str, Value]]
 
 
 def read_devices(items: Index) -> KnownDevices:
-    """Return the mapped DeviceClasses and the templates in the input."""
+    """Return the DeviceClasses that the input's configurations map, and the ResourceClaimTemplates in the input."""
     classes = device_classes(read_configurations(items))
     written = items.of_kind("resource.k8s.io", "ResourceClaimTemplate") if classes is not None else ()
     return KnownDevices(classes, {(item.namespace or "", item.name): item.value for item in written})
@@ -102,7 +106,7 @@ def unmapped_class(sets: Sequence[KueuePodSet], namespace: str, known: KnownDevi
             field = "resourceClaimTemplateName"
             template = known.templates.get((namespace, text(claim.get(field))))
             for request in mappings(mapping_at(template, "spec", "spec", "devices").get("requests")):
-                # resource.k8s.io/v1beta1 has it in the request itself.
+                # In resource.k8s.io/v1beta1, the class is a field of the request itself.
                 name = text_at(request, "exactly", "deviceClassName") or text_at(request, "deviceClassName")
                 if name and name not in (known.classes or ()):
                     return UnmappedClass(

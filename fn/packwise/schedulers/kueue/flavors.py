@@ -1,6 +1,6 @@
-"""The flavors of a ClusterQueue that accept a pod set, and the most quota that they can give, in Kueue's words.
+"""The reasons why a flavor of a ClusterQueue does not accept a pod set, in Kueue's words, and the flavor's quota.
 
-The checks in their order: the flavor exists, the topology, taints, node selector and affinity, quota. Source:
+Kueue checks in this order: the flavor exists, topology, taints, node selector and affinity, quota. Source:
 spec/kueue.md#6; Kueue v0.19.2, flavorassigner.go and tas_flavorassigner.go.
 """
 
@@ -30,14 +30,17 @@ if TYPE_CHECKING:
     from packwise.schedulers.node_selection import NodeTerm, Taint
 
 PODS = "pods"
-"""The resource that counts pods, if a ClusterQueue covers it."""
+"""The resource by which a ClusterQueue counts pods, if it covers the resource."""
 
 _BINARY_RESOURCES = ("memory", "ephemeral-storage")
 _KIB = 1024
 
 
 def requests_of(pods: KueuePodSet, queue: ClusterQueue, count: int | None = None) -> dict[str, int]:
-    """Return the requests of `count` pods of a pod set, or of all, by resource, as a ClusterQueue counts them."""
+    """Return the requests of `count` pods of a pod set by resource, as a ClusterQueue counts them.
+
+    If `count` is None, all pods of the set count.
+    """
     number = pods.count if count is None else count
     requests = {name: amount * number for name, amount in pod_requests(pods.pod_spec).items()}
     if queue.group_of(PODS) is not None:
@@ -55,18 +58,19 @@ def topology_mismatch(
 ) -> str:
     """Return Kueue's reason why the topology of the flavor `name` does not match a pod set, or "".
 
-    `levels` are its Topology's, or None if it names none. `is_for_topologies`: all flavors of the queue have a
-    topology. `is_overlapping`: the resource group of the flavor covers a resource that the pods request.
+    `levels` are the levels of the flavor's Topology, or None if the flavor names none. `is_for_topologies` is true if
+    all flavors of the queue have a topology. `is_overlapping` is true if the flavor's resource group covers a resource
+    that the pods request.
     """
     if request is None or not request.is_asked:
-        # A queue whose flavors all have a topology places every job by it.
+        # If all flavors of a queue have a topology, Kueue places every job of the queue by topology.
         if levels is None or is_for_topologies:
             return ""
         return f'Flavor "{name}" supports only TopologyAwareScheduling'
     if levels is None:
-        # A group that covers no requested resource only adds quota.
+        # The flavor of a resource group that covers no requested resource does not matter.
         return f'Flavor "{name}" does not support TopologyAwareScheduling' if is_overlapping else ""
-    # A pod set with the value "false" names no level.
+    # The annotation of an unconstrained topology with the value "false" names no level.
     names_none = not request.levels and not request.unconstrained
     if names_none or any(level not in levels for level in request.levels):
         return f'Flavor "{name}" does not contain the requested level'
@@ -74,7 +78,7 @@ def topology_mismatch(
 
 
 def _wrong_order(request: TopologyRequest, levels: Sequence[str]) -> str:
-    """Return the error about slices above the pod set's level, or layers not from coarse to fine, or ""."""
+    """Return Kueue's error if slices are above the level of the pod set, or if layers are not in order, or ""."""
     bound = request.required or request.preferred
     layers = request.layers
     if bound is not None and layers and levels.index(layers[0].level) < levels.index(bound):
@@ -86,7 +90,7 @@ def _wrong_order(request: TopologyRequest, levels: Sequence[str]) -> str:
 
 
 def taint_of_flavor(flavor: Flavor, pod_spec: Mapping[str, Value]) -> Taint | None:
-    """Return the first taint of a flavor that repels the pod, or None."""
+    """Return the first taint of a flavor that neither the pod nor the flavor tolerates, or None."""
     spec = mapping_at(flavor.value, "spec")
     tolerations = (*read_tolerations(pod_spec.get("tolerations")), *read_tolerations(spec.get("tolerations")))
     return repelling_taint(read_taints(spec.get("nodeTaints")), tolerations)
@@ -103,18 +107,21 @@ def accepts_labels(flavor: Flavor, pod_spec: Mapping[str, Value]) -> bool:
 def selects_flavor(
     labels: Mapping[str, str], selector: Iterable[tuple[str, str]], terms: tuple[NodeTerm, ...] | None
 ) -> bool:
-    """Return True if a node selector and the terms of required affinity accept a flavor with these node labels."""
+    """Return True if a node selector and the terms of a required affinity accept a flavor with these node labels."""
     about = [(key, value) for key, value in selector if key in labels]
     return selects_node(about, _terms_about(labels, terms), labels, "")
 
 
 def labels_of(flavor: Flavor) -> Mapping[str, str]:
-    """The labels of the nodes of a flavor."""
+    """Return the `nodeLabels` of a flavor."""
     return texts(value_at(flavor.value, "spec", "nodeLabels"))
 
 
 def _terms_about(labels: Mapping[str, str], terms: tuple[NodeTerm, ...] | None) -> tuple[NodeTerm, ...] | None:
-    """Return the terms reduced to labels of the flavor. A term without any is true, and then all are."""
+    """Return the terms, limited to the labels of the flavor.
+
+    Return None if a term names none of these labels, because the flavor then meets the affinity.
+    """
     about = [tuple(each for each in term if each[0] in labels) for term in terms or ()]
     return tuple(about) if about and all(about) else None
 
@@ -122,11 +129,11 @@ def _terms_about(labels: Mapping[str, str], terms: tuple[NodeTerm, ...] | None) 
 def flavor_mismatch(
     flavor: Flavor, pods: KueuePodSet, request: TopologyRequest | None, group: ResourceGroup, queue: ClusterQueue
 ) -> str:
-    """Return Kueue's first reason against a flavor of a resource group apart from quota, or ""."""
+    """Return Kueue's first reason why a pod set cannot use a flavor of a resource group, or "". Do not check quota."""
     if flavor.value is None:
         return missing_flavor(flavor.name)
     requested = pod_requests(pods.pod_spec)
-    # Pods without any request may get one from a LimitRange.
+    # A LimitRange may set the requests of pods that have none.
     is_overlapping = not requested or not group.covered_resources.isdisjoint(requested)
     levels = None if flavor.topology is None else flavor.levels or ()
     mismatch = topology_mismatch(
@@ -141,19 +148,19 @@ def flavor_mismatch(
 
 
 def missing_flavor(name: str) -> str:
-    """Return Kueue's reason against a flavor that does not exist."""
+    """Return Kueue's reason for a flavor that does not exist."""
     return f"flavor {name} not found"
 
 
 def nodes_mismatch(name: str, taint: Taint | None, *, is_selected: bool) -> str:
-    """Return Kueue's reason against a flavor with an untolerated taint, or with other labels than the pod selects."""
+    """Return Kueue's reason if a flavor has an untolerated taint or labels that the pod does not select, or ""."""
     if taint is not None:
         return f"untolerated taint {{{taint.key} {taint.value} {taint.effect} <nil>}} in flavor {name}"
     return "" if is_selected else f"flavor {name} doesn't match node affinity"
 
 
 def most_capacity(flavor: Flavor, resource: str, queue: ClusterQueue) -> int | None:
-    """Return the most of a resource that a flavor can give the queue, or None if its cohort decides."""
+    """Return the largest amount of a resource that the queue can get from a flavor, or None if a cohort decides."""
     quota = flavor.quotas.get(resource)
     if quota is None:
         return None
@@ -163,7 +170,10 @@ def most_capacity(flavor: Flavor, resource: str, queue: ClusterQueue) -> int | N
 
 
 def skipped_pods_text(name: str, count: int, request: TopologyRequest) -> str:
-    """Return a text about pods beyond whole slices, with counts and sizes that have none, or ""."""
+    """Return a text about the pods that Kueue skips because they fill no whole slice, or "" if there are none.
+
+    The text suggests numbers of pods and a size of slices that skip no pods.
+    """
     size = request.layers[0].size if request.layers else 1
     rest = count % size if size > 0 else 0
     if not rest:
@@ -182,7 +192,10 @@ def skipped_pods_text(name: str, count: int, request: TopologyRequest) -> str:
 
 
 def quota_excess(resource: str, flavor: str, before: int, amount: int, capacity: int) -> str:
-    """Return Kueue's text about a request that no idle cohort could hold, after `before` of the pod sets before it."""
+    """Return Kueue's text about a request that exceeds the quota even if no other Workload runs.
+
+    `before` is the amount that earlier pod sets of the job request.
+    """
     shown = [format_amount(resource, each) for each in (before, amount, capacity)]
     return (
         f"insufficient quota for {resource} in flavor {flavor}, previously considered podsets requests "
@@ -191,14 +204,14 @@ def quota_excess(resource: str, flavor: str, before: int, amount: int, capacity:
 
 
 def quota_shortage(resource: str, flavor: str, lacking: int) -> str:
-    """Return Kueue's text about a request that waits until other Workloads end."""
+    """Return Kueue's text about a request that must wait until other Workloads free quota."""
     return (
         f"insufficient unused quota for {resource} in flavor {flavor}, {format_amount(resource, lacking)} more needed"
     )
 
 
 def format_amount(resource: str, amount: int) -> str:
-    """Return an amount as Kueue prints it: millicores as `500m`, bytes in powers of two, else digits."""
+    """Return an amount as Kueue prints it: millicores as `500m`, bytes as `64Gi`, and other resources as a number."""
     if resource == "cpu":
         return canonical_quantity(f"{amount}m")
     is_binary = resource in _BINARY_RESOURCES or resource.startswith("hugepages-")

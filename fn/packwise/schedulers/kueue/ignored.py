@@ -1,7 +1,7 @@
-"""Rules about input that Kueue ignores silently: keys and requests that no component reads, or only another scheduler.
+"""Rules about keys and requests that Kueue silently ignores, or that only another scheduler reads.
 
-A misspelt or misplaced key has no effect: the pods run anywhere or are not queued. A request may be one that no webhook
-checks. Source: spec/kueue.md#1, #3 and #8.
+A misspelt or misplaced key has no effect: the pods run anywhere, or are not queued. Some requests are invalid, but no
+webhook checks them. Source: spec/kueue.md#1, #3 and #8.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ SCHEDULER = Rule(
     Severity.WARNING,
 )  # fmt: skip
 RULES = (KEY, UNCHECKED, PODS, SCHEDULER)
-"""Rules of errors that no component reports."""
+"""Rules about errors that no component reports."""
 
-# Kueue's labels and annotations, and the places in which it reads them for each kind of workload.
+# Kueue's labels and annotations, and the places of each kind of workload in which Kueue reads them.
 
 _KUEUE = "Kueue"
 _MAKERS_OF_PODS = (Integration.PODS, Integration.BARE_PODS)
@@ -74,7 +74,7 @@ _KINDS = tuple(kind for kind in WORKLOAD_KINDS.values() if kind.integration is n
 
 
 def _part(kind: WorkloadKind, metadata: Metadata) -> Part:
-    """Return the metadata as a part, named by their path because Kueue has no other names for them."""
+    """Return the metadata as a part of the kind. Kueue has no name for the part, so messages show its path."""
     return Part(kind.key, metadata.path, ".".join(metadata.path).replace(".*", "[]"))
 
 
@@ -84,9 +84,9 @@ _OWNERS = tuple(_part(kind, kind.owner) for kind in _KINDS if kind.integration i
 _PODS_WITH_QUEUES = tuple(
     _part(kind, each) for kind in _KINDS if kind.integration in _MAKERS_OF_PODS for each in kind.templates
 )
-"""Templates of pods that are queued one by one or as a group."""
+"""The templates of pods that Kueue queues one by one or as a group."""
 
-_OTHERS = (
+_OTHER_KEYS = (
     "admission", "admission-gated-by", "auto-generated", "cluster-queue-name", "component-workload-index",
     "concurrent-admission", "concurrent-admission-parent", "elastic-job", "is-group-workload",
     "job-completions-equal-parallelism", "job-min-parallelism", "job-owner-gvk", "job-owner-name", "job-uid",
@@ -99,7 +99,7 @@ _OTHERS = (
     "safe-to-forcefully-delete", "stopping", "topology", "workload", "workload-allowed-resource-flavors",
     "workload-slice-name", "workload-slice-replacement-for", "workloadpriorityclass",
 )  # fmt: skip
-"""Names of keys that do not concern a topology, or that Kueue writes itself."""
+"""The names of keys of Kueue that are not about topology or queues. packwise accepts them everywhere."""
 
 _ROWS = (
     Key(QUEUE_NAME, _KUEUE, labels=(*_OWNERS, *_PODS_WITH_QUEUES)),
@@ -107,13 +107,16 @@ _ROWS = (
         Key(name, _KUEUE, annotations=_PODS, elsewhere="an annotation of the pod templates of the runtime")
         for name in (*TOPOLOGY_KEYS, SPREADING)
     ],
-    *[Key(f"{PREFIX}{name}", _KUEUE, is_written=True) for name in _OTHERS],
+    *[Key(f"{PREFIX}{name}", _KUEUE, is_written=True) for name in _OTHER_KEYS],
 )
 _TABLE = KeyTable({key.name: key for key in _ROWS}, _PARTS, word="kueue", stem="podset-", rule=KEY)
 
 
 def check_keys(index: Index, release: KueueRelease | None) -> Iterator[Finding]:
-    """Yield findings about the keys of all workloads known to Kueue. `release` is the settings'."""
+    """Yield findings about the keys of all workloads of kinds that Kueue knows.
+
+    `release` is the release that the settings name, or None.
+    """
     for kind in _KINDS:
         parts = [part for part in _TABLE.parts if part.kind == kind.key]
         for item in index.of_kind(*kind.key):
@@ -126,7 +129,7 @@ def check_keys(index: Index, release: KueueRelease | None) -> Iterator[Finding]:
 
 
 def _wrapped_keys(wrapped: Wrapped, release: KueueRelease | None) -> Iterator[Finding]:
-    """Yield findings about keys of a workload within another object, reported there."""
+    """Yield findings about the keys of a workload that is part of another object. They are at the other object."""
     kind = WORKLOAD_KINDS.get(identity(wrapped.item.value)[:2])
     parts = [part for part in _TABLE.parts if kind is not None and part.kind == kind.key]
     if kind is not None and parts:
@@ -134,7 +137,7 @@ def _wrapped_keys(wrapped: Wrapped, release: KueueRelease | None) -> Iterator[Fi
 
 
 def _other_releases(key: Key, release: KueueRelease | None) -> str:
-    """Return a message if only other releases read the key, or "" if the named one does or none is named."""
+    """Return a message if the release does not read the key although others do, or "" if it does or is None."""
     if key.name != SPREADING or release is None or release.spreads_topology:
         return ""
     first = next(each.name for each in RELEASES if each.spreads_topology)
@@ -152,7 +155,7 @@ def _keys_of(
             for rule, problem in key_problems(place, _TABLE, lambda key, _place: _other_releases(key, release)):
                 if problem.path[-1] != QUEUE_NAME or part.path == owner:
                     yield Finding.of(rule, item, problem)
-                # A copy of the effective label does no harm.
+                # If the workload itself has the label, a copy of it does no harm.
                 elif not is_queued:
                     is_read = part.path in pods and problem.path[-2] == "labels"
                     yield Finding.of(rule, item, problem.replace(message=_queued_alone(kind)) if is_read else problem)
@@ -170,25 +173,25 @@ def _queued_alone(kind: WorkloadKind) -> str:
 # Requests that no component checks, or that another scheduler would read.
 
 _UNCHECKED = tuple(kind for kind in _KINDS if kind.integration in (*_MAKERS_OF_PODS, Integration.JOBS))
-"""Kinds whose pod template no webhook of Kueue checks. Kueue checks their pods or Jobs."""
+"""The kinds with a pod template that no webhook of Kueue checks. Kueue checks the pods or Jobs that they make."""
 
-_OF_KAI = (
+_KAI_ANNOTATIONS = (
     "kai.scheduler/topology",
     "kai.scheduler/topology-required-placement",
     "kai.scheduler/topology-preferred-placement",
 )
-_LONGEST = 8
-"""The largest number of digits in a number of pods."""
+_MAX_DIGITS = 8
+"""A number of pods with as many digits or more is not checked."""
 _ROLE_FIELDS = (
     "initContainers", "containers", "nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority",
     "topologySpreadConstraints", "overhead", "resourceClaims",
 )  # fmt: skip
-"""The fields of a pod that define the roles of a group. Annotations do not."""
+"""The fields of a pod's spec that decide its role in a group. Annotations do not decide it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _JobPart:
-    """The metadata at `path` of an object: its own, a pod template's, or of a level between."""
+    """The metadata at `path` of an object: of the object itself, of a pod template, or of a level between them."""
 
     path: FieldPath
     metadata: Mapping[str, Value]
@@ -197,7 +200,7 @@ class _JobPart:
 
 @dataclass(frozen=True, slots=True)
 class _Owner:
-    """An object with its parts. `pod_specs` are the specs of its pod templates."""
+    """An object, with its parts. `pod_specs` are the paths and the specs of its pod templates."""
 
     item: KubeObject
     parts: tuple[_JobPart, ...]
@@ -205,7 +208,10 @@ class _Owner:
 
 
 def check_ignored(index: Index, jobs: Sequence[KueueJob], release: KueueRelease, kai_name: str) -> Iterator[Finding]:
-    """Yield requests that Kueue ignores or reads in an unintended way. `kai_name` is KAI's name in pods."""
+    """Yield findings about requests that Kueue ignores, or that no webhook checks.
+
+    `kai_name` is the scheduler name by which pods select KAI.
+    """
     for owner in _owners(index, jobs):
         yield from _schedulers(owner, kai_name)
     for job in jobs:
@@ -227,13 +233,13 @@ def _owners(index: Index, jobs: Sequence[KueueJob]) -> Iterator[_Owner]:
 
 
 def _owner(item: KubeObject, kind: WorkloadKind, pods: Sequence[FieldPath]) -> _Owner:
-    """Return the object with all metadata on the way to its pod templates. The templates' metadata are at `pods`."""
+    """Return the object with all metadata on the paths to its pod templates. `pods` are the paths of their metadata."""
     own = [part.path for part in kind.metadata if part.role is not Role.POD and "*" not in part.path]
     paths: dict[FieldPath, None] = dict.fromkeys((("metadata",), *own))
     parts = {path: _JobPart(path, mapping(item.get(path))) for path in paths}
     specs: list[tuple[FieldPath, Mapping[str, Value]]] = []
     for path in pods:
-        # Spark's roles have their annotations outside the pod template.
+        # The driver and the executor of Spark have their annotations outside the pod template.
         is_metadata = path[-1:] == ("metadata",)
         above = path[:-1] if is_metadata else path
         for length in range(1, len(above)):
@@ -247,7 +253,11 @@ def _owner(item: KubeObject, kind: WorkloadKind, pods: Sequence[FieldPath]) -> _
 
 
 def _schedulers(owner: _Owner, kai_name: str) -> Iterator[Finding]:
-    """Pods for KAI that ask Kueue for a topology, and jobs of Kueue that ask KAI for one."""
+    """Yield findings about annotations of the wrong scheduler.
+
+    Either KAI places the pods, but they request a topology of Kueue. Or Kueue queues the job, but it requests a
+    topology of KAI.
+    """
     is_queued = bool(annotations_of(owner.item.get("metadata"), "labels").get(QUEUE_NAME))
     pods = [part for part in owner.parts if part.has_pods]
     for part, (path, spec) in zip(pods, owner.pod_specs, strict=True):
@@ -261,7 +271,7 @@ def _schedulers(owner: _Owner, kai_name: str) -> Iterator[Finding]:
     if not is_queued or not pods or any(spec.get("schedulerName") for _, spec in owner.pod_specs):
         return
     for part in owner.parts:
-        for key in _OF_KAI:
+        for key in _KAI_ANNOTATIONS:
             if key in annotations_of(part.metadata):
                 message = (
                     "has no effect: only KAI reads it, but Kueue queues this job, and its pods do not name KAI. Use an "
@@ -271,7 +281,7 @@ def _schedulers(owner: _Owner, kai_name: str) -> Iterator[Finding]:
 
 
 def _unchecked_groups(job: KueueJob, release: KueueRelease) -> Iterator[Finding]:
-    """Report invalid groups of kinds without a webhook check."""
+    """Yield a finding for each invalid group of pod sets, for a kind with a webhook that does not check groups."""
     if job.kind.integration in (Integration.JOB, Integration.POD):
         return
     for problem in group_problems_of(job.sets, release):
@@ -280,7 +290,7 @@ def _unchecked_groups(job: KueueJob, release: KueueRelease) -> Iterator[Finding]
 
 
 def _unchecked_template(item: KubeObject, kind: WorkloadKind, release: KueueRelease) -> Iterator[Finding]:
-    """Refusals of each pod of a template that the webhooks do not see."""
+    """Yield the problems for which Kueue refuses each pod or Job of a template, although it accepts the object."""
     (path,) = [each.path for each in kind.templates]
     template = PodTemplate(path, "metadata", mapping(item.get(path)))
     each = "Job" if kind.integration is Integration.JOBS else "pod"
@@ -304,13 +314,16 @@ def _pod_groups(index: Index) -> Iterator[Finding]:
         if name:
             groups.setdefault((item.namespace or "", name), []).append(item)
     for (_, name), pods in groups.items():
-        # Pods with a generated name have no name here.
+        # A pod with `generateName` has no name in the input.
         unique = {pod.name or position: pod for position, pod in enumerate(pods)}
         yield from _unlike_pods(sorted(unique.values(), key=lambda pod: pod.name), name, copied)
 
 
 def _unlike_pods(pods: Sequence[KubeObject], name: str, copied_labels: Sequence[str]) -> Iterator[Finding]:
-    """Report pods of one role with another topology than the first one. The first one counts for all."""
+    """Yield findings about the pods of the group `name` that differ, and about a wrong number of pods.
+
+    For each role, Kueue uses the topology that the first pod requests.
+    """
     first: dict[str, KubeObject] = {}
     for pod in pods:
         before = first.setdefault(repr([value_at(pod.value, "spec", each) for each in _ROLE_FIELDS]), pod)
@@ -328,9 +341,9 @@ def _unlike_pods(pods: Sequence[KubeObject], name: str, copied_labels: Sequence[
         yield Finding.of(PODS, unlike.pod, unlike.path, message)
         return
     total = pods[0].annotations.get(POD_COUNT, "")
-    if not total.isdecimal() or len(total) >= _LONGEST or int(total) == 0:
+    if not total.isdecimal() or len(total) >= _MAX_DIGITS or int(total) == 0:
         return
-    # Pods without a name in another file may be a variant of these.
+    # Unnamed pods in another file may be a variant of these pods.
     most = max(Counter([pod.file for pod in pods]).values())
     message = f"the group needs {total} pods, but the input has {len(pods)}. "
     if len(pods) < int(total):

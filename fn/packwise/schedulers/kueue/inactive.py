@@ -1,4 +1,4 @@
-"""Admission checks and cohorts that keep a ClusterQueue from admitting any job.
+"""The AdmissionChecks and Cohorts that make a ClusterQueue inactive, so that it admits no job.
 
 Source: spec/kueue.md#5.3; Kueue v0.19.2, clusterqueue.go (inactiveReason), snapshot.go and the reconcilers of checks.
 """
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 GROUP = "kueue.x-k8s.io"
 MULTIKUEUE, PROVISIONING = f"{GROUP}/multikueue", f"{GROUP}/provisioning-request"
-"""The controllers of Kueue's own checks. They place the pods in another cluster, or later."""
+"""The controllers of Kueue's own checks. The first one places pods in another cluster, and the second one later."""
 
 _MULTIKUEUE_CONFIG, _CLUSTER = "MultiKueueConfig", "MultiKueueCluster"
 _CONFIGS = {MULTIKUEUE: _MULTIKUEUE_CONFIG, PROVISIONING: "ProvisioningRequestConfig"}
-"""The kind that the parameters of a check name, by its controller."""
+"""The kind that the parameters of a check must name, by the controller of the check."""
 
 KINDS = ((GROUP, _MULTIKUEUE_CONFIG), (GROUP, _CLUSTER), (GROUP, "ProvisioningRequestConfig"))
-"""Group and name of the kinds that checks need."""
+"""The API groups and names of the kinds that checks refer to."""
 
 
 class NamedCheck(Record):
-    """A check that a ClusterQueue names at `path`, for some of its flavors or, if there are none, for all."""
+    """A check that a ClusterQueue names at `path`. It applies to `flavors`, or to all flavors if the tuple is empty."""
 
     name: str
     path: FieldPath
@@ -48,7 +48,7 @@ class KnownChecks(Record):
 
 
 class CheckFault(Record):
-    """The reason why a ClusterQueue is inactive: Kueue's `text`, and the cause at `path`."""
+    """The reason why a ClusterQueue is inactive: Kueue's `text`, and packwise's words for the cause at `path`."""
 
     text: str
     path: FieldPath
@@ -57,7 +57,10 @@ class CheckFault(Record):
 
 
 def named_checks(spec: Value) -> tuple[NamedCheck, ...]:
-    """Return the checks of a ClusterQueue's spec: of its strategy, and of the list of names in v1beta1."""
+    """Return the checks that the spec of a ClusterQueue names, in `admissionChecksStrategy` and `admissionChecks`.
+
+    Only v1beta1 has the second field.
+    """
     path: FieldPath = ("spec", "admissionChecksStrategy", "admissionChecks")
     named = [
         NamedCheck(
@@ -75,9 +78,9 @@ def named_checks(spec: Value) -> tuple[NamedCheck, ...]:
 
 
 def check_faults(named: Sequence[NamedCheck], flavors: Collection[str], known: KnownChecks) -> Iterator[CheckFault]:
-    """Yield the faults of the checks that a ClusterQueue of these flavors names, in the order of Kueue's condition.
+    """Yield the faults of the checks that a ClusterQueue with these flavors names, in the order of Kueue's condition.
 
-    An object counts as missing if there are others of its kind.
+    An object counts as missing only if the input has other objects of its kind.
     """
     missing = [each for each in named if known.checks and each.name not in known.checks]
     if missing:
@@ -105,17 +108,20 @@ def check_faults(named: Sequence[NamedCheck], flavors: Collection[str], known: K
 
 
 def delaying_checks(named: Iterable[NamedCheck], known: KnownChecks) -> tuple[str, ...]:
-    """Return the names of the checks by which pods are placed later, or in another cluster."""
+    """Return the names of the checks that place pods later or in another cluster."""
     return tuple(sorted({each.name for each in named if known.controller(each.name) in _CONFIGS}))
 
 
 def lacks_multikueue(named: Iterable[NamedCheck], known: KnownChecks) -> bool:
-    """Return True if a ClusterQueue has no check of MultiKueue. An unknown check may be one."""
+    """Return True if no check of a ClusterQueue is or may be a check of MultiKueue. An unknown check may be one."""
     return all(known.controller(each.name) not in ("", MULTIKUEUE) for each in named)
 
 
 def find_cycles(parents: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
-    """Return for each cohort the cycle of cohorts that it is part of or below, or (). `parents` maps them by name."""
+    """Map each cohort to the cycle of cohorts that contains it or one of its ancestors, or to () if there is none.
+
+    `parents` maps each cohort to its parent.
+    """
     cycles: dict[str, tuple[str, ...]] = {}
     for start in parents:
         above: dict[str, None] = {}
@@ -130,12 +136,15 @@ def find_cycles(parents: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
 
 
 def cycle_fault(cycle: Iterable[str]) -> str:
-    """Return the cause of a cycle of cohorts, for a message."""
+    """Return the words for a cycle of cohorts, for a message."""
     return f"the Cohorts {list_known(sorted(cycle))} are each other's parents; remove a parentName"
 
 
 def read_checks(objects: Callable[[str], Mapping[str, Mapping[str, Value]]]) -> KnownChecks:
-    """Return the known checks and their objects. `objects` returns the objects of a kind of Kueue by name."""
+    """Return the AdmissionChecks and the objects that they refer to.
+
+    `objects` is a function that returns the objects of a kind of Kueue by name.
+    """
     return KnownChecks(objects("AdmissionCheck"), {kind: objects(kind) for _, kind in KINDS})
 
 
@@ -144,7 +153,7 @@ def _fault(text: str, checks: Sequence[NamedCheck], cause: str, hint: str = "") 
 
 
 def _names(checks: Iterable[NamedCheck]) -> list[str]:
-    # Kueue sorts them.
+    # Kueue sorts the names.
     return sorted({each.name for each in checks})
 
 
@@ -157,7 +166,7 @@ def _list(checks: Iterable[NamedCheck]) -> str:
 
 
 def _inactive_reason(name: str, known: KnownChecks) -> str:
-    """Return why the controller of a check sets it inactive, or ""."""
+    """Return the reason why its controller sets the check inactive, or "" if it does not."""
     kind = _CONFIGS.get(known.controller(name))
     if kind is None:
         return ""
@@ -175,7 +184,7 @@ def _inactive_reason(name: str, known: KnownChecks) -> str:
 
 
 def _unusable_clusters(config: Mapping[str, Value], known: KnownChecks) -> str:
-    """Return why MultiKueue has no cluster to use, or ""."""
+    """Return the reason why MultiKueue has no cluster to use, or "" if it has one."""
     names = strings(value_at(config, "spec", "clusters"))
     clusters = known.configs[_CLUSTER]
     if not clusters or any(name in clusters or is_placeholder(name) for name in names):

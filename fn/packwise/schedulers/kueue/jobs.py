@@ -1,4 +1,4 @@
-"""The input's jobs for Kueue's scheduler: one for each Workload that Kueue makes.
+"""The jobs of the input for the simulation of Kueue's scheduler: one job for each Workload that Kueue makes.
 
 Source: spec/kueue.md#3 and #9.7; Kueue, the integrations' PodSets, and pkg/controller/jobs/pod.
 """
@@ -44,21 +44,21 @@ _MIN_PARALLELISM = f"{PREFIX}job-min-parallelism"
 _PRIORITY_CLASS = f"{PREFIX}priority-class"
 
 _MOST_REPLICAS = 10_000
-"""The largest number of Workloads that one object becomes."""
+"""The largest number of Workloads that packwise makes of one object."""
 
 
 class Obstacle(Record):
-    """The reason why Kueue never looks for a place for a job, and Kueue's own text."""
+    """The reason why Kueue never tries to place a job, and Kueue's own text or ""."""
 
     reason: str
     message: str = ""
 
 
 class QueuedJob(Record):
-    """A job for the scheduler, with its object and pod sets.
+    """A job for the scheduler, with its object in the input and its pod sets.
 
-    `other_objects` are the further pods of a group. `manager` is the controller in `managedBy`. `notes` name the facts
-    that Kueue ignores.
+    If the job is a group of pods, `item` is the first pod and `other_objects` are the others. `manager` is the
+    controller in `managedBy`. `notes` name the facts that Kueue ignores.
     """
 
     job: Job
@@ -71,7 +71,7 @@ class QueuedJob(Record):
 
 
 class JobPriorities(Record):
-    """The values of WorkloadPriorityClasses and PriorityClasses by name, and the default class's."""
+    """The values of WorkloadPriorityClasses and PriorityClasses by name. `default` is the default class's value."""
 
     of_workloads: Mapping[str, int]
     of_pods: Mapping[str, int]
@@ -81,7 +81,7 @@ class JobPriorities(Record):
 def queued_jobs(
     index: Index, release: KueueRelease, priorities: JobPriorities, rules: ResourceRules
 ) -> list[QueuedJob]:
-    """The jobs that name a queue, in the order of the input."""
+    """Return the jobs that name a queue, in the order of the input."""
     queued: list[QueuedJob] = []
     groups: dict[tuple[str, str], list[KueueJob]] = {}
     for job in [adjust(each, rules) for each in jobs_of(index)]:
@@ -114,7 +114,7 @@ def name_of(item: KubeObject) -> str:
 
 
 def _replicas(job: KueueJob, release: KueueRelease, priorities: JobPriorities) -> Iterator[QueuedJob]:
-    """A Workload for each replica of a LeaderWorkerSet."""
+    """Yield a job for each replica of a LeaderWorkerSet. Kueue makes one Workload of each."""
     replicas = min(integer(job.item.get("spec.replicas"), 1), _MOST_REPLICAS)
     for number in range(replicas):
         name = name_of(job.item) if replicas == 1 else f"{name_of(job.item)}-{number}"
@@ -122,9 +122,9 @@ def _replicas(job: KueueJob, release: KueueRelease, priorities: JobPriorities) -
 
 
 def _made_jobs(job: KueueJob, release: KueueRelease, priorities: JobPriorities) -> Iterator[QueuedJob]:
-    """Yield the Workloads of the pods or the Job that an object creates.
+    """Yield the jobs for an object that creates pods or a Job.
 
-    Pods of a Deployment are admitted one by one.
+    If Kueue queues the pods, as for a Deployment, each pod is a job.
     """
     if not job.queues_pods:
         yield _queued_job(job, name_of(job.item), job.sets, release, priorities)
@@ -142,15 +142,15 @@ def _pod_group(
     priorities: JobPriorities,
     copied_labels: Sequence[str],
 ) -> QueuedJob:
-    """Return the Workload of a group of pods: a pod set for each role. The spec of a pod determines its role."""
+    """Return the job of a group of pods. It has a pod set for each role, and the spec of a pod decides its role."""
     total = parse_int32(text(pods[0].metadata("annotations").get(POD_COUNT))) or 0
-    # Kueue deletes the pods beyond the number of the group.
-    kept = sorted(pods, key=lambda each: each.item.name)[: max(total, 1) if total else None]
+    # Kueue deletes pods beyond the total number of the group.
+    counted = sorted(pods, key=lambda each: each.item.name)[: max(total, 1) if total else None]
     roles: dict[str, list[KueuePodSet]] = {}
-    for pod in kept:
+    for pod in counted:
         for each in pod.sets:
             roles.setdefault(_role(each.pod_spec), []).append(each)
-    # Annotations are not part of the role. The annotations of its first pod count for all.
+    # Annotations do not decide the role. The annotations of the first pod of a role count for all its pods.
     sets = [replace(members[0], name=role, count=len(members)) for role, members in roles.items()]
     queued = _queued_job(pods[0], name, sets, release, priorities)
     reason = queued.obstacle
@@ -161,13 +161,13 @@ def _pod_group(
             f"{len(pods)} of {total}, and Kueue waits for the others",
             f"'{name}' group has fewer runnable pods than expected",
         )
-    elif unlike := unlike_pods([pod.item for pod in kept], copied_labels):
+    elif unlike := unlike_pods([pod.item for pod in counted], copied_labels):
         reason = Obstacle("the pods of the group differ, and Kueue makes no Workload of them", unlike.text)
     return queued.replace(obstacle=reason, other_objects=tuple([pod.item for pod in pods[1:]]))
 
 
 def _role(spec: Mapping[str, Value]) -> str:
-    """A name for the role of pods with this spec, by the fields that Kueue compares."""
+    """Return a name for the role of pods with this spec: a hash of the fields that Kueue compares."""
     fields = ("nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority", "topologySpreadConstraints",
               "overhead", "resourceClaims", "resources")  # fmt: skip
     shape: list[Value] = [spec.get(field) for field in fields]
@@ -202,7 +202,7 @@ def _queued_job(
 
 
 def _device_obstacle(queued: QueuedJob, devices: KnownDevices) -> Obstacle | None:
-    """Return the reason if a pod set claims a DeviceClass that Kueue does not map to a resource."""
+    """Return an obstacle if a pod set claims a DeviceClass that Kueue does not map to a resource, or None."""
     unmapped = unmapped_class(queued.sets, queued.item.namespace or "", devices)
     if unmapped is None:
         return None
@@ -216,7 +216,7 @@ def _size_obstacle(job: KueueJob, release: KueueRelease) -> Obstacle | None:
 
 
 def _resource_obstacle(queued: QueuedJob, rules: ResourceRules) -> Obstacle | None:
-    """Return the reason if Kueue refuses the resources of a pod set."""
+    """Return an obstacle if Kueue refuses the resources of a pod set, or None."""
     refused = resource_fault(queued.sets, queued.item.namespace or "", rules)
     if refused is None:
         return None
@@ -225,7 +225,7 @@ def _resource_obstacle(queued: QueuedJob, rules: ResourceRules) -> Obstacle | No
 
 
 def _priority_obstacle(job: KueueJob, priorities: JobPriorities) -> Obstacle | None:
-    """Return the reason if the job's WorkloadPriorityClass does not exist and others do."""
+    """Return an obstacle if the job's WorkloadPriorityClass does not exist although others do, or None."""
     name = text(job.metadata("labels").get(_PRIORITY_CLASS))
     if not name or name in priorities.of_workloads or not priorities.of_workloads or is_placeholder(name):
         return None
@@ -235,7 +235,7 @@ def _priority_obstacle(job: KueueJob, priorities: JobPriorities) -> Obstacle | N
 def _pod_set(each: KueuePodSet, release: KueueRelease, least: int | None) -> PodSet:
     annotations = each.template.annotations
     request = None if unread_annotation(annotations, release) else read_request(annotations, release)
-    # Kueue admits fewer pods only if there is a range between the two numbers.
+    # Kueue admits fewer pods only if the minimum is above 0 and below the number of pods.
     fewer = least if least is not None and 0 < least < each.count else None
     return PodSet(
         each.name,
@@ -248,7 +248,10 @@ def _pod_set(each: KueuePodSet, release: KueueRelease, least: int | None) -> Pod
 
 
 def _priority(job: KueueJob, sets: Iterable[KueuePodSet], priorities: JobPriorities) -> int:
-    """Return the priority of the job's Workload: its own class's, else the first pods' with a class."""
+    """Return the priority of the job's Workload.
+
+    It is the value of the job's WorkloadPriorityClass, or else of the first PriorityClass that a pod set names.
+    """
     name = text(job.metadata("labels").get(_PRIORITY_CLASS))
     if name:
         return priorities.of_workloads.get(name, 0)
@@ -257,5 +260,5 @@ def _priority(job: KueueJob, sets: Iterable[KueuePodSet], priorities: JobPriorit
 
 
 def unread_jobs(items: Iterable[KubeObject], read: set[int]) -> int:
-    """Return the number of objects with a queue that are not in `read`, a set of ids."""
+    """Return the number of objects that name a queue and are not in `read`, a set of ids of objects."""
     return sum(is_queued(item) and id(item) not in read for item in items)

@@ -1,4 +1,4 @@
-"""The jobs that Kueue manages, by its configuration and the default queues of the input.
+"""The jobs that Kueue manages, by the configuration and the default queues in the input.
 
 Source: spec/kueue.md#7.2; Kueue v0.19.2, pkg/controller/jobframework (defaults.go, reconciler.go, setup.go).
 """
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from packwise.schedulers.node_selection import LabelRequirement
 
 DEFAULT_QUEUE = "default"
-"""The LocalQueue of jobs that name none (LocalQueueDefaulting, on by default since v0.12)."""
+"""The LocalQueue of jobs that name no queue (gate LocalQueueDefaulting, on by default since v0.12)."""
 
 _POD = "pod"
 _WITH_PODS = frozenset({"deployment", "statefulset", "leaderworkerset.x-k8s.io/leaderworkerset"})
-"""Integrations that enable the integration of pods, too."""
+"""The integrations that also enable the integration of pods."""
 
 _NAMESPACE = "kueue-system"
 _SYSTEM = "kube-system"
@@ -36,8 +36,9 @@ _SYSTEM = "kube-system"
 class Manager(Record):
     """Kueue's manager, as the input describes it.
 
-    `configuration` is the only configuration of the input, or None: packwise then assumes that all integrations are
-    enabled. `default_queues` are the namespaces with a LocalQueue `default`.
+    `configuration` is the only configuration in the input. It is None if there is none or there are several, and
+    packwise then assumes that all integrations are enabled. `default_queues` are the namespaces with a LocalQueue
+    `default`. `namespaces` are the labels of the input's Namespaces.
     """
 
     configuration: Configuration | None
@@ -46,12 +47,15 @@ class Manager(Record):
 
     @property
     def manages_all(self) -> bool:
-        """True if Kueue manages jobs without a queue."""
+        """Return True if Kueue also manages jobs that name no queue."""
         return self._value("manageJobsWithoutQueueName") is True
 
     @property
     def copied_labels(self) -> tuple[str, ...]:
-        """The labels that Kueue copies from a job to its Workload. Pods of a group must not differ in them."""
+        """Return the labels that Kueue copies from a job to its Workload.
+
+        All pods of a group must have the same values of these labels.
+        """
         return tuple(strings(self._value("integrations", "labelKeysToCopy")))
 
     def is_enabled(self, kind: WorkloadKind) -> bool:
@@ -64,7 +68,7 @@ class Manager(Record):
         return framework_of(kind) in frameworks
 
     def is_external(self, group: str, name: str) -> bool:
-        """Return True if the configuration names the kind as one of another controller, as `Kind.version.group`."""
+        """Return True if `externalFrameworks` lists the kind as `Kind.version.group`: another controller manages it."""
         for written in strings(self._value("integrations", "externalFrameworks")):
             kind, _, rest = written.partition(".")
             if kind == name and rest.partition(".")[2] == group:
@@ -72,12 +76,12 @@ class Manager(Record):
         return False
 
     def selects(self, namespace: str) -> bool | None:
-        """Return True if Kueue manages jobs of the namespace, or None if unknown labels decide."""
+        """Return True if Kueue manages jobs of the namespace. Return None if it depends on unknown labels."""
         if self.configuration is None:
             return True
         selector = self._value("managedJobsNamespaceSelector")
         requirements = read_selector(selector) if isinstance(selector, dict) else self._default_selector()
-        # A manifest without a namespace is for one of the users'.
+        # A manifest without a namespace is for a namespace of users. Such a selector excludes only other namespaces.
         if not namespace and all(key == NAMESPACE_NAME and word == "NotIn" for key, word, _ in requirements):
             return True
         return selects_namespace(requirements, namespace, self.namespaces)
@@ -87,7 +91,10 @@ class Manager(Record):
         return self.is_enabled(kind) and self.selects(namespace) is not False
 
     def has_default_queue(self, item: KubeObject) -> bool:
-        """Return True if Kueue's webhook adds the default queue to an object without a queue and without an owner."""
+        """Return True if Kueue's webhook adds the default queue to an object that names no queue.
+
+        It does so only if the object has no owner and the namespace has the default queue.
+        """
         return (item.namespace or "") in self.default_queues and not item.get("metadata.ownerReferences")
 
     def _default_selector(self) -> tuple[LabelRequirement, ...]:
@@ -99,9 +106,9 @@ class Manager(Record):
 
 
 def read_manager(items: Index) -> Manager:
-    """Return Kueue's manager as the objects of the input describe it."""
+    """Return Kueue's manager, as the objects of the input describe it."""
     known = read_configurations(items)
-    # Different configurations are of several clusters.
+    # Different configurations belong to different clusters.
     is_one = bool(known) and all(each.value == known[0].value for each in known)
     defaults = [item.namespace or "" for item in items.of_kind(*LOCAL_QUEUE.key) if item.name == DEFAULT_QUEUE]
     return Manager(known[0] if is_one else None, frozenset(defaults), namespace_labels(items))

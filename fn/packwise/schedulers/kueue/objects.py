@@ -1,6 +1,6 @@
-"""Kueue's Topologies and ResourceFlavors: refusals by the API server and the webhook, and the rendered objects.
+"""Kueue's Topologies and ResourceFlavors: the rendered objects, and the checks of the API server and the webhook.
 
-A Topology is made for every topology that workloads can name. A ResourceFlavor is made for every flavor in the
+packwise renders a Topology for each topology that workloads can name, and a ResourceFlavor for each flavor in the
 settings. Source: spec/kueue.md#5.
 """
 
@@ -68,7 +68,7 @@ UNUSED = Rule(
     Severity.WARNING,
 )
 RULES = (REFUSED, UNUSED, OBJECT, VERSION, IGNORED)
-"""Rules of Kueue's own objects and of generated ones."""
+"""Rules about Topologies and ResourceFlavors, written by users or rendered."""
 
 _SOURCE = "spec/kueue.md#5"
 _LEVELS = ("spec", "levels")
@@ -87,11 +87,14 @@ _TOLERATION_RULES = (
     "a value must be empty when 'operator' is 'Exists'",
     _EFFECTS_TEXT,
 )
-"""The rules of tolerations, in their order."""
+"""The texts of the CRD's rules about tolerations, in the order of the rules."""
 
 
 def check_objects(source: SchedulerInput, release: KueueRelease) -> Iterator[Finding]:
-    """Yield refusals of users' own objects. Topologies and ResourceFlavors are checked by their CRDs if known."""
+    """Yield findings about users' Topologies and ResourceFlavors, and about objects in a version that is not served.
+
+    If the input has the CRD of a kind, it replaces packwise's own checks of the schema.
+    """
     if not release.serves_v1beta1:
         yield from _check_versions(source.inventory.items, release)
     for kind in (KUEUE_TOPOLOGY, RESOURCE_FLAVOR):
@@ -100,12 +103,12 @@ def check_objects(source: SchedulerInput, release: KueueRelease) -> Iterator[Fin
 
 
 def _check_versions(index: Index, release: KueueRelease) -> Iterator[Finding]:
-    """Report objects of a version that the release no longer serves."""
+    """Yield a finding for each object of Kueue in an API version that the release no longer serves."""
     served = KUEUE_TOPOLOGY.api_version
     message = f'must be "{served}"; {release.name} no longer serves "{_OLD_VERSION}"'
     for key, items in index.by_kind.items():
-        # For other kinds, another version is not sufficient, because fields have other names, such as `cohort` of a
-        # ClusterQueue.
+        # In other kinds, fields have other names in the new version, such as `cohort` of a ClusterQueue. So a new
+        # `apiVersion` alone would not be a fix.
         proposed = served if key in (KUEUE_TOPOLOGY.key, RESOURCE_FLAVOR.key) else None
         for item in items if key[0] == KUEUE_TOPOLOGY.group else ():
             if item.api_version == _OLD_VERSION:
@@ -135,20 +138,20 @@ def _item_findings(kind: Kind, item: KubeObject, source: SchedulerInput, release
 
 
 def _dropped_field(kind: Kind, item: KubeObject, path: FieldPath, advice: str) -> Finding:
-    """Report a field that the CRD does not have, such as KAI's alias of a level. The API server drops it silently."""
+    """Return a finding about a field that the CRD does not have, such as KAI's alias. The API server drops it."""
     message = f"Kueue's {kind.name} does not have this field, and the API server drops it{advice}"
     return Finding.of(IGNORED, item, path, message, at_key=True)
 
 
 def _rule(path: FieldPath, field: str, message: str, text: str) -> Problem:
-    """The problem of a value that a rule in CEL refuses."""
+    """Return the problem of a value that breaks a CEL rule with the error `text`."""
     return refusal(path, message, OperatorError(field, ErrorType.INVALID, Unquoted(text)), Stage.SCHEMA)
 
 
 def topology_problems(
     value: Mapping[str, Value], before: Mapping[str, Value] | None, release: KueueRelease
 ) -> list[Problem]:
-    """Violations of the CRD of Topologies: of its schema, else of its rules."""
+    """Return the violations of the CRD in the Topology `value`: of its schema, or else of its CEL rules."""
     spec, levels = value.get("spec"), value_at(value, *_LEVELS)
     if spec is not None and not isinstance(spec, dict):
         return [_wrong_type(("spec",), spec, "object")]
@@ -209,7 +212,7 @@ def _level_rules(
     labels: Sequence[str], before: Sequence[str], release: KueueRelease, *, is_new: bool
 ) -> Iterator[Problem]:
     if not is_new and list(labels) != list(before):
-        # A release that allows changes of levels requires the hostname to be the lowest level, before and after.
+        # A release that allows changes of levels allows them only if the hostname is the lowest level before and after.
         ends = [each[-1:] == [HOSTNAME] for each in (list(labels), list(before))]
         if not release.mutable_levels:
             message = (
@@ -234,7 +237,7 @@ def _level_rules(
 def flavor_problems(
     value: Mapping[str, Value], before: Mapping[str, Value] | None, release: KueueRelease
 ) -> list[Problem]:
-    """Violations of the CRD of ResourceFlavors: of its schema, else of its rules."""
+    """Return the violations of the CRD in the ResourceFlavor `value`: of its schema, or else of its CEL rules."""
     own = value.get("spec")
     if own is not None and not isinstance(own, dict):
         return [_wrong_type(("spec",), own, "object")]
@@ -243,7 +246,7 @@ def flavor_problems(
 
 
 def _flavor_types(spec: Mapping[str, Value]) -> Iterator[Problem]:
-    """Yield values of a type that the CRD does not accept."""
+    """Yield a problem for each value of a type that the CRD does not accept."""
     for name, wanted in _FLAVOR_TYPES.items():
         if name in spec and json_type(spec[name]) != wanted:
             yield _wrong_type(("spec", name), spec[name], wanted)
@@ -353,7 +356,7 @@ def _broken_rules(toleration: Mapping[str, Value]) -> Iterator[str]:
 
 
 def webhook_problems(value: Mapping[str, Value]) -> Iterator[Problem]:
-    """Yield violations of the webhook in a ResourceFlavor that the CRD accepts."""
+    """Yield the problems that the webhook finds in a ResourceFlavor that the CRD accepts."""
     spec = mapping(value.get("spec"))
     for key, text in mapping(spec.get("nodeLabels")).items():
         path = ("spec", "nodeLabels", key)
@@ -396,7 +399,7 @@ def _value_problems(path: FieldPath, field: str, value: str, errors: Iterable[st
 
 
 def render_objects(source: SchedulerInput, release: KueueRelease) -> tuple[list[Generated], list[Finding]]:
-    """The Topologies and ResourceFlavors, and the API server's refusals of them."""
+    """Return the rendered Topologies and ResourceFlavors, and the findings about them."""
     generated: list[Generated] = []
     findings: list[Finding] = []
     for known in source.topologies.by_name.values():
@@ -424,7 +427,7 @@ def render_objects(source: SchedulerInput, release: KueueRelease) -> tuple[list[
 
 
 def rendered_values(known: KnownTopologies, settings: TopologyRender) -> list[dict[str, Value]]:
-    """Return the Topologies and ResourceFlavors that a render writes, or none if not requested."""
+    """Return the Topologies and ResourceFlavors that a render writes, or [] if `emit` does not list them."""
     if not settings.emits(KUEUE_TOPOLOGY.emit_word):
         return []
     values = [_topology(each) for each in known.by_name.values() if each.is_valid]
@@ -445,14 +448,14 @@ def _topology(known: KnownTopology) -> dict[str, Value]:
 
 
 def _check(value: Mapping[str, Value], source: SchedulerInput, release: KueueRelease) -> tuple[Problem, ...]:
-    # A GitOps tool creates it again, so every field may differ.
+    # A GitOps tool deletes a changed Topology and creates it again, so immutable fields may change.
     before = None if source.settings.gitops else source.inventory.baseline_object(value)
     own = partial(topology_problems, value, before, release)
     return validate_object(value, source.definitions.of_kind(*KUEUE_TOPOLOGY.key), own, before=before).problems
 
 
 def _is_fixed(known: KnownTopology, release: KueueRelease) -> bool:
-    """Return True if its levels are immutable, so that it must be deleted and created again."""
+    """Return True if the levels of the Topology are immutable, so that a change requires a new object."""
     return not release.mutable_levels or known.topology.levels[-1].key != HOSTNAME
 
 
@@ -468,7 +471,10 @@ def _generate(known: KnownTopology, *, recreate: bool) -> Generated:
 
 
 def _topology_of_flavors(known: KnownTopologies, settings: TopologyRender) -> KnownTopology | None:
-    """Return the topology in the settings, or the only existing one."""
+    """Return the topology that rendered ResourceFlavors name: the settings' own topology, or the only known one.
+
+    Return None if there is no such topology, or if there are several.
+    """
     topologies = [each for each in known.by_name.values() if each.is_valid]
     own = [each for each in topologies if each.item is settings.item]
     chosen = own or topologies

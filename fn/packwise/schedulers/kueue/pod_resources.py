@@ -1,4 +1,4 @@
-"""Pod resources as Kueue adjusts and validates them before it looks at quota: RuntimeClasses and LimitRanges.
+"""The resources of pods as Kueue adjusts them by RuntimeClasses and LimitRanges, and checks them before the quota.
 
 Source: spec/kueue.md#6.13; Kueue v0.19.2, pkg/workload/resources.go and pkg/util/limitrange/limitrange.go.
 """
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     Amounts = Mapping[str, int]
 
 KINDS = (("", "LimitRange"), ("node.k8s.io", "RuntimeClass"))
-"""Group and name of the kinds that adjust pods."""
+"""The API groups and names of the kinds by which Kueue adjusts the resources of pods."""
 
 _CONTAINER, _POD = "Container", "Pod"
 _PARTS = ("initContainers", "containers")
-_OF_PODS, _HUGE_PAGES = ("cpu", "memory"), "hugepages-"
-"""The resources that a whole pod can request."""
+_POD_RESOURCES, _HUGE_PAGES = ("cpu", "memory"), "hugepages-"
+"""The resources that a pod can request in `spec.resources`. Huge pages have the prefix."""
 _ABOVE, _BELOW = (
     "requests must not be above the limitRange max",
     "requests must not be below the limitRange min",
@@ -37,7 +37,7 @@ _OUT_OF_RANGE = "resources didn't satisfy LimitRange constraints"
 
 
 class Limits(Record):
-    """The limits of one type, `Container` or `Pod`, that all LimitRanges of a namespace set together."""
+    """The limits for one type, `Container` or `Pod`, that all LimitRanges of a namespace set together."""
 
     defaults: Mapping[str, Value] = {}
     default_requests: Mapping[str, Value] = {}
@@ -46,14 +46,17 @@ class Limits(Record):
 
 
 class ResourceRules(Record):
-    """The limits by namespace and type, and the overheads of RuntimeClasses by name."""
+    """The limits of LimitRanges by namespace and type, and the overheads of RuntimeClasses by name."""
 
     limits: Mapping[str, Mapping[str, Limits]] = {}
     overheads: Mapping[str, Mapping[str, Value]] = {}
 
 
 class ResourceFault(Record):
-    """The reason why Kueue never admits a pod set: the cause at `path` in the pod's spec, and Kueue's text."""
+    """The reason why Kueue never admits a pod set: packwise's words for the `cause`, and Kueue's `text`.
+
+    `path` is the place of the cause in the pod's spec.
+    """
 
     path: FieldPath
     cause: str
@@ -61,12 +64,12 @@ class ResourceFault(Record):
 
     @property
     def subject(self) -> str:
-        """The part of the pod set that is wrong."""
+        """Return the noun for the part of the pod set that is wrong: `container` or `pod`."""
         return "container" if self.path[:1] in (("containers",), ("initContainers",)) else "pod"
 
 
 def read_rules(values: Iterable[Mapping[str, Value]]) -> ResourceRules:
-    """Return the rules that LimitRanges and RuntimeClasses among the objects set."""
+    """Return the rules that the LimitRanges and RuntimeClasses among the objects set."""
     limits: dict[str, dict[str, Limits]] = {}
     overheads: dict[str, Mapping[str, Value]] = {}
     for value in values:
@@ -84,7 +87,7 @@ def read_rules(values: Iterable[Mapping[str, Value]]) -> ResourceRules:
 def _merge(known: Limits, entry: Mapping[str, Value]) -> Limits:
     own = {field: mapping(entry.get(field)) for field in ("max", "min", "default", "defaultRequest")}
     if entry.get("type") == _CONTAINER:
-        # The API server's own defaults (SetDefaults_LimitRangeItem).
+        # The API server sets these defaults (SetDefaults_LimitRangeItem).
         own["default"] = {**own["max"], **own["default"]}
         own["defaultRequest"] = {**own["min"], **own["default"], **own["defaultRequest"]}
     most, least = amounts(own["max"]), amounts(own["min"])
@@ -98,10 +101,13 @@ def _merge(known: Limits, entry: Mapping[str, Value]) -> Limits:
 
 
 def pod_requests(spec: Mapping[str, Value]) -> dict[str, int]:
-    """Return a pod's requests with its overhead: `spec.resources`, else the sum of the containers' requests."""
+    """Return the requests of a pod, with its overhead.
+
+    The requests in `spec.resources` replace the sum of the containers' requests.
+    """
     resources = mapping(spec.get("resources"))
     own = amounts({**mapping(resources.get("limits")), **mapping(resources.get("requests"))})
-    whole = {name: amount for name, amount in own.items() if name in _OF_PODS or name.startswith(_HUGE_PAGES)}
+    whole = {name: amount for name, amount in own.items() if name in _POD_RESOURCES or name.startswith(_HUGE_PAGES)}
     if not whole:
         return container_requests(spec)
     total = {**container_requests({**spec, "overhead": None}), **whole}
@@ -111,7 +117,7 @@ def pod_requests(spec: Mapping[str, Value]) -> dict[str, int]:
 
 
 def adjust(job: KueueJob, rules: ResourceRules) -> KueueJob:
-    """Return the job with the pods' resources as Kueue counts them."""
+    """Return the job, with the resources of its pods as Kueue counts them."""
     container = rules.limits.get(job.item.namespace or "", {}).get(_CONTAINER)
     if container is None and not rules.overheads:
         return job
@@ -134,7 +140,7 @@ def _spec(each: KueuePodSet, limits: Limits | None, rules: ResourceRules) -> Map
 def _container(container: Mapping[str, Value], limits: Limits) -> dict[str, Value]:
     resources = mapping(container.get("resources"))
     most = {**limits.defaults, **mapping(resources.get("limits"))}
-    # Kueue reads a limit as the request only where the namespace has no default for it.
+    # Kueue uses a limit as the request only if the namespace has no default request for the resource.
     requests = {**most, **limits.default_requests, **mapping(resources.get("requests"))}
     return {**container, "resources": {**resources, "limits": most, "requests": requests}}
 
@@ -142,7 +148,10 @@ def _container(container: Mapping[str, Value], limits: Limits) -> dict[str, Valu
 def resource_fault(
     sets: Sequence[KueuePodSet], namespace: str, rules: ResourceRules
 ) -> tuple[KueuePodSet, ResourceFault] | None:
-    """Return the first of a job's adjusted pod sets with resources that Kueue refuses, and the text about all."""
+    """Return the first pod set of an adjusted job that Kueue refuses for its resources, and the fault, or None.
+
+    The text of the fault is about all pod sets.
+    """
     limits = rules.limits.get(namespace, {})
     for title, faults in ((_INVALID, _excess), (_OUT_OF_RANGE, _range_errors)):
         refused = [
@@ -165,7 +174,7 @@ def _containers(spec: Mapping[str, Value]) -> Iterator[tuple[FieldPath, str, Map
 
 
 def _excess(spec: Mapping[str, Value], field: str, limits: Mapping[str, Limits]) -> Iterator[ResourceFault]:
-    """Yield the containers that request more than their limits."""
+    """Yield a fault for each container that requests more than its limits, and one for the pod itself."""
     whole: tuple[FieldPath, str, Mapping[str, Value]] = ((), ".resources", spec)
     for path, suffix, container in (*_containers(spec), whole):
         requests, most = (amounts(mapping_at(container, "resources", each)) for each in ("requests", "limits"))
@@ -208,7 +217,7 @@ def _range_faults(
 
 
 def _greater_resources(amounts: Amounts, others: Amounts) -> list[str]:
-    """Return the resources with a smaller amount in `others`. Resources that `others` lacks do not count."""
+    """Return the resources with a larger amount than in `others`. Resources that `others` lacks do not count."""
     return sorted(name for name, amount in amounts.items() if name in others and amount > others[name])
 
 

@@ -1,6 +1,6 @@
-"""Limits of the Workloads of Kueue that Grove's future backend makes of PodGangs (GREP-704).
+"""Findings about gangs that Grove's future backend for Kueue turns into Workloads (GREP-704).
 
-No release of Grove has the backend. A revision has it only if `spec.kueue.unreleased` asks for it. Source:
+No release of Grove has the backend. packwise checks its limits only if `spec.kueue.unreleased` is set. Source:
 spec/kueue.md#10.
 """
 
@@ -39,14 +39,14 @@ LEVEL = Rule(
     Severity.WARNING,
 )
 RULES = (POD_SETS, LEVEL)
-"""Rules of the Workloads that are made of gangs."""
+"""Rules about the Workloads that Grove's backend makes of gangs."""
 
 _UNRELEASED = "GREP-704, in no release of Grove"
 
 
 class _Backend(Scheduler):
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
-        """Return the findings about gangs for Kueue, each once for all replicas. Nothing is written."""
+        """Return the findings about gangs for Kueue, each once for all replicas of a workload. Write no objects."""
         release, chain = kueue_release(source.settings.kueue.version), Chain(source.inventory.items, ())
         gangs = [
             (placement.subject, placement.node) for placement in source.placements if _is_scheduled(placement.node)
@@ -65,7 +65,7 @@ def _is_scheduled(node: Node) -> TypeGuard[Gang]:
 
 
 def _queue_findings(workload: KubeObject, chain: Chain) -> Iterator[Finding]:
-    # A graph of Dynamo has labels of its own.
+    # The label of the queue counts only on a PodCliqueSet, and not on a graph of Dynamo.
     name = workload.labels.get(QUEUE_NAME, "") if workload.kind == POD_CLIQUE_SET.name else ""
     if name and not is_placeholder(name) and not chain.local_queues_of(name, workload.namespace or ""):
         yield from missing_queue(workload, ("metadata", "labels", QUEUE_NAME), name, chain)

@@ -1,4 +1,4 @@
-"""The jobs that Kueue's webhooks see, and their pod sets with the API server's defaults.
+"""The jobs of the input that Kueue's webhooks check, and their pod sets with the defaults of the API server.
 
 Source: spec/kueue.md#3 and #8; the PodSets method of each of Kueue's integrations.
 """
@@ -47,13 +47,13 @@ OVERRIDES = Rule(
     Severity.WARNING,
 )
 RULES = (RUNTIME, OVERRIDES)
-"""Rules of the objects from which jobs are built."""
+"""Rules about TrainJobs and their runtimes."""
 
 POD_GROUP = f"{PREFIX}pod-group-name"
-"""The label with the name of a group of pods."""
+"""The label of a pod that names its group of pods."""
 
 POD_COUNT = f"{PREFIX}pod-group-total-count"
-"""The annotation with the number of pods of a group."""
+"""The annotation of a pod with the number of pods in its group."""
 
 _MAIN, _LEADER, _WORKER, HEAD = "main", "leader", "worker", "head"
 _CLUSTER = "ClusterTrainingRuntime"
@@ -67,7 +67,7 @@ _SUFFIX = (
 class KueuePodSet:
     """Pods of one template that Kueue counts and places together.
 
-    `is_validated`: whether the webhook looks at the template's annotations.
+    `is_validated` is true if the webhook checks the annotations of the template.
     """
 
     name: str
@@ -80,7 +80,7 @@ class KueuePodSet:
 def _pod_set(
     name: str, count: int, template: Value, path: FieldPath, title: str, *, is_validated: bool = True
 ) -> KueuePodSet:
-    """Return the pod set of the pod template at `path`. The operator calls it `title`."""
+    """Return the pod set of the pod template at `path`. `title` is the path of the template in Kueue's texts."""
     metadata = mapping(mapping(template).get("metadata"))
     at = PodTemplate((*path, "metadata"), f"{title}.metadata", metadata)
     # Kueue's names of pod sets are in lower case.
@@ -88,7 +88,7 @@ def _pod_set(
 
 
 def _pods_of_job(spec: Value) -> int:
-    """Pods of a Job that run at the same time."""
+    """Return the number of pods of a Job that run at the same time."""
     parallelism = integer(value_at(spec, "parallelism"), 1)
     return min(parallelism, integer(value_at(spec, "completions"), parallelism))
 
@@ -104,7 +104,7 @@ def _job_set(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSe
 
 
 def _replicated_jobs(jobs: Value) -> list[KueuePodSet]:
-    """A pod set for each entry of a JobSet's `spec.replicatedJobs`."""
+    """Return a pod set for each entry of a JobSet's `spec.replicatedJobs`."""
     sets: list[KueuePodSet] = []
     for index, job in mappings_by_place(jobs):
         spec = value_at(job, "template", "spec")
@@ -128,7 +128,7 @@ def _leader_worker_set(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[
 
 
 def _replica_types(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
-    """Return pod sets by the types of replicas, in their operator's order."""
+    """Return a pod set for each type of replica, in the order of the operator."""
     specs = mapping_at(value, *kind.body)
     title = ".".join(kind.body)
     return [
@@ -145,7 +145,10 @@ def _replica_types(kind: WorkloadKind, value: Mapping[str, Value]) -> list[Kueue
 
 
 def _ray_cluster(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
-    """Return the head and the worker groups. An embedded cluster has other names in its owner's webhook."""
+    """Return the pod sets of the head and of the worker groups.
+
+    For a cluster within another object, the paths in the webhook's texts differ from the paths in the object.
+    """
     section = kind.body
     is_part = len(section) > 1
     title = "spec.rayClusterSpec" if is_part else "spec"
@@ -163,7 +166,7 @@ def _ray_cluster(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePo
 
 
 def _ray_job(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
-    """Return the pod sets of the cluster, and of the pod that submits the job."""
+    """Return the pod sets of the Ray cluster, and of the pod that submits the job."""
     sets = _ray_cluster(kind, value)
     if sets and value_at(value, "spec", "submissionMode") in (None, "", "K8sJobMode"):
         path = ("spec", "submitterPodTemplate")
@@ -177,7 +180,7 @@ def _spark(_kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]
     for role in ("driver", "executor"):
         part = mapping_at(value, "spec", role)
         base = mapping_at(part, "template", "metadata")
-        # The annotations of the role override those of its pod template.
+        # The annotations of the role override the annotations of its pod template.
         annotations: dict[str, Value] = {**mapping(base.get("annotations")), **mapping(part.get("annotations"))}
         metadata: dict[str, Value] = {"annotations": annotations, "labels": part.get("labels")}
         count = 1 if role == "driver" else integer(part.get("instances"), 0)
@@ -203,16 +206,16 @@ _POD_SETS: Mapping[Integration, Callable[[WorkloadKind, Mapping[str, Value]], li
     Integration.RAY_SERVICE: _ray_cluster,
     Integration.SPARK: _spark,
 }
-"""Functions that build pod sets from the object alone. The pod sets of a TrainJob come from its runtime."""
+"""The functions that build pod sets from the object alone. The pod sets of a TrainJob come from its runtime."""
 
 
 @dataclass(frozen=True, slots=True)
 class KueueJob:
-    """A job of the input and its pod sets in Kueue.
+    """A job of the input, and its pod sets in Kueue.
 
-    `wrapper` is its place if it is part of another object, such as a role of a DisaggregatedSet. `queue` is the
-    LocalQueue in which Kueue manages it, or "". `pods_path` is the path of its pods' metadata if only they name the
-    queue: Kueue then queues each pod.
+    If the job is part of another object, such as a role of a DisaggregatedSet, `wrapper` is its place there. `queue` is
+    the LocalQueue of the job, or "". If only the pods name the queue, Kueue queues each pod, and `pods_path` is the
+    path of the pods' metadata.
     """
 
     item: KubeObject
@@ -224,33 +227,33 @@ class KueueJob:
 
     @property
     def owner_path(self) -> FieldPath:
-        """The path of the metadata of what Kueue queues: of the object, of the Jobs of a CronJob, or of single pods."""
+        """Return the path of the metadata of what Kueue queues: the object, the Jobs of a CronJob, or single pods."""
         return self.pods_path or self.kind.owner.path
 
     @property
     def queue_path(self) -> FieldPath:
-        """The path of the label that names the queue, or of the metadata if Kueue adds the label."""
+        """Return the path of the label that names the queue, or of the metadata if Kueue adds the label."""
         path = (*self.owner_path, "labels", QUEUE_NAME)
         return path if self.item.get(path) is not None else self.owner_path
 
     @property
     def queues_pods(self) -> bool:
-        """True if Kueue admits the pods one by one."""
+        """Return True if Kueue admits the pods one by one."""
         return bool(self.pods_path) or self.kind.grouping is Grouping.EACH_POD
 
     @property
     def manager_path(self) -> FieldPath:
-        """The field that names the controller of the job: `managedBy` of the spec or, in Kubeflow, of its runPolicy."""
+        """Return the path of `managedBy`, the controller of the job: in the spec, or in Kubeflow in its runPolicy."""
         path: FieldPath = ("spec", "runPolicy", "managedBy")
         return path if self.item.get(path) is not None else ("spec", "managedBy")
 
     def metadata(self, field: str) -> Mapping[str, Value]:
-        """Return the labels or annotations of what Kueue queues."""
+        """Return the labels or annotations (`field`) of what Kueue queues."""
         return mapping(self.item.get((*self.owner_path, field)))
 
 
 def jobs_of(index: Index) -> list[KueueJob]:
-    """The jobs of the input that Kueue's webhooks see, whether they name a queue or not."""
+    """Return the jobs of the input that Kueue's webhooks check, with or without a queue."""
     manager = read_manager(index)
     jobs: list[KueueJob] = []
     for kind, item, wrapped in _workloads(index):
@@ -284,7 +287,7 @@ def _made_workloads(index: Index) -> Iterator[Wrapped]:
 
 
 def _app_wrapper(item: KubeObject, index: Index) -> list[KueuePodSet]:
-    """Return the numbered pod sets of an AppWrapper's objects, each reported at its template in the AppWrapper."""
+    """Return the pod sets of the objects in an AppWrapper, with numbered names and with paths in the AppWrapper."""
     sets: list[KueuePodSet] = []
     for wrapped in unwrap(item):
         kind = WORKLOAD_KINDS.get(identity(wrapped.item.value)[:2])
@@ -297,7 +300,7 @@ def _app_wrapper(item: KubeObject, index: Index) -> list[KueuePodSet]:
 
 
 def made_pod_sets(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueuePodSet]:
-    """Return the pods of an object if Kueue queues its pods or Jobs instead of the object."""
+    """Return the pod sets of an object if Kueue queues the pods or Jobs that it makes, or []."""
     if kind.integration not in (Integration.PODS, Integration.BARE_PODS, Integration.JOBS):
         return []
     is_job = kind.integration is Integration.JOBS
@@ -310,7 +313,7 @@ def made_pod_sets(kind: WorkloadKind, value: Mapping[str, Value]) -> list[KueueP
 
 
 def services_of(index: Index) -> Iterator[KueueJob]:
-    """Yield the Deployments and StatefulSets that Kueue's webhooks see. Their pods are queued, not they."""
+    """Yield the Deployments and StatefulSets that Kueue's webhooks check. Kueue queues their pods."""
     manager = read_manager(index)
     for kind, item, wrapped in _workloads(index):
         if kind.integration is Integration.PODS and manager.is_enabled(kind):
@@ -318,7 +321,7 @@ def services_of(index: Index) -> Iterator[KueueJob]:
 
 
 def owners_of_queued(index: Index) -> Iterator[KueueJob]:
-    """Yield the objects with a queue if Kueue queues their pods or Jobs."""
+    """Yield the objects that make pods or Jobs if Kueue queues these instead of the object."""
     manager = read_manager(index)
     for kind, item, wrapped in _workloads(index):
         queue = _queue_of(kind, item, manager)
@@ -326,7 +329,7 @@ def owners_of_queued(index: Index) -> Iterator[KueueJob]:
         if queue and sets and kind.integration is not Integration.BARE_PODS:
             yield KueueJob(item, kind, tuple(sets), wrapped, queue)
             continue
-        # A suspended owner is managed as a whole. The default queue of a ReplicaSet is that of its pods.
+        # Kueue suspends an owner with a queue as a whole. The default queue of a ReplicaSet counts for its pods.
         is_owned = bool(queue) and kind.integration is not Integration.BARE_PODS
         if not is_owned and not manager.manages_all and manager.manages(POD_KIND, item.namespace or ""):
             every = sets or _pod_sets_of(kind, item, index) or ()
@@ -336,9 +339,9 @@ def owners_of_queued(index: Index) -> Iterator[KueueJob]:
 def _queued_pods(
     kind: WorkloadKind, item: KubeObject, wrapped: Wrapped | None, sets: Iterable[KueuePodSet], default: str
 ) -> Iterator[KueueJob]:
-    """Yield the pods of an object without a queue if their own label names one, or in the queue `default`.
+    """Yield a job for each pod set of an object without a queue, if the label of the pods names a queue.
 
-    Kueue queues each as a single pod.
+    Without the label, the pods are in the queue `default`, unless it is "". Kueue queues each pod on its own.
     """
     if kind.integration in _WITHOUT_TEMPLATES:
         return
@@ -351,7 +354,7 @@ def _queued_pods(
 
 
 def with_single_pods(job: KueueJob) -> KueueJob:
-    """Return an object with pod sets of one pod if Kueue admits its pods one by one."""
+    """Return the job. If Kueue admits its pods one by one, each pod set has one pod."""
     if not job.queues_pods:
         return job
     return replace(job, sets=tuple([replace(each, count=1) for each in job.sets]))
@@ -367,7 +370,7 @@ def _pod_sets_of(kind: WorkloadKind, item: KubeObject, index: Index) -> list[Kue
 
 
 def _train_job(item: KubeObject, index: Index) -> list[KueuePodSet] | None:
-    """Return the pod sets of a TrainJob, or None if its runtime is not in the input or has overrides."""
+    """Return the pod sets of a TrainJob. Return None if the input lacks its runtime, or if it has overrides."""
     runtime = _runtime_of(index, item)
     if runtime is None or item.get("spec.podTemplateOverrides"):
         return None
@@ -375,13 +378,13 @@ def _train_job(item: KubeObject, index: Index) -> list[KueuePodSet] | None:
 
 
 def _runtimes(index: Index, item: KubeObject) -> tuple[KubeObject, ...]:
-    """The runtimes of the kind that a TrainJob names."""
+    """Return the runtimes of the kind that a TrainJob names."""
     kind = item.get("spec.runtimeRef.kind")
     return index.of_kind(TRAINER, kind if isinstance(kind, str) else _CLUSTER)
 
 
 def _runtime_of(index: Index, item: KubeObject) -> KubeObject | None:
-    """Return the runtime of a TrainJob if it is in the input."""
+    """Return the runtime that a TrainJob names, or None if it is not in the input."""
     name = item.get("spec.runtimeRef.name")
     for runtime in _runtimes(index, item):
         if runtime.name == name and (runtime.kind == _CLUSTER or runtime.namespace == item.namespace):
@@ -390,17 +393,23 @@ def _runtime_of(index: Index, item: KubeObject) -> KubeObject | None:
 
 
 def _runtime_pod_set(each: KueuePodSet) -> KueuePodSet:
-    """Return the pod set under the webhook's name, reported at the TrainJob's field for the runtime."""
+    """Return the pod set with the path that the webhook's texts have.
+
+    Its problems are reported at the field of the TrainJob that names the runtime.
+    """
     template = replace(each.template, path=("spec", "runtimeRef", "name"), field=f"job[{each.name}]", suffix=_SUFFIX)
     return replace(each, template=template)
 
 
 _WITHOUT_TEMPLATES = (None, Integration.POD, Integration.TRAIN_JOB, Integration.APP_WRAPPER)
-"""Integrations whose objects have no pod templates of their own."""
+"""The integrations of objects without pod templates of their own."""
 
 
 def too_many_sets(job: KueueJob, release: KueueRelease) -> str:
-    """Return the API server's text about a Workload with too many pod sets, or "". The webhook refuses Ray's itself."""
+    """Return the API server's text about a Workload with too many pod sets, or "".
+
+    For objects of Ray, Kueue's webhook checks the number itself.
+    """
     is_ray = job.kind.integration in (Integration.RAY_CLUSTER, Integration.RAY_JOB, Integration.RAY_SERVICE)
     if is_ray or not job.queue or len(job.sets) <= release.most_pod_sets:
         return ""
@@ -408,7 +417,7 @@ def too_many_sets(job: KueueJob, release: KueueRelease) -> str:
 
 
 class UnlikePod(Record):
-    """A pod of a group that differs at `path` from the first one. Kueue makes no Workload, and says `text`."""
+    """A pod of a group that differs at `path` from another pod. Kueue then makes no Workload. `text` is its error."""
 
     pod: KubeObject
     path: FieldPath
@@ -416,9 +425,9 @@ class UnlikePod(Record):
 
 
 def unlike_pods(pods: Sequence[KubeObject], copied_labels: Sequence[str]) -> UnlikePod | None:
-    """Return the first pod of a group with another queue or number of pods than the first one, or None.
+    """Return the first pod of a group that names another queue or number of pods than the first pod, or None.
 
-    Pods must not differ in `copied_labels` either.
+    The pods must also have the same values of `copied_labels`.
     """
     first = pods[0]
     copied: dict[str, str] = {}
@@ -441,8 +450,9 @@ def unlike_pods(pods: Sequence[KubeObject], copied_labels: Sequence[str]) -> Unl
 
 
 def check_runtimes(index: Index, release: KueueRelease | None) -> Iterator[Finding]:
-    """Report TrainJobs with a missing runtime among known ones, and fields that the named Kueue release does not
-    support.
+    """Yield a finding for each TrainJob with a missing runtime, if the input has other runtimes.
+
+    Also yield one for `podTemplateOverrides` if the release that the settings name does not use this field.
     """
     kinds = [kind.key for kind in WORKLOAD_KINDS.values() if kind.integration is Integration.TRAIN_JOB]
     for item in [item for key in kinds for item in index.of_kind(*key)]:

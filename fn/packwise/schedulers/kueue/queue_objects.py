@@ -1,7 +1,7 @@
-"""The objects of Kueue's queues: refusals by the API server's CRDs and by Kueue's webhooks.
+"""Findings about Kueue's queue objects that the API server (by their CRDs) or Kueue's webhooks refuse.
 
-ClusterQueue, LocalQueue, Cohort, AdmissionCheck and WorkloadPriorityClass, of v1beta1 and v1beta2. Source:
-spec/kueue.md#5.4; Kueue v0.17 to v0.19, config/components/crd and pkg/webhooks.
+The objects are ClusterQueue, LocalQueue, Cohort, AdmissionCheck and WorkloadPriorityClass, in v1beta1 and v1beta2.
+Source: spec/kueue.md#5.4; Kueue v0.17 to v0.19, config/components/crd and pkg/webhooks.
 """
 
 from __future__ import annotations
@@ -56,21 +56,21 @@ DROPPED = Rule(
     "spec/kueue.md#5.4",
 )  # fmt: skip
 RULES = (REFUSED, DROPPED)
-"""Rules of queue objects."""
+"""Rules about queue objects."""
 
 _OLD = f"{CLUSTER_QUEUE.group}/v1beta1"
 _RENAMED = {("ClusterQueue", "cohort"): "cohortName", ("ClusterQueue", "admissionChecks"): "admissionChecksStrategy"}
-"""Fields of v1beta1 with another name in v1beta2, by kind."""
+"""The names in v1beta2 of fields that have another name in v1beta1, by kind and old name."""
 
 
 def check_queue_objects(source: SchedulerInput, release: KueueRelease) -> Iterator[Finding]:
-    """Refusals of the objects of queues, and fields that the API server drops."""
+    """Yield a finding for each queue object that is refused, and for each field that the API server drops."""
     unknown = Severity.ERROR if source.settings.unknown_fields == "Error" else Severity.WARNING
     for kind, own in DEFINITIONS:
         definition = source.definitions.of_kind(*kind.key)
         for item in source.inventory.items.of_kind(*kind.key):
             if definition is None and item.api_version.rpartition("/")[2] not in own.schemas:
-                # Another rule reports versions that do not exist.
+                # Another rule reports API versions that do not exist.
                 continue
             before = source.inventory.baseline_object(item)
             verdict = validate_object(item.value, definition or own, tuple, before=before)
@@ -84,14 +84,14 @@ def check_queue_objects(source: SchedulerInput, release: KueueRelease) -> Iterat
                 yield Finding.of(REFUSED, item, problem, order=order)
             for problem in dropped:
                 renamed = _with_new_name(problem, item)
-                # An unknown release may have a new field that is not similar to any other.
+                # A field that resembles no known field may be a new one of a release that packwise does not know.
                 is_sure = renamed is not problem or "did you mean" in problem.message or item.api_version == _OLD
                 severity = unknown if is_sure or definition is not None else Severity.WARNING
                 yield Finding.of(DROPPED, item, renamed, severity=severity)
             yield from verdict.unchecked
     for item in source.inventory.items.of_kind(*LOCAL_QUEUE.key):
         spec = mapping(item.get("spec"))
-        # A misspelt field is one cause, and is reported above.
+        # The cause may be a misspelt field, which is already reported above.
         if not spec.get("clusterQueue") and not any(name.casefold() == "clusterqueue" for name in spec if spec[name]):
             path = ("spec",) if "spec" in item.value else ()
             message = "the LocalQueue names no `clusterQueue`, and its jobs wait forever"
@@ -99,7 +99,7 @@ def check_queue_objects(source: SchedulerInput, release: KueueRelease) -> Iterat
 
 
 def _with_new_name(problem: Problem, item: KubeObject) -> Problem:
-    """The problem of a field of v1beta1 in an object of v1beta2, with its name there."""
+    """Return the problem. If a v1beta2 object has the old name of a field, the message suggests the new name."""
     new = _RENAMED.get((item.kind, str(problem.path[-1]))) if len(problem.path) == 2 else None
     if new is None or item.api_version == _OLD:
         return problem
@@ -107,7 +107,7 @@ def _with_new_name(problem: Problem, item: KubeObject) -> Problem:
     return problem.replace(message=message)
 
 
-# Patterns and CEL rules. Their texts are those of API servers since about v1.35.
+# Patterns and CEL rules. Their texts are the texts of API servers since about v1.35.
 
 _SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 _AMOUNT = (
@@ -130,7 +130,7 @@ _PATTERNS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ((*_PARAMETERS, "kind"), r"^(?i)[a-z]([-a-z0-9]*[a-z0-9])?$", "the name of a kind"),
     ((*_PARAMETERS, "name"), r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "a name in lower case"),
 )  # fmt: skip
-"""Steps to a text, the pattern of the CRD, and a noun for the text."""
+"""The steps to a text, the pattern that the CRD has for it, and a noun for the text."""
 
 
 def _broken_patterns(item: KubeObject) -> Iterator[Problem]:
@@ -161,7 +161,7 @@ def _cel_problem(path: FieldPath, field: FieldPath, message: str, text: str) -> 
 
 
 def _broken_rules(item: KubeObject, before: Mapping[str, Value] | None) -> Iterator[Problem]:
-    """Violations of the rules in CEL."""
+    """Yield the violations of CEL rules."""
     spec = mapping(item.get("spec"))
     if item.kind in (CLUSTER_QUEUE.name, COHORT.name):
         yield from _uneven_groups(spec)
@@ -214,7 +214,7 @@ def _broken_queue_rules(spec: Mapping[str, Value], cohort: str) -> Iterator[Prob
 
 
 def _quotas(spec: Mapping[str, Value]) -> Iterator[tuple[FieldPath, str, Mapping[str, Value]]]:
-    """Yield the path, the covered resource at the same position or "", and the fields of every quota."""
+    """Yield the path of each quota, the covered resource at the same position or "", and the fields of the quota."""
     for place, group in mappings_by_place(spec.get("resourceGroups")):
         covered = [text(each) for each in entries(group.get("coveredResources"))]
         for position, flavor in mappings_by_place(group.get("flavors")):
@@ -247,7 +247,10 @@ def _webhook_problems(item: KubeObject, before: Mapping[str, Value] | None, rele
 
 
 def _group_problems(spec: Mapping[str, Value], parent: str, *, has_parent: bool) -> Iterator[Problem]:
-    """Yield problems of resources, flavors and quotas. `parent` is the field that limits require."""
+    """Yield the problems of resources, flavors and quotas.
+
+    `parent` is `cohort` or `parent`, the word for the object that limits require.
+    """
     resources, flavors = set[str](), set[str]()
     for place, group in mappings_by_place(spec.get("resourceGroups")):
         path: FieldPath = ("spec", "resourceGroups", place)
@@ -259,7 +262,7 @@ def _group_problems(spec: Mapping[str, Value], parent: str, *, has_parent: bool)
         covered = [text(each) for each in entries(group.get("coveredResources"))]
         for position, flavor in mappings_by_place(group.get("flavors")):
             at = (*path, "flavors", position)
-            # The webhook ignores resources that are not covered.
+            # The webhook ignores quotas beyond the number of covered resources.
             quotas = mappings_in_place(flavor.get("resources"))[: len(covered)]
             yield from _order_problems((*at, "resources"), [text(quota.get("name")) for quota in quotas], covered)
             for index, quota in enumerate(quotas):
@@ -275,7 +278,10 @@ def _check_unique(path: FieldPath, name: str, seen: set[str], where: str) -> Ite
 
 
 def _order_problems(path: FieldPath, names: Sequence[str], covered: Sequence[str]) -> Iterator[Problem]:
-    """Report quotas in another order than the covered resources. A permutation is one problem."""
+    """Yield a problem for each quota that is not at the index of its covered resource.
+
+    If only the order is wrong, the problems have one place and one message.
+    """
     wrong = [index for index, name in enumerate(names) if name != covered[index]]
     is_permuted = sorted(names) == sorted(covered)
     for index in wrong:
@@ -347,7 +353,7 @@ def _parentless_cohort(
 
 
 def _selector_problems(selector: Mapping[str, Value]) -> Iterator[Problem]:
-    """Problems of a label selector, as Kubernetes' own validation has them."""
+    """Yield the problems of a label selector by Kubernetes' own validation."""
     path: FieldPath = ("spec", "namespaceSelector")
     labels, field = mapping(selector.get("matchLabels")), "spec.namespaceSelector.matchLabels"
     for key, value in sorted(labels.items()):
@@ -424,7 +430,10 @@ def _total_problems(spec: Mapping[str, Value]) -> Iterator[Problem]:
 
 
 def _check_flavors(spec: Mapping[str, Value], old: Mapping[str, Value]) -> Iterator[Problem]:
-    """Report admission checks' flavors that the ClusterQueue lacks. Earlier errors are kept."""
+    """Yield a problem for each flavor in `onFlavors` of an admission check that the ClusterQueue lacks.
+
+    An update may keep wrong flavors that the check already had.
+    """
     path = ("spec", "admissionChecksStrategy", "admissionChecks")
     known = _flavor_names(spec)
     earlier = {
@@ -444,7 +453,7 @@ def _check_flavors(spec: Mapping[str, Value], old: Mapping[str, Value]) -> Itera
                     format_path(at), ErrorType.NOT_SUPPORTED, flavor, f"supported values: {supported}"
                 )
                 message = f'must be a flavor of the ClusterQueue; got "{flavor}"'
-                # Go's sets have no order, so no text about several flavors is exact.
+                # Go's sets have no order, so the text that lists several flavors is not predictable.
                 yield refusal(at, message, error) if len(known) == 1 else Problem(at, message, stage=Stage.WEBHOOK)
 
 

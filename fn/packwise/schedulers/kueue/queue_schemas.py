@@ -1,4 +1,4 @@
-"""The CRDs of Kueue's queues as tables of fields: ClusterQueue, LocalQueue, Cohort, AdmissionCheck and the like.
+"""The fields of Kueue's queue objects in its CRDs: ClusterQueue, LocalQueue, Cohort, AdmissionCheck, priority class.
 
 Patterns and CEL rules are in `queue_objects`. Source: spec/kueue.md#5.4; Kueue v0.17 to v0.19, config/components/crd.
 """
@@ -37,7 +37,7 @@ def _list(entry: Schema, most: int, least: int | None = None) -> Schema:
 
 
 def _named_list(entry: Schema) -> Schema:
-    """A list of 1 to 64 entries that differ by their name."""
+    """Return the schema of a list of 1 to 64 entries with unique names."""
     return replace(_list(entry, 64, 1), list_type="map", keys=("name",))
 
 
@@ -66,7 +66,7 @@ _PREFERENCE = choice("BorrowingOverPreemption", "PreemptionOverBorrowing")
 
 
 def _fungibility(*old: str) -> Schema:
-    """Return the table of flavorFungibility. v1beta1 has further names of values."""
+    """Return the fields of flavorFungibility. `old` are the additional values of both fields in v1beta1."""
     borrow, preempt = (*old, "", "")[:2]
     return fields(
         whenCanBorrow=choice(*filter(None, ("MayStopSearch", "TryNextFlavor", borrow))),
@@ -75,7 +75,7 @@ def _fungibility(*old: str) -> Schema:
     )
 
 
-_OF_BOTH: Mapping[str, Schema] = {
+_COMMON_FIELDS: Mapping[str, Schema] = {
     "resourceGroups": _GROUPS,
     "queueingStrategy": choice("StrictFIFO", "BestEffortFIFO"),
     "namespaceSelector": _SELECTOR,
@@ -83,10 +83,10 @@ _OF_BOTH: Mapping[str, Schema] = {
     "stopPolicy": _STOP,
     "fairSharing": _FAIR,
 }
-"""The common fields of both versions of ClusterQueue."""
+"""The fields that both versions of ClusterQueue have."""
 
 _OLD_CLUSTER_QUEUE = fields(
-    **_OF_BOTH,
+    **_COMMON_FIELDS,
     cohort=_NAME,
     flavorFungibility=_fungibility("Borrow", "Preempt"),
     admissionChecks=list_of(_CHECK_NAME),
@@ -100,7 +100,7 @@ _MIGRATION = fields(
     mode=choice("TryPreferredFlavors", "RetainFirstAdmission"), constraints=fields(lastAcceptableFlavorName=_NAME)
 )
 _CLUSTER_QUEUE = fields(
-    **_OF_BOTH,
+    **_COMMON_FIELDS,
     cohortName=_NAME,
     flavorFungibility=_fungibility(),
     admissionChecksStrategy=requiring(fields(admissionChecks=_named_list(_CHECK)), "admissionChecks"),
@@ -142,4 +142,4 @@ DEFINITIONS = tuple(
         (WORKLOAD_PRIORITY_CLASS, _priority(None), _priority(2048)),
     )
 )
-"""Each kind with its definition."""
+"""Each kind of queue object, with its definition by version."""

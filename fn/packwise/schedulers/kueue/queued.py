@@ -1,4 +1,4 @@
-"""The pods that Kueue queues and places itself, for commands that show them. Source: spec/kueue.md#3 and #6."""
+"""The pods that Kueue queues and places itself, for the commands that show them. Source: spec/kueue.md#3 and #6."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORD = "kueue"
 
 
 def queued_pods(inventory: Inventory, topologies: KnownTopologies, settings: TopologyRender) -> Iterator[QueuedPods]:
-    """The pod sets of all jobs that name a queue or ask for a topology, in the order of the kinds."""
+    """Yield the pod sets of all jobs that name a queue or request a topology, in the order of the kinds."""
     if not inventory.items.has_word(_WORD):
         return
     release = kueue_release(settings.kueue.version)
@@ -78,7 +78,7 @@ def _pods(
 
 
 def _request_origins(job: KueueJob, each: KueuePodSet, place: Place, queue: str) -> Iterator[tuple[str, Place]]:
-    """Yield the places of the topology annotations and of the queue's label."""
+    """Yield the places of the topology annotations and of the queue label, each with a text."""
     for key in TOPOLOGY_KEYS:
         if key in each.template.annotations:
             yield f"annotation {key}", place.child(key)
@@ -89,7 +89,10 @@ def _request_origins(job: KueueJob, each: KueuePodSet, place: Place, queue: str)
 def _level_origins(
     request: TopologyRequest, topologies: Sequence[str], known: KnownTopologies, chain: Chain
 ) -> Iterator[tuple[str, Place]]:
-    """Yield the places of the levels that are asked for: in the settings, or in the input's own Topology."""
+    """Yield the places of the requested levels, each with a text.
+
+    A level is in a Topology of the input, or else in the settings.
+    """
     asked = {request.required, request.preferred, *(layer.level for layer in request.layers)}
     for name in topologies:
         item, settings = chain.topology_objects.get(name), known.by_name.get(name)

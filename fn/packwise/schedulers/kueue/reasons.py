@@ -1,4 +1,4 @@
-"""Kueue's reasons against a job and possible remedies, in plain words beside Kueue's own.
+"""The reasons why Kueue does not admit a job, and possible fixes, in packwise's words.
 
 Source: spec/kueue.md#9.8 to #9.15.
 """
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 _USUAL = ("cpu", "memory", "ephemeral-storage", "pods")
 _MOST_ADVICE = 100
-"""The largest number of jobs for which changes are tried. Each job takes several runs of the search."""
+"""The largest number of jobs for which packwise tries changes. Each job needs several runs of the search."""
 
 
 class Advisor:
-    """Explains the jobs that wait, on the cluster with all jobs that are admitted."""
+    """Explains why jobs wait, on the cluster with all admitted jobs. `words` maps levels' labels to domains."""
 
     def __init__(self, admitted: Admitted, words: Mapping[str, str]) -> None:
         self._session = admitted.session
@@ -51,17 +51,20 @@ class Advisor:
 
     @cached_property
     def _empty_session(self) -> Session:
-        """The cluster without anything that Kueue runs."""
+        """Return a session on the cluster without admitted Workloads."""
         return Session(self._scene, is_empty=True)
 
     def answer_when_empty(self, job: Job) -> JobAnswer | None:
-        """Return Kueue's answer on an otherwise empty cluster, or None if that makes no difference."""
+        """Return Kueue's answer on the cluster without admitted Workloads and other jobs.
+
+        Return None if there are none, or if the job has no active queue.
+        """
         if not self._users or isinstance(self._session.cluster_queue(job), str):
             return None
         return self._empty_session.plan(job).answer
 
     def reasons(self, job: Job, answer: JobAnswer) -> Iterator[str]:
-        """Yield the reasons for a waiting job, and remedies."""
+        """Yield the reasons why a job waits, and possible fixes."""
         queue = self._session.cluster_queue(job)
         if isinstance(queue, str):
             yield from self._queue_reasons(job, queue)
@@ -85,7 +88,7 @@ class Advisor:
             )
 
     def _queue_reasons(self, job: Job, message: str) -> Iterator[str]:
-        """Yield the reasons for a job without an active queue."""
+        """Yield the reason why a job has no active queue. `message` is Kueue's own text."""
         names = [each.name for each in self._scene.local_queues if each.namespace == job.namespace]
         local = next(
             (
@@ -126,7 +129,7 @@ class Advisor:
             )
 
     def _shortage(self, job: Job, failure: Failure) -> str:
-        """Return a sentence about the room that the topology lacks."""
+        """Return a sentence about the domain that comes nearest to holding the pods, with its missing resources."""
         each = job.sets[failure.worker]
         levels = self._scene.topologies[failure.topology]
         nearest = failure.search.nearest
@@ -157,7 +160,7 @@ class Advisor:
         return self._scene.flavors[failure.flavor].labels
 
     def missing_amounts(self, job: Job, failure: Failure) -> tuple[tuple[str, float], ...]:
-        """Return the amounts that the nearest domain lacks of each resource, by the sum of its leaves' free amounts."""
+        """Return the amount of each resource that the nearest domain lacks, by the sum of its free amounts."""
         nearest = failure.search.nearest
         if nearest is None:
             return ()
@@ -175,7 +178,7 @@ class Advisor:
         return tuple(lacking)
 
     def _name_excluded(self, failure: Failure) -> Iterator[str]:
-        """The nodes that do not count, and why."""
+        """Yield sentences on the nodes that Kueue does not count, with the reason."""
         excluded = failure.search.excluded
         tree = self._session.trees[failure.flavor]
         if excluded is not None:
@@ -198,7 +201,7 @@ class Advisor:
             yield f"{len(lost)} of {nodes} of the flavor {verb} {keys}, and Kueue does not count them"
 
     def _changes(self, job: Job, queue: ClusterQueue, failure: Failure) -> Iterator[str]:
-        """Yield the first change that makes the pod set fit, and a note if another flavor has room."""
+        """Yield a sentence on the first change that makes the pod set fit, and one if another flavor has room."""
         self._advised += 1
         if self._advised > _MOST_ADVICE:
             return
@@ -225,7 +228,7 @@ def _label_list(labels: Mapping[str, str]) -> str:
 
 
 def _with_flavor(queue: ClusterQueue, flavor: str) -> ClusterQueue:
-    """Return the queue with only this flavor in the resource groups that have it."""
+    """Return the queue, with `flavor` as the only flavor of the resource groups that list it."""
     groups = tuple(
         ResourceGroup(group.covered_resources, (flavor,)) if flavor in group.flavors else group
         for group in queue.groups
@@ -234,7 +237,7 @@ def _with_flavor(queue: ClusterQueue, flavor: str) -> ClusterQueue:
 
 
 def _variants(each: PodSet, levels: Sequence[str], words: Mapping[str, str]) -> Iterator[tuple[str, PodSet]]:
-    """Yield changed requests of a pod set, the smallest change first."""
+    """Yield variants of a pod set with a smaller request, each after a text. Small changes come first."""
     asked = each.topology
     if asked.required is not None and asked.required in levels:
         place = levels.index(asked.required)
@@ -254,7 +257,7 @@ def _variants(each: PodSet, levels: Sequence[str], words: Mapping[str, str]) -> 
 
 
 def _smaller_counts(each: PodSet) -> list[int]:
-    """Fewer pods, in steps of whole slices that grow."""
+    """Return smaller numbers of pods in whole slices, largest first. The steps between them double."""
     size = each.topology.layers[0].size if each.topology.layers else 1
     counts: list[int] = []
     step = 1
@@ -265,14 +268,14 @@ def _smaller_counts(each: PodSet) -> list[int]:
 
 
 class NodeSearch:
-    """Looks for one suitable node for the pods that Kueue admits without a topology."""
+    """Checks that some node can hold a pod that Kueue admits without a topology."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._answers: dict[tuple[object, ...], str] = {}
 
     def refusal(self, job: Job, answer: JobAnswer) -> str:
-        """Return a text about the first pod set that no known node can hold, even if it is empty, or ""."""
+        """Return a text about the first pod set with a pod that no node can hold, even an empty one, or ""."""
         if answer.is_delayed or not self._scene.nodes:
             return ""
         for own, wanted in zip(answer.sets, job.sets, strict=True):
@@ -287,9 +290,9 @@ class NodeSearch:
         return ""
 
     def _exclusions(self, wanted: PodSet, names: Sequence[str]) -> str:
-        """Return why each node is excluded, in numbers, or "" if one is suitable."""
+        """Return a text with the number of nodes that each reason excludes, or "" if a node is suitable."""
         flavors = [self._scene.flavors[name] for name in names]
-        # Kueue adds the labels and tolerations of the flavors to the pods.
+        # Kueue adds the node labels and tolerations of the flavors to the pods.
         selector = (*wanted.rules.selector, *[pair for flavor in flavors for pair in flavor.labels.items()])
         tolerations = (*wanted.rules.tolerations, *[each for flavor in flavors for each in flavor.tolerations])
         counts = {"other labels": 0, "an untolerated taint": 0, "too little room": 0}
@@ -307,12 +310,12 @@ class NodeSearch:
 
 
 def _allocatable_amount(node: Node, resource: str) -> int:
-    """Return the allocatable amount of a node. A node written by hand need not state the usual resources."""
+    """Return the allocatable amount of a node. It is unlimited if a hand-written node omits a usual resource."""
     return node.allocatable.get(resource, MAX_QUANTITY if resource in _USUAL else 0)
 
 
 def notes_of(job: QueuedJob, answer: JobAnswer, scene: Scene, release: KueueRelease) -> Iterator[str]:
-    """Yield notes on facts that the answer ignores and on silent effects of Kueue."""
+    """Yield notes on facts that the answer ignores, and on effects of Kueue that it does not report."""
     for each in job.job.sets:
         left = skipped_pods_text(each.name, each.count, each.topology)
         if left:
@@ -333,7 +336,7 @@ def notes_of(job: QueuedJob, answer: JobAnswer, scene: Scene, release: KueueRele
 
 
 def _list_ignored(spec: Mapping[str, Value]) -> Iterator[str]:
-    """Yield the parts of a pod spec that kube-scheduler reads and Kueue ignores."""
+    """Yield a noun for each part of a pod spec that kube-scheduler reads and Kueue ignores."""
     containers = [each for part in ("initContainers", "containers") for each in mappings(spec.get(part))]
     ports = [port for each in containers for port in mappings(each.get("ports"))]
     if spec.get("hostNetwork") is True or any(port.get("hostPort") for port in ports):

@@ -1,4 +1,4 @@
-"""The annotations of a pod template that request a topology from Kueue, and the refusals of its webhooks.
+"""The annotations of a pod template that request a topology from Kueue, and the webhooks' checks of them.
 
 Source: spec/kueue.md#1 and #2; Kueue's jobframework/tas_validation.go and tas.go.
 """
@@ -44,7 +44,7 @@ GROUP_NAME = f"{PREFIX}podset-group-name"
 SPREADING = f"{PREFIX}podset-topology-spreading"
 
 TOPOLOGY_KEYS = (REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_REQUIRED, SLICE_SIZE, SLICE_LAYERS, GROUP_NAME)
-"""The annotations of pod templates, in the order of the specification."""
+"""The annotations of pod templates that request a topology, in the order of the specification."""
 
 _MOST_LAYERS = 3
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
@@ -53,31 +53,31 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 _UNSIGNED = re.compile(r"[0-9]+")
 _ENTRY = "PodsetSliceRequiredTopologyConstraint"
 _TEXT_LENGTH = 1_000
-"""The largest number of digits that are read. A longer number is out of every range."""
+"""The largest number of characters of a number that packwise reads. A longer number is out of every range."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodTemplate:
-    """The metadata of a pod template at `path` of the object. The operator calls it `field`."""
+    """The metadata of a pod template. `path` is its path in the object, and `field` is its path in Kueue's texts."""
 
     path: FieldPath
     field: str
     metadata: Mapping[str, Value]
     suffix: str = ""
-    """The operator's suffix to messages about a template in another object. `path` then names that object."""
+    """The end of Kueue's texts about a template in another object. `path` is then the field that names the object."""
 
     @property
     def annotations(self) -> Mapping[str, str]:
-        """Return its annotations. Values that are not text are skipped."""
+        """Return the annotations of the template. Values that are not text are skipped."""
         return annotations_of(self.metadata)
 
     def key_field(self, key: str) -> str:
-        """The operator's path of an annotation."""
+        """Return the path of an annotation in Kueue's texts."""
         return f"{self.field}.annotations[{key}]"
 
     @property
     def annotations_path(self) -> FieldPath:
-        """Return the path of the annotations in the object that has them."""
+        """Return the path of the annotations, or the field that names another object with the template."""
         return self.path if self.suffix else (*self.path, "annotations")
 
     def key_path(self, key: str) -> FieldPath:
@@ -88,7 +88,7 @@ class PodTemplate:
 
 @dataclass(frozen=True, slots=True)
 class SliceLayer:
-    """A slice level of several: pods per slice within one domain of `level`."""
+    """A layer of slices. Each slice of `size` pods must be in one domain of `level`."""
 
     level: str
     size: int
@@ -96,10 +96,10 @@ class SliceLayer:
 
 @dataclass(frozen=True, slots=True)
 class TopologyRequest:
-    """The topologyRequest that Kueue makes of a template's annotations. Levels are node labels.
+    """The `topologyRequest` that Kueue makes of a template's annotations. Levels are node labels.
 
-    `unconstrained` is None if it is not requested. `layers` are the slices, the coarsest first. There is one entry if
-    level and size are separate annotations.
+    `unconstrained` is None without its annotation. `layers` are the layers of slices, the coarsest first. There is only
+    one layer if level and size are separate annotations.
     """
 
     required: str | None = None
@@ -110,18 +110,18 @@ class TopologyRequest:
 
     @property
     def is_asked(self) -> bool:
-        """True if the pod set asks for topology-aware scheduling."""
+        """Return True if the pod set requests topology-aware scheduling."""
         return bool(self.required or self.preferred or self.layers) or self.unconstrained is not None
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """The node labels of all levels that it names."""
+        """Return the node labels of all levels that the request names."""
         own = [level for level in (self.required, self.preferred) if level is not None]
         return (*own, *(layer.level for layer in self.layers))
 
 
 def annotations_of(metadata: Value, field: str = "annotations") -> Mapping[str, str]:
-    """Return the annotations or labels of a metadata. Values that are not text are skipped."""
+    """Return the annotations or labels (`field`) in `metadata`. Values that are not text are skipped."""
     return texts(mapping(metadata).get(field))
 
 
@@ -139,7 +139,7 @@ def parse_int32(text: str) -> int | None:
 
 
 def merge_texts(problems: Iterable[Problem]) -> list[Problem]:
-    """Merge problems with the same place and message. Texts are kept in Kueue's order."""
+    """Return the problems, with one problem for equal places and messages. Its text lists the texts in their order."""
     texts: dict[tuple[FieldPath, str], list[str]] = {}
     first: dict[tuple[FieldPath, str], Problem] = {}
     for problem in problems:
@@ -153,7 +153,10 @@ def merge_texts(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def read_request(annotations: Mapping[str, str], release: KueueRelease) -> TopologyRequest | None:
-    """Return the request of a template, or None without one. Check the annotations with `unread_annotation` first."""
+    """Return the request of a template, or None if its annotations request nothing.
+
+    Call `unread_annotation` first, because this function does not report annotations that Kueue cannot read.
+    """
     required, preferred, layers = annotations.get(REQUIRED), annotations.get(PREFERRED), _layers(annotations, release)
     unconstrained = None
     if required is not None:
@@ -182,14 +185,14 @@ class Unread(Record):
 
     @classmethod
     def of(cls, key: str, text: str) -> Unread:
-        """An annotation with an error of Kueue."""
+        """Return an annotation with Kueue's error `text`, which is also the message."""
         return cls(key, text, text)
 
 
 def unread_annotation(annotations: Mapping[str, str], release: KueueRelease) -> Unread | None:
     """Return the first annotation that Kueue cannot read, or None.
 
-    For kinds with pod sets built first, this is the only error.
+    If a webhook builds the pod sets before its checks, this is its only error.
     """
     is_unconstrained = UNCONSTRAINED in annotations and REQUIRED not in annotations and PREFERRED not in annotations
     if is_unconstrained and parse_bool(annotations[UNCONSTRAINED]) is None:
@@ -210,25 +213,25 @@ def unread_annotation(annotations: Mapping[str, str], release: KueueRelease) -> 
 
 
 def number_error(function: str, text: str) -> str:
-    """The error of Go's strconv."""
+    """Return the error of `function` in Go's strconv for a text that it cannot parse."""
     is_number = function != "ParseBool" and _INTEGER.fullmatch(text)
     return f"strconv.{function}: parsing {go_quote(text)}: {'value out of range' if is_number else 'invalid syntax'}"
 
 
 def atoi_error(text: str) -> str:
-    """Return Go's error of strconv.Atoi, or ""."""
+    """Return the error of Go's strconv.Atoi, or "" if it can parse the text."""
     in_range = _INTEGER.fullmatch(text) and len(text) <= _TEXT_LENGTH and -(2**63) <= int(text) < 2**63
     return "" if in_range else number_error("Atoi", text)
 
 
 def _entries(text: str) -> tuple[SliceLayer, ...] | str:
-    """Return the layers of the annotation, Go's error if it is not a list of layers, or NOT_JSON."""
+    """Return the layers in the annotation, or Go's error if it is not a list of layers, or NOT_JSON."""
     try:
         value: Value = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError:
         return _json_error(text)
     except (RecursionError, ValueError):
-        # Go reads deeper and longer texts than Python does. No layer is that large.
+        # Go reads deeper and longer JSON than Python. Such a text cannot be a list of layers.
         value = [[]]
     if value is None:
         return ()
@@ -240,7 +243,7 @@ def _entries(text: str) -> tuple[SliceLayer, ...] | str:
 
 
 NOT_JSON = "it is not JSON"
-"""packwise's own text for JSON that is invalid after its first character. Go's scanner has an error for each place."""
+"""packwise's own text for JSON with an error after the first character. Go has many different errors for it."""
 
 
 def _json_error(text: str) -> str:
@@ -264,9 +267,9 @@ def _layer(entry: Value) -> SliceLayer | str:
         return unmarshal_error(entry, f"v1beta2.{_ENTRY}")
     level, size = "", 0
     for name, value in entry.items():
-        # Go reads field names without regard to case.
         if value is None:
             continue
+        # Go ignores the case of field names.
         if name.casefold() == "topology":
             if not isinstance(value, str):
                 return unmarshal_error(value, "string", f"{_ENTRY}.topology")
@@ -279,7 +282,7 @@ def _layer(entry: Value) -> SliceLayer | str:
 
 
 def template_problems(template: PodTemplate, release: KueueRelease) -> list[Problem]:
-    """Return the refusals of a pod template's annotations that all webhooks share, in their order."""
+    """Return the problems of a pod template's annotations that all webhooks find, in the order of the webhooks."""
     annotations = template.annotations
     if not any(key.startswith(PREFIX) for key in annotations):
         return []
@@ -313,7 +316,7 @@ def _refuse_annotation(
     kind: ErrorType = ErrorType.INVALID,
     value: Value = None,
 ) -> Problem:
-    """Return a refusal of an annotation, located at its place or its future place."""
+    """Return the problem of an annotation, at the annotation or, if it is missing, at the place for it."""
     error = OperatorError(template.key_field(key), kind, value, detail + template.suffix)
     return refusal(template.key_path(key), message, error, at_key=kind is ErrorType.FORBIDDEN)
 
@@ -444,7 +447,7 @@ def _layer_problems(template: PodTemplate, layers: tuple[SliceLayer, ...]) -> It
 
 
 def bound_problems(template: PodTemplate, count: int) -> Iterator[Problem]:
-    """Slices that have more pods than the pod set has."""
+    """Yield the problems of slices that have more pods than the pod set has."""
     annotations = template.annotations
     text = annotations.get(SLICE_SIZE)
     if text is not None:

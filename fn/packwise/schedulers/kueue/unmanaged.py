@@ -1,4 +1,4 @@
-"""Jobs that Kueue's configuration in the input makes it ignore, or suspend without a queue.
+"""Jobs that Kueue ignores although they name a queue, or suspends although they do not, by its configuration.
 
 Source: spec/kueue.md#7.2; Kueue v0.19.2, pkg/controller/jobframework (defaults.go, reconciler.go, setup.go).
 """
@@ -31,13 +31,13 @@ INTEGRATION = Rule(
     Severity.WARNING,
 )
 RULES = (UNQUEUED, INTEGRATION)
-"""Rules of jobs outside of Kueue's queues."""
+"""Rules about jobs that Kueue ignores or suspends."""
 
 _OF_OTHER_RULES = (POD_CLIQUE_SET.key, DYNAMO_GRAPH.key, *MAKERS)
 
 
 def check_unmanaged(items: Index) -> Iterator[Finding]:
-    """Yield findings about jobs that Kueue does not manage although they name a queue, and the reverse."""
+    """Yield findings about jobs that Kueue ignores although they name a queue, or suspends although they do not."""
     manager = read_manager(items)
     for kind in WORKLOAD_KINDS.values():
         for item in items.of_kind(*kind.key) if kind.integration is not None else ():
@@ -84,7 +84,7 @@ def _known_kind(item: KubeObject, kind: WorkloadKind, manager: Manager) -> Itera
 
 
 def _queues_of_pods(item: KubeObject, kind: WorkloadKind) -> Iterator[Finding]:
-    """Report queues that only pods name if Kueue does not manage pods."""
+    """Yield a finding for each queue that a pod template names, for kinds that make pods. Kueue ignores these pods."""
     for part in kind.templates if kind.integration in (Integration.PODS, Integration.BARE_PODS) else ():
         path = (*part.path, "labels", QUEUE_NAME)
         if item.get(path):
@@ -96,7 +96,7 @@ def _queues_of_pods(item: KubeObject, kind: WorkloadKind) -> Iterator[Finding]:
 
 
 def _unknown_kind(item: KubeObject, manager: Manager) -> Iterator[Finding]:
-    """Report a queue of an object with pods if neither Kueue nor its pods read the label."""
+    """Yield a finding if an object of a kind without an integration names a queue, but its pod templates do not."""
     templates = [template for _, template in pod_templates_in(item.value)]
     if not templates or any(mapping_at(each, "metadata", "labels").get(QUEUE_NAME) for each in templates):
         return

@@ -1,8 +1,8 @@
-"""Jobs that wait forever because of their queue in the input. No webhook checks this.
+"""Findings about jobs that wait forever because of their queue. No webhook checks this.
 
-Each cause is reported once with the text of Kueue's own condition. Jobs that could be admitted later or depend on
-missing input are not reported. Source: spec/kueue.md#6; Kueue v0.19.2, workload_controller.go, scheduler.go and
-flavorassigner.go.
+Each cause is reported once, with the text of Kueue's own condition. A job is not reported if Kueue may admit it later,
+or if objects that decide this are not in the input. Source: spec/kueue.md#6; Kueue v0.19.2, workload_controller.go,
+scheduler.go and flavorassigner.go.
 """
 
 from __future__ import annotations
@@ -125,21 +125,21 @@ RULES = (
     CONFIGURATION, QUEUE, INACTIVE, STOPPED, NAMESPACE, MANAGED, POD_SETS, DEVICES,
     SLICES, RESOURCES, UNMATCHED, QUOTA, PRIORITY, NO_NODES, FALSE,
 )  # fmt: skip
-"""Rules of reasons for which a job waits."""
+"""Rules about the reasons why a job waits."""
 
 _PRIORITY_CLASS = f"{PREFIX}priority-class"
 _LEAST = f"{PREFIX}job-min-parallelism"
 _NODE_FIELDS = ("nodeSelector", "affinity", "tolerations")
-"""The fields of a pod's spec that are compared with the labels and taints of a flavor."""
+"""The fields of a pod's spec that Kueue compares with the labels and taints of a flavor."""
 _FEW_NAMES = 3
 _UNCOUNTED = ("excludeResourcePrefixes", "transformations", "IgnoreUndeclared", "deviceClassMappings")
-"""Words of Kueue's own configuration that make it count other resources than pods request."""
+"""Words in Kueue's own configuration. With one of them, Kueue counts other resources than the pods request."""
 
 
 def check_chain(
     source: SchedulerInput, jobs: Sequence[KueueJob], generated: Iterable[Generated], release: KueueRelease
 ) -> Iterator[Finding]:
-    """Yield findings about missing or mismatched objects between the input's jobs and their flavors."""
+    """Yield findings about missing objects, and objects that do not match, on the way from jobs to their flavors."""
     items = source.inventory.items
     chain = Chain(items, [each.value for each in generated], source.cluster.nodes)
     yield from _queues(chain)
@@ -157,7 +157,7 @@ def check_chain(
         fault = resource_fault(job.sets, job.item.namespace or "", rules) if job.queue else None
         if fault is not None:
             yield _resource_finding(job, *fault)
-            # Kueue looks at no flavor then.
+            # Kueue then checks no flavors.
             job = replace(job, sets=())
         unmapped = unmapped_class(job.sets, job.item.namespace or "", devices) if job.queue else None
         if unmapped is not None and release.counts_devices:
@@ -190,17 +190,17 @@ def _queues(chain: Chain) -> Iterator[Finding]:
     cycles = find_cycles({item.name: text(item.get("spec.parentName")) for item in chain.cohorts})
     for item in chain.cohorts:
         cycle = cycles.get(item.name, ())
-        # A cycle is reported once.
+        # Report a cycle only at its first Cohort by name.
         if cycle and item.name == min(cycle):
             message = f"{cycle_fault(cycle)}. Until then, the ClusterQueues below them are inactive"
             yield Finding.of(INACTIVE, item, ("spec", "parentName"), message)
 
 
 def _inactive_findings(queue: ClusterQueue, chain: Chain) -> Iterator[Finding]:
-    """Yield the reasons why Kueue admits no workload of a ClusterQueue, in the words of its condition."""
+    """Yield a finding if a ClusterQueue is inactive. Its message has the text of Kueue's condition."""
     flavors = [flavor for flavor in queue.flavors if not is_placeholder(flavor.name)]
     missing = [flavor for flavor in flavors if flavor.name not in chain.flavors]
-    # Topologies of a queue with MultiKueue are those of its clusters.
+    # With MultiKueue, the Topologies are in the other clusters.
     is_here = all(chain.checks.controller(each.name) != MULTIKUEUE for each in queue.checks)
     homeless = [each for each in flavors if is_here and each.topology is not None and each.topology not in chain.levels]
     faults = list(check_faults(queue.checks, [each.name for each in queue.flavors], chain.checks))
@@ -239,12 +239,12 @@ def _hint(missing: Sequence[Flavor], homeless: Sequence[Flavor], chain: Chain) -
 
 
 def _without_nodes(items: Iterable[KubeObject], chain: Chain) -> Iterator[Finding]:
-    """Report flavors with a topology that match no node although the input's nodes have their labels."""
+    """Yield a finding for each flavor with a topology that matches no node, although nodes have its label keys."""
     for item in items if chain.nodes else ():
         labels = mapping(item.get("spec.nodeLabels"))
         if item.get("spec.topologyName") is None or chain.nodes.matching_nodes(labels):
             continue
-        # Nodes without these labels belong to another cluster, or are samples.
+        # If no node has these label keys, the nodes belong to another cluster, or are samples.
         carriers = chain.nodes.count_carriers(labels)
         if carriers:
             message = (
@@ -257,7 +257,10 @@ def _without_nodes(items: Iterable[KubeObject], chain: Chain) -> Iterator[Findin
 def _check_job(
     job: KueueJob, chain: Chain, release: KueueRelease, accepted: set[tuple[object, ...]], *, counts_all: bool
 ) -> Iterator[Finding]:
-    """Yield findings about one job. `accepted` are the demands accepted by a queue, extended with this job's."""
+    """Yield findings about one job.
+
+    `accepted` are the demands that ClusterQueues accept. If the demand of this job is accepted, add it.
+    """
     for each in job.sets:
         yield from _check_request(job, each, release)
     excess = too_many_sets(job, release)
@@ -299,7 +302,7 @@ def _check_job(
         refusals = _Admission(job, queue, chain, release).findings(counts_all=counts_all)
         first: dict[tuple[FieldPath, str], Finding] = {}
         for each, reasons in refusals:
-            # Pod sets with the same cause at one place are one finding.
+            # Report pod sets with the same place and cause only once.
             first.setdefault((each.path, reasons), each)
         if not first:
             accepted.add(demand)
@@ -307,7 +310,10 @@ def _check_job(
 
 
 def _demand(job: KueueJob) -> tuple[object, ...]:
-    """Return everything that Kueue compares with flavors. Jobs of a queue with equal demands get one answer."""
+    """Return all values of a job that Kueue compares with flavors.
+
+    Jobs of a queue with equal values get the same answer.
+    """
     return job.item.annotations.get(_LEAST), *[
         (
             each.count,
@@ -320,12 +326,15 @@ def _demand(job: KueueJob) -> tuple[object, ...]:
 
 
 def _finding(rule: Rule, job: KueueJob, path: FieldPath, message: str, condition: str) -> Finding:
-    """A finding with the text of the condition that Kueue writes into the Workload."""
+    """Return a finding. `condition` is the text of the condition that Kueue writes into the Workload."""
     return Finding.of(rule, job.item, path, message, operator_message=condition, stage=Stage.SCHEDULER)
 
 
 def missing_queue(item: KubeObject, at: FieldPath, name: str, chain: Chain) -> Iterator[Finding]:
-    """Yield a finding if a workload waits for the LocalQueue `name` at `at`, which the input lacks."""
+    """Yield a finding if a workload waits for the LocalQueue `name`, and the input shows that it does not exist.
+
+    `at` is the path at which the workload names the queue.
+    """
     namespace = item.namespace or ""
     near = chain.similar_local_queue(name, namespace)
     elsewhere = chain.namespaces_of_local_queues(name)
@@ -354,13 +363,16 @@ def _check_stop(
 
 
 def _resource_finding(job: KueueJob, each: KueuePodSet, fault: ResourceFault) -> Finding:
-    """Return the finding about a pod set with refused resources, at its container if the job has one."""
+    """Return a finding about a pod set with refused resources, at the place of the fault if the job contains it."""
     path = _path_in_pod(job, each, fault.path)
     return _finding(RESOURCES, job, path, f"the {fault.subject} {fault.cause}, and the job waits", fault.text)
 
 
 def _path_in_pod(job: KueueJob, each: KueuePodSet, steps: FieldPath) -> FieldPath:
-    """Return the field of a pod set's spec, the nearest one above it that is written, or else the queue's name."""
+    """Return the path of the field `steps` in a pod set's spec, or of the nearest field above it that is set.
+
+    Return the path of the job's queue if the pod template is in another object.
+    """
     path: FieldPath = (*_spec_path(each), *steps)
     while path and job.item.get(path) is None:
         path = path[:-1]
@@ -368,7 +380,10 @@ def _path_in_pod(job: KueueJob, each: KueuePodSet, steps: FieldPath) -> FieldPat
 
 
 def _priority(job: KueueJob, name: str, chain: Chain) -> Iterator[Finding]:
-    """Report a missing priority class if the input has some: Kueue makes no Workload of the job."""
+    """Yield a finding if the WorkloadPriorityClass `name` is missing although the input has others.
+
+    Kueue makes no Workload of such a job.
+    """
     if name and chain.priorities and name not in chain.priorities and not is_placeholder(name):
         near = did_you_mean(name, chain.priorities)
         message = f'the WorkloadPriorityClass "{name}" is not in the input. Without it, Kueue makes no Workload{near}'
@@ -377,9 +392,9 @@ def _priority(job: KueueJob, name: str, chain: Chain) -> Iterator[Finding]:
 
 
 def _check_request(job: KueueJob, each: KueuePodSet, release: KueueRelease) -> Iterator[Finding]:
-    """Report a pod set that requests topology-aware scheduling without a level, or that has pods beyond whole slices.
+    """Yield a finding if a pod set requests a topology without a level, and one if its last slice is not full.
 
-    Later releases refuse the former themselves.
+    Later releases of Kueue refuse a request without a level themselves.
     """
     annotations = each.template.annotations
     request = None if unread_annotation(annotations, release) else read_request(annotations, release)
@@ -389,7 +404,7 @@ def _check_request(job: KueueJob, each: KueuePodSet, release: KueueRelease) -> I
             "level, and no flavor ever matches"
         )
         yield Finding.of(FALSE, job.item, each.template.key_path(UNCONSTRAINED), message)
-    # The other pods of a group count too.
+    # If the pod is in a group, the other pods of the group fill the slices too.
     is_counted = bool(job.queue) and POD_GROUP not in job.item.labels
     left = skipped_pods_text(f'"{each.name}"', each.count, request) if request is not None and is_counted else ""
     if left:
@@ -398,9 +413,10 @@ def _check_request(job: KueueJob, each: KueuePodSet, release: KueueRelease) -> I
 
 
 def _is_renamed(resource: str, queue: ClusterQueue) -> bool:
-    """Return True if the queue covers the total of a resource, as `nvidia.com/total-gpucores` of `nvidia.com/gpucores`.
+    """Return True if the queue covers a total of the resource instead.
 
-    Only a transformation in Kueue's configuration makes such a total. The configuration need not be in the input.
+    `nvidia.com/total-gpucores` is the total of `nvidia.com/gpucores`. Only a transformation in Kueue's configuration
+    makes such a total, and the configuration may not be in the input.
     """
     domain, _, name = resource.partition("/")
     covered = [each for group in queue.groups for each in group.covered_resources]
@@ -420,20 +436,21 @@ class _PodSets:
         return self.members[0]
 
     def condition(self, reasons: str) -> str:
-        """Kueue's condition of the Workload."""
+        """Return the text of Kueue's condition of the Workload."""
         return "; ".join(f"couldn't assign flavors to pod set {each.name}: {reasons}" for each in self.members)
 
 
 class _Admission:
-    """The admission of one job by an idle ClusterQueue of known flavors."""
+    """The admission of one job by an idle ClusterQueue with known flavors."""
 
     def __init__(self, job: KueueJob, queue: ClusterQueue, chain: Chain, release: KueueRelease) -> None:
         self._job, self._queue, self._chain, self._release = job, queue, chain, release
         self._used: dict[tuple[str, str], int] = {}
 
     def findings(self, *, counts_all: bool) -> Iterator[tuple[Finding, str]]:
-        """Yield why no flavor can ever accept a pod set, with Kueue's reasons. Only the first cause of each is
-        reported.
+        """Yield a finding for each pod set that no flavor can ever hold, each with Kueue's reasons.
+
+        A finding is only about the first cause.
         """
         for sets in self._pod_sets():
             requests = self._requests(sets)
@@ -443,7 +460,7 @@ class _Admission:
             if uncovered and counts_all:
                 yield self._coverage_finding(sets, uncovered)
                 continue
-            # Pods without any request may get one from a LimitRange, for any resource.
+            # A LimitRange may set a request for any resource on pods that have none.
             groups = [
                 each for each in self._queue.groups if not requests or not each.covered_resources.isdisjoint(requests)
             ]
@@ -451,7 +468,10 @@ class _Admission:
             yield from islice(refusals, 1)
 
     def _pod_sets(self) -> list[_PodSets]:
-        """Return the pod sets by group, in their order. Unparsable ones are skipped."""
+        """Return the pod sets in their order, with the members of a group together.
+
+        Skip pod sets without pods, and pod sets that Kueue cannot read.
+        """
         groups: dict[tuple[str, int], list[tuple[KueuePodSet, TopologyRequest | None]]] = {}
         for place, each in enumerate(self._job.sets):
             annotations = each.template.annotations
@@ -470,7 +490,7 @@ class _Admission:
         return total
 
     def _least_pods(self, each: KueuePodSet) -> int | None:
-        """Return the fewest pods that the job accepts by partial admission, or None for all."""
+        """Return the smallest number of pods that the job accepts by partial admission, or None for all pods."""
         written = self._job.item.annotations.get(_LEAST)
         least = None if written is None else parse_int32(written)
         return None if least is None else min(max(least, 1), each.count)
@@ -486,8 +506,9 @@ class _Admission:
         return _finding(QUOTA, self._job, path, message, sets.condition(reason)), reason
 
     def _refusal(self, sets: _PodSets, group: ResourceGroup, requests: Mapping[str, int]) -> tuple[Finding, str] | None:
-        """Return the finding if no flavor of a group accepts the pod sets. Otherwise count their use of a single
-        one.
+        """Return a finding if no flavor of a resource group accepts the pod sets, or None.
+
+        If a flavor accepts them and only one flavor matches, count its use.
         """
         least = self._requests(sets, is_least=True)
         wanted = sorted(name for name in requests if name in group.covered_resources)
@@ -506,7 +527,7 @@ class _Admission:
             reasons += [self._excess(flavor, name, requests[name]) for name in excess]
             accepts = accepts or not excess
         if accepts or not group.flavors:
-            # It is certain which flavor they use only if there is no other.
+            # If several flavors match, it is not certain which one the pod sets use.
             for name in wanted if len(matching) == 1 else ():
                 key = matching[0].name, name
                 self._used[key] = self._used.get(key, 0) + least[name]
@@ -525,7 +546,7 @@ class _Admission:
         return ""
 
     def _without_domains(self, flavor: Flavor, request: TopologyRequest | None) -> str:
-        """Return a message if the known nodes have no domain of the flavor at the level, else ""."""
+        """Return Kueue's message if the known nodes have no domain of the flavor at the requested level, or ""."""
         levels = flavor.levels
         if not levels or not self._chain.nodes:
             return ""
@@ -584,7 +605,7 @@ class _Admission:
         return _finding(UNMATCHED, self._job, path, f"{message}{advice}", condition)
 
     def _label_advice(self, flavor: Flavor) -> str:
-        """Return the level labels that a flavor's nodes lack, or "" if they are complete or unknown."""
+        """Return advice on the level labels that nodes of a flavor lack, or "" unless each known node lacks one."""
         nodes = self._chain.nodes.matching_nodes(labels_of(flavor))
         lacking = [(name, [level for level in flavor.levels or () if level not in own]) for name, own in nodes]
         if not nodes or not all(levels for _, levels in lacking):
@@ -601,7 +622,7 @@ class _Admission:
 
 
 def _join_names(names: Sequence[str]) -> str:
-    """Some names for a sentence: `a, b and c`, `a, b, c and 4 more`."""
+    """Return the first names for a sentence: `a, b and c`, `a, b, c and 4 more`."""
     shown, more = names[:_FEW_NAMES], len(names) - _FEW_NAMES
     if more > 0:
         return f"{', '.join(shown)} and {more} more"
@@ -614,7 +635,10 @@ def _spec_path(each: KueuePodSet) -> FieldPath:
 
 
 def _annotation_path(each: KueuePodSet, unknown: Sequence[str], job: KueueJob) -> FieldPath:
-    """Return the annotation with an unknown level, else the first one. Without annotations, return the queue's name."""
+    """Return the path of the annotation with an unknown level, or else of the first topology annotation.
+
+    Without topology annotations, return the path of the job's queue.
+    """
     annotations = each.template.annotations
     asked = [key for key in TOPOLOGY_KEYS if key in annotations]
     wrong = [key for key in asked if unknown and unknown[0] in annotations[key]]
@@ -622,7 +646,10 @@ def _annotation_path(each: KueuePodSet, unknown: Sequence[str], job: KueueJob) -
 
 
 def _request_path(sets: _PodSets, resource: str, job: KueueJob) -> FieldPath:
-    """Return the first request of a resource in the pod sets, else its limit, else the queue's name."""
+    """Return the path of the first request of a resource in the pod sets, or else of its limit.
+
+    Return the path of the job's queue if there is neither.
+    """
     for each in sets.members:
         if resource == PODS or each.template.suffix or resource not in pod_requests(each.pod_spec):
             continue
@@ -634,7 +661,7 @@ def _request_path(sets: _PodSets, resource: str, job: KueueJob) -> FieldPath:
             for place, container in enumerate(mappings_in_place(each.pod_spec.get(part))):
                 for field in ("requests", "limits"):
                     path = (*_spec_path(each), part, place, "resources", field, resource)
-                    # What a LimitRange adds is not written.
+                    # A request that a LimitRange adds has no place in the input.
                     if resource in mapping_at(container, "resources", field) and job.item.get(path) is not None:
                         return path
     return job.queue_path

@@ -1,1 +1,1 @@
-"""Kueue's own answers, computed offline: the flavor of each job and the places of its pods."""
+"""Kueue's scheduler, computed offline: the flavors of each job, and the domains of its pods."""

@@ -1,4 +1,4 @@
-"""The domains of one topology over the nodes of one flavor, and how many pods each of them has room for.
+"""The domains of one topology on the nodes of one flavor, and the number of pods that fit into each domain.
 
 Source: spec/kueue.md#9.1 to #9.3; Kueue, tas_flavor_snapshot.go.
 """
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Excluded(Record):
-    """The number of leaves, and of the excluded ones by reason in Kueue's words."""
+    """The number of all leaves, and the number of excluded leaves by reason, in Kueue's words."""
 
     total: int
     reasons: Mapping[str, int]
 
     @property
     def suffix(self) -> str:
-        """Return the end of Kueue's message about them, or ""."""
+        """Return the end of Kueue's message, which lists the excluded leaves, or "" if there are none."""
         if not self.reasons:
             return ""
         listed = ", ".join(sorted([f"{reason}: {count}" for reason, count in self.reasons.items()]))
@@ -34,10 +34,10 @@ class Excluded(Record):
 
 
 class Leaves(Record):
-    """The counts of each leaf: pods, pods beside one leader, and 1 if it has room for the leader."""
+    """The counts of each leaf: the pods that fit, the pods that fit with one leader, and 1 if the leader fits."""
 
     pods: Sequence[int]
-    pods_beside: Sequence[int]
+    pods_with_leader: Sequence[int]
     leaders: Sequence[int]
 
 
@@ -60,8 +60,8 @@ def count_pods(request: PodRequest, free: Mapping[str, int]) -> tuple[int, str]:
 class DomainTree:
     """The domains by level, sorted by their values, and the free amounts of each leaf.
 
-    `paths` holds the domains of each level. Children of a domain are neighbours in the next level. `spans` holds the
-    range of each. Leaves are single hosts if the last level is the hostname, else sums over nodes.
+    `paths` lists the domains of each level. The children of a domain are neighbours in the next level, and `spans` has
+    their range for each domain. Leaves are single hosts if the last level is the hostname, or else groups of nodes.
     """
 
     def __init__(self, levels: Sequence[str], nodes: Iterable[Node], tolerations: tuple[Toleration, ...] = ()) -> None:
@@ -88,7 +88,7 @@ class DomainTree:
         self._rooms: dict[object, _Room] = {}
 
     def _group(self, depth: int) -> None:
-        """Fill a level from the level below."""
+        """Fill `paths` and `spans` of a level from the level below."""
         start = 0
         below = self.paths[depth + 1]
         for index, path in enumerate(below):
@@ -98,11 +98,11 @@ class DomainTree:
                 start = index + 1
 
     def name(self, path: Path) -> str:
-        """Name a leaf as Kueue's assignments do: by its host, or by the values of all levels."""
+        """Return the name of a leaf: its host, or the values of all levels joined by "/"."""
         return path[-1] if self.is_by_host else "/".join(path)
 
     def nodes_of(self, path: Path) -> list[Node]:
-        """The nodes of a leaf."""
+        """Return the nodes of a leaf."""
         index = self._by_path.get(path)
         return [] if index is None else self._nodes[index]
 
@@ -116,15 +116,15 @@ class DomainTree:
         return total
 
     def subtract_node(self, node: str, request: PodRequest) -> None:
-        """Count a running pod that Kueue does not place, on the node of that name."""
+        """Subtract the request of a running pod that Kueue does not place from the free amounts of its node."""
         index = self._of_node.get(node)
         if index is not None:
             self._add(index, request, -1)
 
     def take(self, placed: PlacedPods, sign: int = 1) -> None:
-        """Count placed pods as use of their leaf. A `sign` of -1 undoes that.
+        """Subtract placed pods from the free amounts of their leaf, or add them if `sign` is -1.
 
-        A host has the same name in every flavor. Other domains belong to one flavor.
+        A host has the same name in all flavors. Other domains belong to one flavor.
         """
         index = self._by_host.get(placed.path[-1]) if self.is_by_host else self._by_path.get(placed.path)
         if index is not None:
@@ -150,7 +150,7 @@ class DomainTree:
         self._changed.append(index)
 
     def leaves(self, request: PodRequest, leader: PodRequest | None, rules: NodeRules) -> tuple[Leaves, Excluded]:
-        """Return the counts of all leaves for pods of `request`, with a leader beside them or without."""
+        """Return the counts of all leaves for pods with this request, and the excluded leaves."""
         # Kueue checks taints, selectors and affinity only if leaves are nodes.
         key = (request, leader, rules if self.is_by_host else None)
         room = self._rooms.pop(key, None)
@@ -160,13 +160,13 @@ class DomainTree:
             room.update(dict.fromkeys(self._changed[room.seen :]))
         room.seen = len(self._changed)
         self._rooms[key] = room
-        if len(self._rooms) > _KEPT_ROOMS:
+        if len(self._rooms) > _CACHE_SIZE:
             del self._rooms[next(iter(self._rooms))]
         reasons = room.refusals + room.short
-        return Leaves(room.pods, room.beside, room.leaders), Excluded(len(self.free), +reasons)
+        return Leaves(room.pods, room.with_leader, room.leaders), Excluded(len(self.free), +reasons)
 
     def _refusals(self, rules: NodeRules) -> Mapping[int, str]:
-        """Return the leaves that the pod's rules exclude, with Kueue's reasons, if leaves are nodes."""
+        """Return Kueue's reason for each leaf that the rules of the pod exclude. Return {} if leaves are not hosts."""
         if not self.is_by_host:
             return {}
         tolerations = (*rules.tolerations, *self._tolerations)
@@ -179,7 +179,7 @@ class DomainTree:
 
 
 def _refusal(node: Node, rules: NodeRules, tolerations: tuple[Toleration, ...]) -> str:
-    """Return Kueue's reason against a node, or "": taints come first, then the selector, then affinity."""
+    """Return Kueue's reason why it excludes a node, or "". Taints come first, then the selector, then affinity."""
     taint = repelling_taint(node.taints, tolerations)
     if taint is not None:
         value = f"={taint.value}" if taint.value else ""
@@ -197,12 +197,12 @@ def _sum_allocatable(nodes: Sequence[Node]) -> dict[str, int]:
     return total
 
 
-_KEPT_ROOMS = 32
-"""The number of requests whose counts are cached."""
+_CACHE_SIZE = 32
+"""The number of requests with cached counts."""
 
 
 class _Room:
-    """The number of pods of one request that each leaf has room for, brought up to date as leaves change."""
+    """The number of pods with one request that fit on each leaf. It is updated when leaves change."""
 
     def __init__(
         self, tree: DomainTree, request: PodRequest, leader: PodRequest | None, refused: Mapping[int, str]
@@ -216,7 +216,7 @@ class _Room:
         self._limits: dict[int, str] = {}
         size = len(tree.free)
         self.pods = [0] * size
-        self.beside = self.pods if leader is None else [0] * size
+        self.with_leader = self.pods if leader is None else [0] * size
         self.leaders = [0] * size
         self.seen = 0
         self.update(range(size))
@@ -236,14 +236,14 @@ class _Room:
                 reason = self._limits[index] = f'resource "{limit}"'
                 self.short[reason] += 1
             if self._leader is not None:
-                self._count_beside(index, free, count, self._leader)
+                self._count_with_leader(index, free, count, self._leader)
 
-    def _count_beside(self, index: int, free: Mapping[str, int], count: int, leader: PodRequest) -> None:
-        """Count the one leader and the workers beside it."""
+    def _count_with_leader(self, index: int, free: Mapping[str, int], count: int, leader: PodRequest) -> None:
+        """Count the leader, and the workers that fit on the leaf with it."""
         if count_pods(leader, free)[0]:
             left = dict(free)
             for resource, amount in leader:
                 left[resource] = left.get(resource, 0) - amount
-            self.leaders[index], self.beside[index] = 1, count_pods(self._request, left)[0]
+            self.leaders[index], self.with_leader[index] = 1, count_pods(self._request, left)[0]
         else:
-            self.leaders[index], self.beside[index] = 0, count
+            self.leaders[index], self.with_leader[index] = 0, count

@@ -1,4 +1,4 @@
-"""The flavors that Kueue assigns to pod sets by its checks and by quota, before it looks at any topology.
+"""The flavors that Kueue assigns to pod sets by its checks and by quota, before it searches for domains.
 
 Source: spec/kueue.md#9.8 and #9.9; Kueue, flavorassigner.go and resource_node.go.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Mode(IntEnum):
-    """The outcome of the quota check of pod sets in their flavors, the worst first."""
+    """The outcome of the quota check for the flavors of pod sets, the worst first."""
 
     NO_FIT = 0
     SHORT = 1
@@ -43,9 +43,9 @@ class Mode(IntEnum):
 
 
 class Assignment(Record):
-    """The flavors of a job's pod sets by resource, and their use of the quotas.
+    """The flavors of a job's pod sets by resource, and their use of quotas.
 
-    `reasons` are Kueue's texts by pod set without room.
+    `reasons` are the names of pod sets that lack quota or a flavor, each with Kueue's texts.
     """
 
     mode: Mode
@@ -55,12 +55,12 @@ class Assignment(Record):
 
     @property
     def message(self) -> str:
-        """The text of the Workload's condition."""
+        """Return the text of the Workload's condition."""
         return "; ".join([pod_set_text(name, reasons) for name, reasons in self.reasons])
 
 
 def pod_set_text(name: str, reasons: Iterable[str]) -> str:
-    """Kueue's sentence about a pod set that does not fit."""
+    """Return Kueue's text about a pod set that does not fit. `reasons` are sorted in it."""
     return f"couldn't assign flavors to pod set {name}: {', '.join(sorted(reasons))}"
 
 
@@ -85,7 +85,7 @@ class Quotas:
         self._subtree: dict[tuple[str, FlavorResource], int] = {}
 
     def add_usage(self, queue: str, usage: Mapping[FlavorResource, int], sign: int = 1) -> None:
-        """Count the usage of a Workload of the queue. A `sign` of -1 undoes that."""
+        """Add the usage of a Workload to the queue, or subtract it if `sign` is -1."""
         used = self._used.setdefault(queue, {})
         for key, amount in usage.items():
             used[key] = used.get(key, 0) + sign * amount
@@ -95,7 +95,7 @@ class Quotas:
         return max(0, self._remaining_quota(queue, key))
 
     def potential_available(self, queue: str, key: FlavorResource) -> int:
-        """Return the amount that a queue can use on an idle cluster."""
+        """Return the amount that a queue can use if no Workload runs."""
         quota = self._quota(queue, key)
         own = quota.nominal
         cohort = self._queues[queue].cohort
@@ -105,7 +105,7 @@ class Quotas:
         return most if quota.borrowing is None else min(own + quota.borrowing, most)
 
     def nominal_quota(self, queue: str, key: FlavorResource) -> int:
-        """The nominal quota of a queue."""
+        """Return the nominal quota of a queue."""
         return self._quota(queue, key).nominal
 
     def _quota(self, queue: str, key: FlavorResource) -> Quota:
@@ -120,7 +120,7 @@ class Quotas:
         return _available_below(quota.nominal, used, quota, self._available_in_cohort(cohort, key))
 
     def _lineage(self, cohort: str) -> list[str]:
-        """Return a cohort and the cohorts above it, up to a cycle."""
+        """Return a cohort and the cohorts above it. Stop if a cohort repeats."""
         names: list[str] = []
         while cohort and cohort not in names:
             names.append(cohort)
@@ -150,7 +150,7 @@ class Quotas:
         return Quota() if known is None else known.quotas.get(key) or Quota()
 
     def _total(self, cohort: str, key: FlavorResource, above: tuple[str, ...] = ()) -> int:
-        """Return the quota of a cohort: its own plus the amounts lent by its queues and cohorts."""
+        """Return the quota of a cohort: its own quota, and the amounts that its queues and child cohorts lend."""
         if cohort in above:
             return 0
         cached = self._subtree.get((cohort, key))
@@ -167,7 +167,7 @@ class Quotas:
         return total
 
     def _usage(self, cohort: str, key: FlavorResource, above: tuple[str, ...] = ()) -> int:
-        """Return the amount of a cohort that its queues and cohorts use."""
+        """Return the amount of a cohort's quota that its queues and child cohorts use."""
         if cohort in above:
             return 0
         usage = 0
@@ -183,19 +183,19 @@ class Quotas:
 
 
 def _local_quota(total: int, quota: Quota) -> int:
-    """The amount that is not lent."""
+    """Return the amount of `total` that a queue or cohort does not lend."""
     return 0 if quota.lending is None else max(0, total - quota.lending)
 
 
 def _available_below(total: int, used: int, quota: Quota, above: int) -> int:
-    kept = _local_quota(total, quota)
+    local = _local_quota(total, quota)
     if quota.borrowing is not None:
-        above = min(total - kept - max(0, used - kept) + quota.borrowing, above)
-    return max(0, kept - used) + above
+        above = min(total - local - max(0, used - local) + quota.borrowing, above)
+    return max(0, local - used) + above
 
 
 class FlavorChoice:
-    """Choose flavors for pod sets: the first in each resource group that passes all checks and the quota."""
+    """Chooses flavors for pod sets: in each resource group, the first flavor that passes all checks and has quota."""
 
     def __init__(self, scene: Scene, quotas: Quotas) -> None:
         self._flavors = scene.flavors
@@ -203,7 +203,7 @@ class FlavorChoice:
         self._quotas = quotas
 
     def assign(self, queue: ClusterQueue, sets: Sequence[PodSet]) -> Assignment:
-        """Return the flavors of pod sets. The first group of sets without one ends the search."""
+        """Return the flavors of pod sets. The search ends at the first group of pod sets without a flavor."""
         flavors: dict[int, Mapping[str, str]] = {}
         usage: dict[FlavorResource, int] = {}
         reasons: list[tuple[str, tuple[str, ...]]] = []
@@ -226,7 +226,10 @@ class FlavorChoice:
     def _group_flavors(
         self, queue: ClusterQueue, sets: Sequence[PodSet], usage: Mapping[FlavorResource, int]
     ) -> tuple[dict[str, str], Mode, tuple[str, ...]]:
-        """Return the flavors of pod sets that are placed together. They get the same ones."""
+        """Return the flavors of pod sets that are placed together, the outcome, and Kueue's reasons.
+
+        All these pod sets get the same flavors.
+        """
         total: dict[str, int] = {}
         for each in sets:
             for name, amount in requests_of(each, queue).items():
@@ -257,7 +260,10 @@ class FlavorChoice:
         asked: Mapping[str, int],
         usage: Mapping[FlavorResource, int],
     ) -> tuple[str | None, Mode, list[str]]:
-        """Return the first flavor with room, else the first that needs preemption, and all reasons so far."""
+        """Return the first flavor with free quota, or else the first one that needs preemption, or None.
+
+        Also return the outcome and Kueue's reasons. `asked` are the requests of the pod sets for the group.
+        """
         reasons: list[str] = []
         best: str | None = None
         for name in group.flavors:
@@ -274,7 +280,7 @@ class FlavorChoice:
         return best, Mode.SHORT if best is not None else Mode.NO_FIT, reasons
 
     def _mismatch(self, name: str, queue: ClusterQueue, group: ResourceGroup, sets: Sequence[PodSet]) -> str:
-        """Return Kueue's reason against a flavor for one of the pod sets, or ""."""
+        """Return Kueue's reason why one of the pod sets cannot use a flavor, or ""."""
         flavor = self._flavors.get(name)
         if flavor is None:
             return missing_flavor(name)
@@ -294,7 +300,10 @@ class FlavorChoice:
         )
 
     def is_tas_only(self, queue: ClusterQueue) -> bool:
-        """Return True if every flavor of the queue has a topology. Its pods are then placed without a request."""
+        """Return True if all flavors of the queue have a topology.
+
+        Kueue then places all pods of the queue by topology, even if they do not request one.
+        """
         names = queue.flavors
         return bool(names) and all(name in self._flavors and self._flavors[name].topology for name in names)
 
@@ -320,7 +329,7 @@ class FlavorChoice:
 
 
 def group_sets(sets: Sequence[PodSet]) -> Iterator[list[int]]:
-    """The positions of pod sets that are placed together, at the place of the first of them."""
+    """Yield the positions of pod sets that are placed together. A group is at the place of its first pod set."""
     groups: dict[str | int, list[int]] = {}
     for index, each in enumerate(sets):
         groups.setdefault(each.topology.group or index, []).append(index)
@@ -334,6 +343,6 @@ def requests_of(each: PodSet, queue: ClusterQueue) -> dict[str, int]:
 
 
 def _node_mismatch(flavor: Flavor, rules: NodeRules) -> str:
-    """The flavor's taints and node labels against the pod's tolerations, selector and affinity."""
+    """Return Kueue's reason if a pod does not accept the taints or node labels of a flavor, or ""."""
     taint = repelling_taint(flavor.taints, (*rules.tolerations, *flavor.tolerations))
     return nodes_mismatch(flavor.name, taint, is_selected=selects_flavor(flavor.labels, rules.selector, rules.terms))

@@ -1,6 +1,6 @@
 """The frozen input of Kueue's scheduler: nodes, flavors, queues, running Workloads, and the jobs to admit.
 
-Amounts are whole numbers by Kubernetes' resource name: millicores of `cpu`, bytes of `memory`, else units.
+Amounts are whole numbers by Kubernetes' resource name: millicores of `cpu`, bytes of `memory`, units of all others.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ CPU = "cpu"
 PODS = "pods"
 
 PodRequest = tuple[tuple[str, int], ...]
-"""The request of one pod by resource, sorted, with only amounts above 0."""
+"""The request of one pod: the amounts above 0 by resource, sorted."""
 
 Path = tuple[str, ...]
-"""A domain, as the values of its levels from the top."""
+"""A domain: the label values of its levels, broadest first."""
 
 FlavorResource = tuple[str, str]
-"""A flavor and one of its resources with a quota."""
+"""The names of a flavor and of one of its resources."""
 
 
 class Node(Record):
@@ -44,7 +44,7 @@ class NodeRules(Record):
 
 
 class Flavor(Record):
-    """A ResourceFlavor. `topology` is "" if not set."""
+    """A ResourceFlavor. `topology` is the name of its Topology, or ""."""
 
     name: str
     labels: Mapping[str, str] = {}
@@ -54,7 +54,7 @@ class Flavor(Record):
 
 
 class Quota(Record):
-    """The quota of a flavor's resource. None means no limit."""
+    """The quota of a resource in a flavor. A limit of None means no limit."""
 
     nominal: int = 0
     borrowing: int | None = None
@@ -62,18 +62,18 @@ class Quota(Record):
 
 
 class ResourceGroup(Record):
-    """Resources and their flavors, in the order of Kueue's attempts."""
+    """The resources of a resource group, and its flavors in the order in which Kueue tries them."""
 
     covered_resources: tuple[str, ...]
     flavors: tuple[str, ...]
 
 
 class ClusterQueue(Record):
-    """A ClusterQueue. `cohort` is "" if it has none.
+    """A ClusterQueue. `cohort` is the name of its Cohort, or "".
 
-    `selector` are the requirements on labels of a namespace, or None to select none. It is `is_stopped` if on hold.
-    `faults` of its admission checks make it inactive. The `checks` place the pods later or elsewhere. `notes` are
-    settings that are not simulated.
+    `selector` are the requirements for the labels of a namespace, or None if no namespace is selected. `is_stopped` is
+    true if its `stopPolicy` stops it. `faults` are the reasons why its checks or cohorts make it inactive. `checks` are
+    the AdmissionChecks that place pods later or in another cluster. `notes` are about settings that are not simulated.
     """
 
     name: str
@@ -87,17 +87,17 @@ class ClusterQueue(Record):
     notes: tuple[str, ...] = ()
 
     def group_of(self, resource: str) -> ResourceGroup | None:
-        """The resource group that covers a resource."""
+        """Return the resource group that covers a resource, or None."""
         return next((group for group in self.groups if resource in group.covered_resources), None)
 
     @property
     def flavors(self) -> tuple[str, ...]:
-        """The names of all flavors, each once."""
+        """Return the names of all flavors, each once."""
         return tuple(dict.fromkeys([flavor for group in self.groups for flavor in group.flavors]))
 
 
 class Cohort(Record):
-    """A cohort with its own quotas below `parent`, or "" for the root."""
+    """A Cohort with its own quotas. `parent` is the Cohort above it, or ""."""
 
     name: str
     parent: str = ""
@@ -105,7 +105,7 @@ class Cohort(Record):
 
 
 class LocalQueue(Record):
-    """A LocalQueue. An empty `namespace` stands for any."""
+    """A LocalQueue. If `namespace` is empty, it may be any namespace."""
 
     namespace: str
     name: str
@@ -114,7 +114,7 @@ class LocalQueue(Record):
 
 
 class PodSet(Record):
-    """Pods of one template: `count` of them, or at least `min_count` if the job may be admitted with fewer.
+    """Pods of one template. `count` is their number, and `min_count` the minimum if Kueue may admit fewer, or None.
 
     `request` is the request of one pod. `notes` name the facts that Kueue ignores.
     """
@@ -129,7 +129,7 @@ class PodSet(Record):
 
 
 class Job(Record):
-    """A job with one Workload. `created` is "" if it is not in the cluster yet."""
+    """A job with one Workload. `created` is the time of creation, or "" if the job is not in the cluster yet."""
 
     namespace: str
     name: str
@@ -140,7 +140,7 @@ class Job(Record):
 
 
 class PlacedPods(Record):
-    """Pods with one request in one leaf domain. `path` names its host alone, or the values of all levels."""
+    """Pods with one request in one leaf domain. `path` has only the host, or the values of all levels."""
 
     path: Path
     request: PodRequest
@@ -148,10 +148,9 @@ class PlacedPods(Record):
 
 
 class Workload(Record):
-    """A Workload with quota: its use of flavors, and its pods by flavor. `owners` are the kinds and names of its
-    owners.
+    """A Workload that has quota. `usage` is its use of quotas, and `placed` are its pods with a domain, by flavor.
 
-    `sets` has the pods of each pod set by domain.
+    `owners` are the kinds and names of its owners. `sets` lists the domains of each pod set with their numbers of pods.
     """
 
     namespace: str
@@ -164,10 +163,10 @@ class Workload(Record):
 
 
 class Scene(Record):
-    """The complete input of Kueue. `topologies` are the levels of each Topology.
+    """The complete input of Kueue's scheduler. `topologies` maps each Topology to its levels.
 
-    `bound_pods` are the requests of pods that Kueue does not place, with their number and node. `namespaces` are their
-    known labels.
+    `namespaces` maps each known Namespace to its labels. `bound_pods` are the pods that Kueue does not place, each as
+    its node and its request.
     """
 
     nodes: tuple[Node, ...]
@@ -183,5 +182,5 @@ class Scene(Record):
 
 
 def with_pod(request: PodRequest) -> PodRequest:
-    """Return the request with the pod slot that each pod uses on its node."""
+    """Return the request with 1 of the resource `pods`, which each pod uses on its node."""
     return tuple(sorted((*((name, amount) for name, amount in request if name != PODS), (PODS, 1))))

@@ -1,7 +1,7 @@
 """The domains that Kueue's topology-aware scheduling chooses for a pod set, or its message if there are none.
 
-It counts the pods and slices that fit into each domain, from the leaves up. It finds the domains at the requested level
-and descends from there to the leaves. Source: spec/kueue.md#9.4 to #9.6; Kueue, tas_flavor_snapshot.go.
+Kueue counts the pods and slices that fit into each domain, from the leaves up. It chooses domains at the requested
+level, and descends from there to the leaves. Source: spec/kueue.md#9.4 to #9.6; Kueue, tas_flavor_snapshot.go.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Question(Record):
-    """Pods that are placed together: `count` workers, and one leader if `leader` has its request.
+    """Pods that Kueue places together: `count` workers, and one leader with the request `leader` unless it is None.
 
-    `is_implied`: the pods ask for no topology, and the queue has no flavor without one.
+    `is_implied` is true if the pods request no topology, but all flavors of the queue have one.
     """
 
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -33,9 +33,9 @@ class Question(Record):
 
 
 class NearestDomain(Record):
-    """The domain that comes nearest if the pods do not fit: it has room for `room` of `requested` units of `size` pods.
+    """The domain that comes nearest to holding the pods. It has room for `room` of `requested` slices of `size` pods.
 
-    `level` is its depth.
+    `level` is the index of its level.
     """
 
     path: Path
@@ -46,7 +46,10 @@ class NearestDomain(Record):
 
 
 class SearchAnswer(Record):
-    """Leaves with their pods for the workers and the leader. With a `message` both are empty."""
+    """The leaves of the workers and of the leader, with their numbers of pods. If there is a `message`, both are empty.
+
+    `nearest` and `excluded` explain the message.
+    """
 
     workers: tuple[tuple[Path, int], ...] = ()
     leader: tuple[tuple[Path, int], ...] = ()
@@ -56,10 +59,11 @@ class SearchAnswer(Record):
 
 
 class _Plan(Record):
-    """A question in terms of a topology with levels as depths.
+    """A question in terms of a topology. Levels are indexes.
 
-    `search_depth` is the level of the search and `slice_depth` the slices'. `sizes` are the sizes of inner slices by
-    level. `slice_layers` are the slices of several levels, or empty for at most one.
+    `size` is the number of pods in a slice. The search begins at the level `search_depth`, and slices are in domains of
+    the level `slice_depth`. `sizes` maps lower levels to the sizes of inner slices. `slice_layers` are the layers of
+    slices if there are several. `least_free_first` selects Kueue's algorithm LeastFreeCapacity instead of BestFit.
     """
 
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -69,35 +73,38 @@ class _Plan(Record):
     sizes: Mapping[int, int]
     slice_layers: tuple[SliceLayer, ...]
     is_required: bool
-    is_spread: bool
+    least_free_first: bool
     leaders: int
 
     @property
     def slices(self) -> int:
-        """Return the number of whole slices. Further pods are not placed."""
+        """Return the number of whole slices. Kueue does not place the other pods."""
         return self.count // self.size
 
 
 class _Level(Record):
-    """The counts of a level's domains: pods and slices, alone and beside a leader, and leaders."""
+    """For each domain of a level, the numbers of pods, slices and leaders that fit.
+
+    Pods and slices are counted twice: without a leader in the domain, and with one.
+    """
 
     pods: Sequence[int]
-    pods_beside: Sequence[int]
+    pods_with_leader: Sequence[int]
     slices: Sequence[int]
-    slices_beside: Sequence[int]
+    slices_with_leader: Sequence[int]
     leaders: Sequence[int]
 
 
 class _Units(Record):
-    """The counts that decide between domains: pods or slices, alone or beside a leader."""
+    """The counts that decide between domains: pods or slices, without and with a leader, and leaders."""
 
     units: Sequence[int] | Mapping[int, int]
-    units_beside: Sequence[int] | Mapping[int, int]
+    units_with_leader: Sequence[int] | Mapping[int, int]
     leaders: Sequence[int]
 
 
 def find_domains(tree: DomainTree, question: Question, topology: str) -> SearchAnswer:
-    """Return the leaves that Kueue assigns in the tree of `topology`, or its message."""
+    """Return the leaves that Kueue assigns in the tree of `topology`, or Kueue's message if the pods do not fit."""
     plan = _plan(tree.levels, question)
     if isinstance(plan, str):
         return SearchAnswer(message=plan)
@@ -122,7 +129,7 @@ def _plan(levels: Sequence[str], question: Question) -> _Plan | str:
     """Return the question in terms of the levels, or Kueue's message if they do not permit it."""
     asked, layers = question.topology, question.topology.layers
     key = asked.required or asked.preferred
-    # Slices without a level around them are searched from the top, also if the pod set is unconstrained.
+    # If only slices have a level, Kueue searches from the broadest level, even for an unconstrained pod set.
     only_slices = bool(layers) and key is None
     if key is None:
         key = levels[0] if only_slices else levels[-1]
@@ -140,7 +147,7 @@ def _plan(levels: Sequence[str], question: Question) -> _Plan | str:
         slice_layers=layers if len(layers) > 1 else (),
         is_required=asked.required is not None,
         # Kueue chooses the fullest domains first if the pods name no level (TASProfileMixed).
-        is_spread=asked.unconstrained is True or only_slices or question.is_implied,
+        least_free_first=asked.unconstrained is True or only_slices or question.is_implied,
         leaders=int(question.leader is not None),
     )
 
@@ -162,7 +169,10 @@ def _wrong_levels(levels: Sequence[str], question: Question, key: str, slice_key
 
 
 def _inner_sizes(levels: Sequence[str], layers: Sequence[SliceLayer]) -> dict[int, int] | str:
-    """Return the sizes of inner slices by level. Each applies from below the layer above it to its own level."""
+    """Return the sizes of inner slices by level, or Kueue's error.
+
+    The size of a layer applies to its own level, and to the levels between this level and the layer above it.
+    """
     sizes: dict[int, int] = {}
     for above, layer in pairwise(layers):
         if layer.level not in levels or above.level not in levels:
@@ -177,11 +187,11 @@ def _inner_sizes(levels: Sequence[str], layers: Sequence[SliceLayer]) -> dict[in
 
 
 def _roll_up(tree: DomainTree, leaves: Leaves, plan: _Plan) -> list[_Level]:
-    """The counts of all domains, from the leaves up."""
+    """Return the counts of all domains by level, computed from the leaves up."""
     last = len(tree.levels) - 1
-    pods, beside = leaves.pods, leaves.pods_beside
-    slices, slices_beside = _slice_counts(pods, beside, plan, last) or ([0] * len(pods), [0] * len(pods))
-    level = _Level(pods, beside, slices, slices_beside, leaves.leaders)
+    pods, with_leader = leaves.pods, leaves.pods_with_leader
+    slices, slices_with_leader = _slice_counts(pods, with_leader, plan, last) or ([0] * len(pods), [0] * len(pods))
+    level = _Level(pods, with_leader, slices, slices_with_leader, leaves.leaders)
     levels = [level]
     for depth in range(last - 1, -1, -1):
         level = _parents(tree.spans[depth], level, plan, depth)
@@ -191,53 +201,61 @@ def _roll_up(tree: DomainTree, leaves: Leaves, plan: _Plan) -> list[_Level]:
 
 
 def _slice_counts(
-    pods: Sequence[int], beside: Sequence[int], plan: _Plan, depth: int
+    pods: Sequence[int], with_leader: Sequence[int], plan: _Plan, depth: int
 ) -> tuple[Sequence[int], Sequence[int]] | None:
-    """Return the slices of domains at their level, or None at other levels."""
+    """Return the numbers of slices in each domain if `depth` is the level of the slices, or None.
+
+    The second numbers are for domains with a leader.
+    """
     if depth != plan.slice_depth:
         return None
     if plan.size == 1:
-        return pods, beside
+        return pods, with_leader
     slices = [count // plan.size for count in pods]
-    return slices, slices if beside is pods else [count // plan.size for count in beside]
+    return slices, slices if with_leader is pods else [count // plan.size for count in with_leader]
 
 
 def _parents(spans: Sequence[tuple[int, int]], below: _Level, plan: _Plan, depth: int) -> _Level:
-    """Return the counts of a level from the level below."""
+    """Return the counts of the level `depth`, computed from the level below."""
     unit = plan.sizes.get(depth + 1, 1)
-    children, children_beside = _round_down(below.pods, unit), _round_down(below.pods_beside, unit)
+    children, children_with_leader = _round_down(below.pods, unit), _round_down(below.pods_with_leader, unit)
     pods = [sum(children[start:end]) for start, end in spans]
     is_above = depth < plan.slice_depth
-    # Slices of one pod are pods, from the leaves up.
+    # If a slice has one pod, the numbers of slices are the numbers of pods.
     is_alike = is_above and below.slices is below.pods and children is below.pods
-    # Below the level of the slices, Kueue counts none.
+    # Kueue counts no slices below the level of the slices.
     slices: Sequence[int] = pods if is_alike else [sum(below.slices[a:b]) if is_above else 0 for a, b in spans]
     if not plan.leaders:
         slices, _ = _slice_counts(pods, pods, plan, depth) or (slices, slices)
         return _Level(pods, pods, slices, slices, [0] * len(pods))
     leaders = [max(below.leaders[start:end], default=0) for start, end in spans]
-    beside = _count_beside(spans, children, children_beside, below.leaders, pods)
-    slices_beside: Sequence[int] = beside
+    with_leader = _count_with_leader(spans, children, children_with_leader, below.leaders, pods)
+    slices_with_leader: Sequence[int] = with_leader
     if not is_alike:
-        slices_beside = _count_beside(spans, below.slices, below.slices_beside, below.leaders, slices)
-    slices, slices_beside = _slice_counts(pods, beside, plan, depth) or (slices, slices_beside)
-    return _Level(pods, beside, slices, slices_beside, leaders)
+        slices_with_leader = _count_with_leader(spans, below.slices, below.slices_with_leader, below.leaders, slices)
+    slices, slices_with_leader = _slice_counts(pods, with_leader, plan, depth) or (slices, slices_with_leader)
+    return _Level(pods, with_leader, slices, slices_with_leader, leaders)
 
 
 def _round_down(counts: Sequence[int], unit: int) -> Sequence[int]:
-    """Return the counts rounded down to whole inner slices."""
+    """Return the numbers of pods, rounded down to whole inner slices of `unit` pods."""
     return counts if unit == 1 else [count // unit * unit for count in counts]
 
 
-def _count_beside(
+def _count_with_leader(
     spans: Sequence[tuple[int, int]],
     alone: Sequence[int],
-    beside: Sequence[int],
+    with_leader: Sequence[int],
     leaders: Sequence[int],
     totals: Sequence[int],
 ) -> list[int]:
-    """Return the counts beside a leader. It goes to the child that loses least, or the count is 0."""
-    losses = [own - less if leader else _NO_LEADER for own, less, leader in zip(alone, beside, leaders, strict=True)]
+    """Return the count of each domain with a leader, who is in the child that loses least.
+
+    The count is 0 if no child can hold the leader.
+    """
+    losses = [
+        own - less if leader else _NO_LEADER for own, less, leader in zip(alone, with_leader, leaders, strict=True)
+    ]
     least = [min(losses[start:end], default=_NO_LEADER) for start, end in spans]
     return [total - loss if loss < _NO_LEADER else 0 for total, loss in zip(totals, least, strict=True)]
 
@@ -247,7 +265,7 @@ _NO_LEADER = 1 << 62
 
 
 class _Shortage(Record):
-    """A shortage: `room` of the slices do. `level_key` is the level if it has no domain at all."""
+    """The result if the slices do not fit: only `room` slices do. `level_key` is set if the level has no domain."""
 
     level: int
     room: int
@@ -255,9 +273,9 @@ class _Shortage(Record):
 
 
 def _search(tree: DomainTree, levels: Sequence[_Level], plan: _Plan) -> tuple[int, list[int] | _Shortage]:
-    """Return the last level of the search with its domains or its shortage.
+    """Return the level at which the search ends, and the chosen domains or the shortage.
 
-    If a preferred level is too narrow, the search goes on with the levels above.
+    If the domains of a preferred level are too small, the search continues with the levels above.
     """
     depth = plan.search_depth
     while True:
@@ -270,13 +288,13 @@ def _search(tree: DomainTree, levels: Sequence[_Level], plan: _Plan) -> tuple[in
         if plan.is_required:
             best = _first_for_leader(level)
             return depth, _Shortage(depth, level.slices[best])
-        if depth == 0 or plan.is_spread:
+        if depth == 0 or plan.least_free_first:
             return depth, _several_domains(level, plan, depth)
         depth -= 1
 
 
 def _single_domain(level: _Level, plan: _Plan) -> int | None:
-    """Return the domain with room for all and the least rest, the first by values among equals, or None."""
+    """Return the smallest domain that has room for all slices, or None. If several are equal, return the first one."""
     wanted = plan.slices
     if not plan.leaders and level.slices is level.pods:
         # Most requests have no slices: the smallest sufficient number decides, and its first domain.
@@ -284,43 +302,48 @@ def _single_domain(level: _Level, plan: _Plan) -> int | None:
         return None if least is None else level.pods.index(least)
     holding = [
         domain
-        for domain, count in enumerate(level.slices_beside)
+        for domain, count in enumerate(level.slices_with_leader)
         if count >= wanted and level.leaders[domain] >= plan.leaders
     ]
-    return min(holding, key=lambda each: (level.slices_beside[each], level.pods_beside[each], each), default=None)
+    return min(
+        holding, key=lambda each: (level.slices_with_leader[each], level.pods_with_leader[each], each), default=None
+    )
 
 
 def _first_for_leader(level: _Level) -> int:
     """Return the first domain in Kueue's order before the leader is placed, for a pod set with a required level."""
     domains: Sequence[int] = range(len(level.pods))
-    for counts in (level.leaders, level.slices_beside):
+    for counts in (level.leaders, level.slices_with_leader):
         most = max([counts[domain] for domain in domains])
         domains = [domain for domain in domains if counts[domain] == most]
-    return min(domains, key=level.pods_beside.__getitem__)
+    return min(domains, key=level.pods_with_leader.__getitem__)
 
 
 def _leader_order(level: _Level, plan: _Plan) -> Callable[[int], tuple[int, int, int, int]]:
-    """Return Kueue's order of domains while a leader is placed. Ties are broken by the domains' values."""
-    sign = 1 if plan.is_spread else -1
-    leaders, slices, pods = level.leaders, level.slices_beside, level.pods_beside
+    """Return the sort key of Kueue's order of domains for a leader. Ties are broken by the values of the domains."""
+    sign = 1 if plan.least_free_first else -1
+    leaders, slices, pods = level.leaders, level.slices_with_leader, level.pods_with_leader
     return lambda domain: (-leaders[domain], sign * slices[domain], pods[domain], domain)
 
 
 def _sort(domains: Iterable[int], level: _Level, plan: _Plan) -> list[int]:
     """Return domains in Kueue's order for workers: by slices, then by pods, then by values.
 
-    The sort is stable, and domains are in the order of their values unless the leader's comes first.
+    Each sort keeps the order of the one before for equal counts.
     """
     order = sorted(domains)
     if level.slices is not level.pods:
         order.sort(key=level.pods.__getitem__)
-    order.sort(key=level.slices.__getitem__, reverse=not plan.is_spread)
+    order.sort(key=level.slices.__getitem__, reverse=not plan.least_free_first)
     return order
 
 
 def _several_domains(level: _Level, plan: _Plan, depth: int) -> list[int] | _Shortage:
-    """Return the domains with room for all together: the leader's first, then greedily."""
-    units = _Units(level.slices, level.slices_beside, level.leaders)
+    """Return domains that have room for all slices together, or the shortage.
+
+    The first one holds the leader. The others are chosen greedily.
+    """
+    units = _Units(level.slices, level.slices_with_leader, level.leaders)
     left, chosen = plan.slices, list[int]()
     order: Sequence[int]
     if plan.leaders:
@@ -329,20 +352,20 @@ def _several_domains(level: _Level, plan: _Plan, depth: int) -> list[int] | _Sho
         first = order[0]
         if not level.leaders[first]:
             return _Shortage(depth, 0)
-        if not plan.is_spread and level.slices_beside[first] >= left:
-            first = _best_fit(order, units.units_beside, units, left, plan.leaders)
+        if not plan.least_free_first and level.slices_with_leader[first] >= left:
+            first = _best_fit(order, units.units_with_leader, units, left, plan.leaders)
         chosen.append(first)
-        left -= level.slices_beside[first]
-        # Kueue continues after the first place, whichever domain it chose.
+        left -= level.slices_with_leader[first]
+        # Kueue skips the first domain in the order here, even if it chose another one.
         order = order[1:]
     else:
-        # A domain without room for a slice adds nothing.
+        # A domain without room for a slice does not matter.
         order = [domain for domain, count in enumerate(level.slices) if count]
     order = _sort(order, level, plan)
     for position, domain in enumerate(order):
         if left <= 0:
             break
-        if not plan.is_spread and level.slices[domain] >= left:
+        if not plan.least_free_first and level.slices[domain] >= left:
             chosen.append(_best_fit(order[position:], units.units, units, left, 0))
             return chosen
         chosen.append(domain)
@@ -351,12 +374,16 @@ def _several_domains(level: _Level, plan: _Plan, depth: int) -> list[int] | _Sho
 
 
 def _leader_first(order: Sequence[int], units: _Units, wanted: int, leaders: int) -> Sequence[int]:
-    """Return the order with the first domain in front that has room for the leader and all workers."""
+    """Return the order with the domain for the leader in front.
+
+    It is the first domain that has room for the leader if all domains together then still hold the workers. If there is
+    none, the order is unchanged.
+    """
     if not leaders or len(order) < 2:
         return order
     spare = sum([units.units[domain] for domain in order]) - wanted
     for position, domain in enumerate(order):
-        if units.leaders[domain] >= leaders and units.units[domain] - units.units_beside[domain] <= spare:
+        if units.leaders[domain] >= leaders and units.units[domain] - units.units_with_leader[domain] <= spare:
             return (domain, *order[:position], *order[position + 1 :])
     return order
 
@@ -364,7 +391,10 @@ def _leader_first(order: Sequence[int], units: _Units, wanted: int, leaders: int
 def _best_fit(
     order: Sequence[int], counts: Sequence[int] | Mapping[int, int], units: _Units, wanted: int, leaders: int
 ) -> int:
-    """The domain with the smallest sufficient count, the first in order among equals."""
+    """Return the domain with the smallest count that suffices, or the first domain if no count suffices.
+
+    If several have the same count, the first one in the order counts.
+    """
     holding = [domain for domain in order if counts[domain] >= wanted and units.leaders[domain] >= leaders]
     return min(holding, key=lambda domain: counts[domain]) if holding else order[0]
 
@@ -374,11 +404,14 @@ _Taken = tuple[int, int, int]
 
 
 def _take(order: Sequence[int], units: _Units, wanted: int, leaders: int, *, best_fit: bool) -> list[_Taken]:
-    """Distribute `wanted` units over domains in order. The last one is the tightest that suffices."""
+    """Distribute `wanted` units over domains in the given order. Return [] if they have too little room.
+
+    With `best_fit`, the last domain is the smallest one that holds the rest.
+    """
     order = _leader_first(order, units, wanted, leaders)
     taken: list[_Taken] = []
     for position, domain in enumerate(order):
-        counts = units.units_beside if leaders else units.units
+        counts = units.units_with_leader if leaders else units.units
         last = domain
         if best_fit and counts[domain] >= wanted and units.leaders[domain] >= leaders:
             last = _best_fit(order[position:], counts, units, wanted, leaders)
@@ -387,7 +420,7 @@ def _take(order: Sequence[int], units: _Units, wanted: int, leaders: int, *, bes
         wanted, leaders = wanted - room, leaders - leading
         if wanted == 0 and leaders == 0:
             return taken
-    # Kueue logs an error here and assigns nothing.
+    # Kueue logs an error here and assigns no domains.
     return []
 
 
@@ -395,10 +428,10 @@ def _descend(
     tree: DomainTree, levels: Sequence[_Level], plan: _Plan, depth: int, chosen: Sequence[int]
 ) -> list[_Taken]:
     """Return the leaves and their pods below the chosen domains of a level."""
-    best_fit = not plan.is_spread
+    best_fit = not plan.least_free_first
     taken = _take(chosen, _slice_units(levels[depth]), plan.slices, plan.leaders, best_fit=best_fit)
     while depth < plan.slice_depth:
-        # Children of all chosen domains compete: Kueue forgets how many slices each parent got.
+        # The children of all chosen domains compete. Kueue forgets how many slices each parent got.
         children = [child for domain, _, _ in taken for child in range(*tree.spans[depth][domain])]
         depth += 1
         order = _sort(children, levels[depth], plan)
@@ -418,18 +451,18 @@ def _descend(
 
 
 def _slice_units(level: _Level) -> _Units:
-    return _Units(level.slices, level.slices_beside, level.leaders)
+    return _Units(level.slices, level.slices_with_leader, level.leaders)
 
 
 def _pod_units(level: _Level, children: range, plan: _Plan, size: int) -> tuple[list[int], _Units]:
-    """Children in Kueue's order, and their counts in inner slices of `size` pods."""
-    # Kueue sorts before it counts inner slices: below the level of the slices there are none, and pods decide.
+    """Return the children in Kueue's order, and their counts in inner slices of `size` pods."""
+    # Kueue sorts before it counts inner slices. Below the level of the slices, domains have no slices, so pods decide.
     order = _sort(children, level, plan)
     if size == 1:
-        return order, _Units(level.pods, level.pods_beside, level.leaders)
+        return order, _Units(level.pods, level.pods_with_leader, level.leaders)
     alone = {child: level.pods[child] // size for child in children}
-    beside = {child: level.pods_beside[child] // size for child in children}
-    return order, _Units(alone, beside, level.leaders)
+    with_leader = {child: level.pods_with_leader[child] // size for child in children}
+    return order, _Units(alone, with_leader, level.leaders)
 
 
 def _message(tree: DomainTree, levels: Sequence[_Level], plan: _Plan, shortage: _Shortage, topology: str) -> str:
@@ -449,7 +482,7 @@ def _message(tree: DomainTree, levels: Sequence[_Level], plan: _Plan, shortage: 
 
 
 def _best_domain(tree: DomainTree, level: _Level, depth: int) -> int:
-    """Return the domain with most slices. Ties are broken by name. The name of a host is its hostname alone."""
+    """Return the domain with the most slices. Ties are broken by name. The name of a host is only its hostname."""
     is_host = tree.is_by_host and depth == len(tree.levels) - 1
     paths, most = tree.paths[depth], max(level.slices)
     best = [domain for domain, slices in enumerate(level.slices) if slices == most]
@@ -457,7 +490,7 @@ def _best_domain(tree: DomainTree, level: _Level, depth: int) -> int:
 
 
 def _slices_within(tree: DomainTree, levels: Sequence[_Level], depth: int, domain: int, layer: SliceLayer) -> int:
-    """The slices of a layer that fit inside a domain."""
+    """Return the number of slices of a layer that fit into a domain."""
     start, end = domain, domain + 1
     target = tree.levels.index(layer.level)
     while depth < target and start < end:
@@ -467,7 +500,7 @@ def _slices_within(tree: DomainTree, levels: Sequence[_Level], depth: int, domai
 
 
 def _nearest_domain(tree: DomainTree, levels: Sequence[_Level], plan: _Plan, depth: int) -> NearestDomain | None:
-    """Return the domain of the searched level that has the most room."""
+    """Return the domain of the searched level that has the most room, or None if the level has no domain."""
     if not tree.paths[depth]:
         return None
     depth = plan.search_depth if tree.paths[plan.search_depth] else depth

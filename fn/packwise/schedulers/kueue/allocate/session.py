@@ -1,7 +1,7 @@
-"""Kueue's scheduling cycles over a scene: the admitted jobs in order and the places of their pods.
+"""Kueue's scheduling cycles for the jobs of a scene: the admitted jobs, and the domains of their pods.
 
-Each cycle handles the first waiting job of every ClusterQueue. It computes their flavors and domains and admits the
-jobs that still fit together. Source: spec/kueue.md#9.7 to #9.11; Kueue, scheduler.go and podset_reducer.go.
+Each cycle takes the first waiting job of each ClusterQueue and computes its flavors and domains. It then admits the
+jobs that fit together. Source: spec/kueue.md#9.7 to #9.11; Kueue, scheduler.go and podset_reducer.go.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 
 
 class SetAnswer(Record):
-    """The outcome of a pod set: its flavors by resource, and its pods by leaf domain.
+    """The outcome of a pod set: its flavors by resource, and its numbers of pods by leaf domain.
 
-    `domains` is None if Kueue assigns no topology. `placed_count` is how many pods it is admitted with.
+    `domains` is None if Kueue assigns no topology. Otherwise, `flavor` is the flavor with the `topology` of the
+    domains. `admitted_count` is the number of pods that Kueue admits.
     """
 
     name: str
@@ -45,9 +46,10 @@ class SetAnswer(Record):
 
 
 class Failure(Record):
-    """A topology without room. `pod_set` is the name in the message, and the flavor is the requested one.
+    """The search for domains of a pod set that found no room in the topology of a flavor.
 
-    A group's workers decide: they are the pod set at position `worker`, with the leader at `leader`.
+    `pod_set` is the name in Kueue's message. `worker` is the position of the pod set, or of the workers in a group.
+    `leader` is the position of the leader in a group, or None.
     """
 
     pod_set: str
@@ -59,9 +61,10 @@ class Failure(Record):
 
 
 class JobAnswer(Record):
-    """The outcome of a job. `message` is from the condition QuotaReserved if it waits.
+    """The outcome of a job. If it waits, `message` is the text of the condition QuotaReserved.
 
-    `turn` is its place in the order of admission. `is_short_of_quota` is true if running Workloads hold the quota.
+    `turn` is its position in Kueue's order, from 1. `is_short_of_quota` is true if running Workloads hold the quota.
+    `is_delayed` is true if admission checks decide after the quota.
     """
 
     is_admitted: bool
@@ -74,12 +77,12 @@ class JobAnswer(Record):
 
     @property
     def nearest_domain(self) -> NearestDomain | None:
-        """Return the nearest domain if a topology is too small."""
+        """Return the domain that comes nearest to holding the pods, or None if the search for domains did not fail."""
         return None if self.failure is None else self.failure.search.nearest
 
 
 class Plan(Record):
-    """The placement of a job that fits, with its use of quotas and domains."""
+    """The outcome of a job before its admission, with the use of quotas and domains if the job fits."""
 
     answer: JobAnswer
     queue: str = ""
@@ -88,7 +91,10 @@ class Plan(Record):
 
 
 class Session:
-    """The cluster while Kueue admits jobs: quotas and domains with their use."""
+    """The cluster while Kueue admits jobs: the quotas and domains, and their use.
+
+    With `is_empty`, the Workloads of the scene do not run.
+    """
 
     def __init__(self, scene: Scene, *, is_empty: bool = False) -> None:
         self.scene = scene
@@ -123,7 +129,7 @@ class Session:
             self._take(flavor, pods, sign)
 
     def _take(self, flavor: str, pods: PlacedPods, sign: int = 1) -> None:
-        """Count pods in the flavor's tree and in all other trees with the same host."""
+        """Count pods in the tree of the flavor, and in all other trees with the same host."""
         own = self.trees.get(flavor)
         for name, tree in self.trees.items():
             # Kueue counts the use of a host by other flavors (TASHandleOverlappingFlavors).
@@ -131,11 +137,11 @@ class Session:
                 tree.take(pods, sign)
 
     def admit(self, plan: Plan, sign: int = 1) -> None:
-        """Count the use of an admitted job. A `sign` of -1 undoes that."""
+        """Add the use of a planned job to the cluster, or remove it if `sign` is -1."""
         self._add_usage(plan.queue, plan.usage, plan.placed, sign)
 
     def still_fits(self, plan: Plan) -> bool:
-        """Return True if a plan of this cycle still fits after the jobs that were admitted since."""
+        """Return True if a plan of this cycle still fits after the jobs that Kueue has admitted since."""
         if any(amount > self._quotas.available_quota(plan.queue, key) for key, amount in plan.usage.items()):
             return False
         by_flavor: dict[str, list[PlacedPods]] = {}
@@ -144,7 +150,7 @@ class Session:
         return all(self.trees[flavor].fits(placed) for flavor, placed in by_flavor.items())
 
     def cluster_queue(self, job: Job) -> ClusterQueue | str:
-        """Return the ClusterQueue of a job, or Kueue's text if it is not queued there."""
+        """Return the ClusterQueue of a job, or Kueue's text if no active ClusterQueue accepts the job."""
         local = self._queues.get((job.namespace, job.queue)) or self._queues.get(("", job.queue))
         if local is None:
             return f"LocalQueue {job.queue} doesn't exist"
@@ -161,14 +167,14 @@ class Session:
         return queue
 
     def missing_objects(self, queue: ClusterQueue) -> list[str]:
-        """Return the unknown ResourceFlavors and Topologies that a ClusterQueue needs."""
+        """Return the ResourceFlavors and Topologies that a ClusterQueue needs and that do not exist."""
         missing = [f'ResourceFlavor "{name}"' for name in queue.flavors if name not in self.scene.flavors]
         named = [self.scene.flavors[name].topology for name in queue.flavors if name in self.scene.flavors]
         missing += [f'Topology "{name}"' for name in dict.fromkeys(named) if name and name not in self.scene.topologies]
         return missing
 
     def plan(self, job: Job) -> Plan:
-        """Work out a job: with all of its pods, else with as many as fit if it allows fewer."""
+        """Return the plan for a job: with all pods, or with as many as fit if the job accepts fewer pods."""
         queue = self.cluster_queue(job)
         if isinstance(queue, str):
             return Plan(JobAnswer(is_admitted=False, message=queue))
@@ -188,7 +194,7 @@ class Session:
         return best[1] if best is not None and best[0] == low else whole
 
     def plan_sets(self, sets: Sequence[PodSet], queue: ClusterQueue) -> Plan:
-        """Work out pod sets in a ClusterQueue, with all of their pods."""
+        """Return the plan for pod sets in a ClusterQueue, with all pods."""
         assignment = self._choice.assign(queue, sets)
         if assignment.mode is not Mode.FIT:
             short = assignment.mode is Mode.SHORT
@@ -216,7 +222,10 @@ class Session:
         return Plan(answer, queue.name, assignment.usage, tuple(placed))
 
     def _by_flavor(self, sets: Sequence[PodSet], assignment: Assignment, *, is_tas_only: bool) -> list[list[int]]:
-        """Return the groups of pod sets with a topology, ordered by flavor, without empty ones."""
+        """Return the groups of pod sets that Kueue places by topology, ordered by flavor.
+
+        Pod sets without pods are skipped.
+        """
         groups: dict[str, list[list[int]]] = {}
         for members in group_sets(sets):
             asking = [
@@ -228,8 +237,9 @@ class Session:
         return [members for listed in groups.values() for members in listed]
 
     def _tas_flavor(self, each: PodSet, flavors: Mapping[str, str]) -> str:
-        """Return the only flavor with a topology of a pod set. Raise _NoSingleFlavorError if there is not exactly
-        one.
+        """Return the only one of a pod set's flavors that has a topology.
+
+        Raise _NoSingleFlavorError if there is none, or if there are several.
         """
         names = sorted({flavor for flavor in flavors.values() if flavor in self.trees})
         if len(names) == 1:
@@ -247,7 +257,10 @@ class Session:
         *,
         is_tas_only: bool,
     ) -> Failure | None:
-        """Place one pod set, or a leader and its workers, and count it as used."""
+        """Place one pod set, or a leader and its workers, and count the use. Return the failure if they do not fit.
+
+        Add the pods to `placed` and the domains to `answers`.
+        """
         worker, leader = members[0], members[1] if len(members) > 1 else None
         if leader is not None and sets[leader].count > sets[worker].count:
             worker, leader = leader, worker
@@ -280,7 +293,10 @@ class _NoSingleFlavorError(Exception):
 
 
 def _reduce(sets: Sequence[PodSet], reduction: int, most: int) -> list[PodSet]:
-    """Return the pod sets with `reduction` fewer pods in total, in proportion to the pods that each can spare."""
+    """Return the pod sets with `reduction` fewer pods in total.
+
+    `most` is the number of pods that all pod sets together can lose. Each loses the same part of its own such number.
+    """
     return [
         each
         if each.min_count is None
@@ -290,13 +306,13 @@ def _reduce(sets: Sequence[PodSet], reduction: int, most: int) -> list[PodSet]:
 
 
 class Admitted(Record):
-    """The answer for each job of a scene, in their order, and the cluster with the admitted jobs."""
+    """The answers for the jobs of a scene, in the order of the jobs, and the cluster with the admitted jobs."""
 
     session: Session
     answers: tuple[JobAnswer, ...]
 
     def count_more(self, job: Job, most: int) -> int:
-        """Return the further equal jobs that fit, up to `most`. The cluster is unchanged."""
+        """Return how many more copies of the job fit, at most `most`. The cluster does not change."""
         plans: list[Plan] = []
         while len(plans) < most and (plan := self.session.plan(job)).answer.is_admitted:
             self.session.admit(plan)
@@ -307,7 +323,7 @@ class Admitted(Record):
 
 
 def admit_jobs(scene: Scene) -> Admitted:
-    """Kueue's answers, cycle by cycle."""
+    """Return Kueue's answers for the jobs of the scene. Kueue admits them in cycles."""
     session = Session(scene)
     answers: dict[int, JobAnswer] = {}
     waiting: dict[str, list[int]] = {}
@@ -322,7 +338,7 @@ def admit_jobs(scene: Scene) -> Admitted:
         plans = [(index, name, session.plan(scene.jobs[index])) for index, name in heads]
         for index, name, plan in plans:
             if plan.answer.is_admitted and not session.still_fits(plan):
-                # Another job of the cycle took its place, so it waits for the next cycle.
+                # Another job of the cycle uses what this job needs, so this job waits for the next cycle.
                 waiting[name].append(index)
                 continue
             if plan.answer.is_admitted:
@@ -333,5 +349,8 @@ def admit_jobs(scene: Scene) -> Admitted:
 
 
 def _rank(job: Job, index: int) -> tuple[int, bool, str, int]:
-    """Return Kueue's order: by priority, then by time of creation. Uncreated jobs follow in their own order."""
+    """Return the sort key of Kueue's order: priority, then time of creation.
+
+    Jobs that are not in the cluster yet follow in the order of the input.
+    """
     return -job.priority, not job.created, job.created, index
