@@ -1,7 +1,7 @@
-//! libyaml's events over a text: the only file that handles the pointers of its port.
+//! The events of libyaml for a text. Only this file handles pointers of libyaml's port to Rust.
 //!
-//! Every pointer read here comes from an event or a parser that is alive: an `Event` owns what it points to until it is
-//! dropped, and a `Parser` borrows its text.
+//! Every pointer that is read here comes from an event or a parser that exists. An `Event` owns the memory to which it
+//! points until it is dropped. A `Parser` borrows its text.
 
 use std::ffi::{CStr, c_char};
 use std::marker::PhantomData;
@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 
 use libyaml_rs as libyaml;
 
-/// What an event says.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     StreamStart,
@@ -24,7 +24,7 @@ pub enum Kind {
     End,
 }
 
-/// How a node is written.
+/// The style in which a node is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     Plain,
@@ -36,7 +36,7 @@ pub enum Style {
     Flow,
 }
 
-/// What is wrong with a text, and where.
+/// An error in a text, and its place.
 #[derive(Clone, Debug)]
 pub struct Error {
     pub at: Place,
@@ -45,9 +45,9 @@ pub struct Error {
 
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
-    /// A character, from 0.
+    /// The offset of a character, from 0.
     Character(usize),
-    /// A byte of the text without its byte order mark, from 0.
+    /// The offset of a byte in the text without its byte order mark, from 0.
     Byte(usize),
 }
 
@@ -57,13 +57,13 @@ pub struct Parser<'a> {
     text: PhantomData<&'a str>,
 }
 
-/// One event, and the memory that it holds.
+/// One event, and the memory that it owns.
 pub struct Event {
     event: libyaml::yaml_event_t,
 }
 
 impl<'a> Parser<'a> {
-    /// A parser of `text`; None where it cannot be made.
+    /// Returns a parser of `text`, or None if it cannot be initialized.
     pub fn new(text: &'a str) -> Option<Parser<'a>> {
         let mut parser = Box::new(MaybeUninit::uninit());
         // SAFETY: the port initializes the parser before anything else reads it, and the text outlives it.
@@ -76,10 +76,10 @@ impl<'a> Parser<'a> {
         Some(Parser { parser, text: PhantomData })
     }
 
-    /// The next event.
+    /// Returns the next event, or the error in the text.
     pub fn next(&mut self) -> Result<Event, Error> {
         let mut event = MaybeUninit::uninit();
-        // SAFETY: the parser is initialized; the port writes the event where it answers that all is well.
+        // SAFETY: the parser is initialized, and the port has written the event if it reports success.
         unsafe {
             if libyaml::yaml_parser_parse(self.parser.as_mut_ptr(), event.as_mut_ptr()).fail {
                 return Err(self.error());
@@ -110,7 +110,7 @@ impl<'a> Parser<'a> {
 
 impl Drop for Parser<'_> {
     fn drop(&mut self) {
-        // SAFETY: it was initialized, and is used no more.
+        // SAFETY: the parser was initialized, and it is not used again.
         unsafe { libyaml::yaml_parser_delete(self.parser.as_mut_ptr()) }
     }
 }
@@ -130,18 +130,18 @@ impl Event {
         }
     }
 
-    /// The byte at which it starts, from 0.
+    /// Returns the offset of the event's first byte, from 0.
     pub fn start(&self) -> usize {
         self.event.start_mark.index as usize
     }
 
-    /// The byte after its last one.
+    /// Returns the offset after the event's last byte.
     pub fn end(&self) -> usize {
         self.event.end_mark.index as usize
     }
 
     pub fn style(&self) -> Style {
-        // SAFETY: the type of the event says which part of the union is set.
+        // SAFETY: the type of the event determines which part of the union is set.
         unsafe {
             match self.kind() {
                 Kind::Mapping if self.event.data.mapping_start.style == libyaml::YAML_FLOW_MAPPING_STYLE => Style::Flow,
@@ -161,12 +161,12 @@ impl Event {
         }
     }
 
-    /// The text of a scalar; "" for other events.
+    /// Returns the text of a scalar, or "" for other events.
     pub fn value(&self) -> &str {
         if self.kind() != Kind::Scalar {
             return "";
         }
-        // SAFETY: the type of the event says which part of the union is set; its bytes live as long as the event.
+        // SAFETY: the type of the event determines which part of the union is set. Its bytes live as long as the event.
         let bytes = unsafe {
             let scalar = &self.event.data.scalar;
             std::slice::from_raw_parts(scalar.value, scalar.length as usize)
@@ -174,9 +174,9 @@ impl Event {
         str::from_utf8(bytes).unwrap_or_default()
     }
 
-    /// The name of its anchor, or the one that an alias names.
+    /// Returns the name of a node's anchor, or of the anchor to which an alias refers.
     pub fn anchor(&self) -> Option<&str> {
-        // SAFETY: the type of the event says which part of the union is set.
+        // SAFETY: the type of the event determines which part of the union is set.
         unsafe {
             let data = &self.event.data;
             self.name(match self.kind() {
@@ -189,9 +189,9 @@ impl Event {
         }
     }
 
-    /// Its tag, with the handle written out.
+    /// Returns a node's tag, with the handle written out.
     pub fn tag(&self) -> Option<&str> {
-        // SAFETY: the type of the event says which part of the union is set.
+        // SAFETY: the type of the event determines which part of the union is set.
         unsafe {
             let data = &self.event.data;
             self.name(match self.kind() {
@@ -217,7 +217,7 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: the port made it, and it is used no more.
+        // SAFETY: the port made the event, and it is not used again.
         unsafe { libyaml::yaml_event_delete(&raw mut self.event) }
     }
 }
@@ -233,7 +233,7 @@ unsafe fn constant(text: *const i8) -> Option<&'static str> {
     unsafe { CStr::from_ptr(text.cast::<c_char>()) }.to_str().ok()
 }
 
-/// A text of the port as libyaml, and PyYAML with it, has it.
+/// Returns a text of the port as libyaml and PyYAML spell it.
 fn spelt_by_libyaml(problem: &'static str) -> &'static str {
     match problem {
         "did not find expected hexadecimal number" => "did not find expected hexdecimal number",

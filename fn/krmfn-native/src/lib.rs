@@ -1,6 +1,7 @@
-//! The native core of krmfn: reads any text that libyaml reads, and writes values.
+//! The native core of krmfn reads any text that libyaml reads, and writes values.
 //!
-//! Python's own code gives the same where the core is not installed: `krmfn.yamltext.pyyaml` and what stands on it.
+//! If the core is not installed, Python code gives the same results: `krmfn.yamltext.pyyaml` and
+//! `krmfn.yamltext.writer`.
 
 #![deny(unsafe_code)]
 
@@ -34,20 +35,20 @@ mod krmfn_native {
     #[pymodule_export]
     use crate::tree::Tree;
 
-    /// `krmfn.yamltext.reader.VERSION`.
+    /// The version of the interface. It equals `krmfn.yamltext.reader.VERSION`.
     #[pymodule_export]
     const VERSION: u32 = 13;
 
-    /// `value`, a mapping or list that is not empty, in block style; None where Python must write it.
+    /// Returns `value`, a mapping or list that is not empty, in block style, or None if Python must write it.
     ///
-    /// With `indent` it is the entry of a list whose dashes stand after so many spaces.
+    /// With `indent`, the result is an entry of a list with dashes after that many spaces.
     #[pyfunction]
     #[pyo3(signature = (value, indent=None, /))]
     fn write<'py>(value: &Bound<'py, PyAny>, indent: Option<usize>) -> PyResult<Option<Bound<'py, PyString>>> {
         crate::write::write(value, indent)?.map(|text| text.into_python(value.py())).transpose()
     }
 
-    /// True where `value`, a mapping or list, has one of `texts` as a value somewhere, and not only as a key.
+    /// Returns True if `value`, a mapping or list, has one of `texts` as a value at any depth. Keys do not count.
     #[pyfunction]
     #[pyo3(signature = (value, texts, /))]
     fn has_text(value: &Bound<'_, PyAny>, texts: &Bound<'_, PyFrozenSet>) -> PyResult<bool> {

@@ -1,8 +1,8 @@
-//! Usual lines, read without the parser: `docs/decisions/0014-usual-lines.md`.
+//! A reader of usual lines, which need no parser: `docs/decisions/0014-usual-lines.md`.
 //!
-//! Usual are mappings and lists in block style, scalars and brackets that end on the line on which they start, block
-//! scalars, comments, and a marker before the document. At anything else, and at anything that may be an error, this
-//! reader gives up, and the parser reads the whole text. Its tape is the parser's in every node.
+//! Usual lines have mappings and lists in block style, scalars and brackets that end on the line on which they start,
+//! block scalars, comments, and a marker before the document. At any other text, and at any possible error, this reader
+//! gives up, and the parser reads the whole text. Every node of this reader's tape equals the parser's.
 
 use std::collections::TryReserveError;
 
@@ -11,10 +11,10 @@ use crate::memory::OutOfMemory;
 use crate::source::Source;
 use crate::tape::{Entry, MAX_DEPTH, Reach, Span, Tape};
 
-/// The bytes at most from the start of a key to its colon.
+/// The largest number of bytes from the start of a key to its colon.
 const LONGEST_KEY: usize = 1024;
 
-/// Bytes at which a plain scalar may end: in block style, and within brackets.
+/// Marks of the bytes at which a plain scalar may end, in block style and within brackets.
 const IN_BLOCK: u8 = 1;
 const IN_FLOW: u8 = 2;
 const ENDS: [u8; 256] = ends();
@@ -36,7 +36,7 @@ const fn ends() -> [u8; 256] {
     ends
 }
 
-/// Why a text was not read to its end.
+/// The reason why a text was not read to its end.
 enum Stop {
     Unusual,
     OutOfMemory,
@@ -60,7 +60,7 @@ type Step<T = ()> = Result<T, Stop>;
 enum Level {
     Mapping,
     Sequence,
-    /// A list whose dashes stand below the key that holds it, at the same column.
+    /// A list with its dashes in the column of the key that holds it.
     Indentless,
     FlowMapping,
     FlowSequence,
@@ -71,11 +71,11 @@ enum Level {
 struct Open {
     node: usize,
     level: Level,
-    /// The column of its keys or dashes; 0 within brackets.
+    /// The column of its keys or dashes, or 0 within brackets.
     column: usize,
 }
 
-/// A scalar that is not on the tape yet; its text is.
+/// A scalar that is not yet on the tape. Its text already is.
 struct Scalar {
     style: Style,
     start: usize,
@@ -91,11 +91,11 @@ struct Reader<'a> {
     reach: Reach,
     most: usize,
     open: Vec<Open>,
-    /// The byte after the colon or dash whose value has not come yet.
+    /// The byte after a colon or dash, until its value is read.
     awaits: Option<usize>,
 }
 
-/// The nodes of `source`; None if it is not usual, or has more than `most` nodes.
+/// Returns the nodes of `source`, or None if it is not usual, or has more than `most` nodes.
 pub fn read(source: &Source, most: usize) -> Result<Option<Tape>, OutOfMemory> {
     if !is_clean(source.text) {
         return Ok(None);
@@ -117,7 +117,7 @@ pub fn read(source: &Source, most: usize) -> Result<Option<Tape>, OutOfMemory> {
     }
 }
 
-/// Whether all characters are printable, LF ends every line, and no byte order mark stands in the text.
+/// Returns true if all characters are printable, LF ends every line, and the text has no byte order mark.
 fn is_clean(text: &str) -> bool {
     let is_odd = |byte: u8| (byte < b' ') & (byte != b'\n') & (byte != b'\t') | (byte == 0x7f);
     if text.bytes().fold(false, |odd, byte| odd | is_odd(byte)) {
@@ -126,7 +126,7 @@ fn is_clean(text: &str) -> bool {
     text.is_ascii() || !has_odd_character(text.as_bytes())
 }
 
-/// Whether one of U+0080 to U+009F, U+2028, U+2029, U+FEFF, U+FFFE and U+FFFF stands in a text, by its bytes.
+/// Returns true if the bytes of a text have one of U+0080 to U+009F, U+2028, U+2029, U+FEFF, U+FFFE and U+FFFF.
 fn has_odd_character(bytes: &[u8]) -> bool {
     const CHUNK: usize = 32;
     let is_odd = |at: usize| {
@@ -149,7 +149,7 @@ impl Reader<'_> {
         self.bytes.get(at).copied()
     }
 
-    /// Whether the line, or what counts of a word, ends at `at`. A tab is not usual.
+    /// Returns true if the line or a word ends at `at`. A tab is not usual.
     fn is_blank(&self, at: usize) -> Step<bool> {
         match self.byte(at) {
             Some(b'\t') => Err(Stop::Unusual),
@@ -188,7 +188,8 @@ impl Reader<'_> {
         Ok(self.bytes[at..].starts_with(marker) && self.is_blank(at + 3)?)
     }
 
-    /// The next byte that is neither blank nor in a comment, and its column; the reader is at the start of a line.
+    /// Returns the next byte that is neither blank nor in a comment, and its column. The reader must be at the start of
+    /// a line.
     fn next_content(&mut self) -> Option<(usize, usize)> {
         loop {
             let start = self.at;
@@ -216,7 +217,7 @@ impl Reader<'_> {
         self.bytes[from..].iter().position(|&byte| byte == b'\n').map_or(self.bytes.len(), |length| from + length)
     }
 
-    /// Goes to the next line; what is left of this one must be blank or a comment.
+    /// Goes to the next line. The rest of this line must be blank or a comment.
     fn end_line(&mut self) -> Step {
         self.skip_spaces();
         match self.byte(self.at) {
@@ -228,12 +229,12 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Whether a dash that starts an entry of a list stands at `at`.
+    /// Returns true if a dash at `at` starts an entry of a list.
     fn is_dash(&self, at: usize) -> Step<bool> {
         Ok(self.byte(at) == Some(b'-') && self.is_blank(at + 1)?)
     }
 
-    /// Reads the line with the first byte `at`, which closes what it does not stand in.
+    /// Reads the line with the first byte `at`. It closes the mappings and lists to which it does not belong.
     fn line(&mut self, at: usize, column: usize) -> Step {
         let is_dash = self.is_dash(at)?;
         match (self.awaits.take(), self.open.last()) {
@@ -288,7 +289,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether nothing more stands on the line after the indicator that ends at `mark`: its value may follow.
+    /// Returns true if the line has no value after the indicator that ends at `mark`. The value may be on the next
+    /// line.
     fn awaits_next_line(&mut self, mark: usize) -> Step<bool> {
         let is_over = match self.byte(self.at) {
             None | Some(b'\n') => true,
@@ -302,7 +304,7 @@ impl Reader<'_> {
         Ok(is_over)
     }
 
-    /// Reads what stands after a dash: a value, or the first field of a mapping.
+    /// Reads the content after a dash: a value, or the first field of a mapping.
     fn item(&mut self, at: usize, column: usize) -> Step {
         if self.is_not_scalar(at)? {
             return Ok(());
@@ -321,7 +323,7 @@ impl Reader<'_> {
         self.field_after(key)
     }
 
-    /// Reads what stands after the key: its colon and its value.
+    /// Reads the colon and the value after a key.
     fn field_after(&mut self, key: Scalar) -> Step {
         let mark = self.colon_after(&key)?;
         self.add(key)?;
@@ -338,7 +340,7 @@ impl Reader<'_> {
         self.end_line()
     }
 
-    /// Goes behind the colon of a key, and gives that place.
+    /// Goes to the place after the colon of a key, and returns it.
     fn colon_after(&mut self, key: &Scalar) -> Step<usize> {
         let colon = self.at;
         if self.byte(colon) != Some(b':') || !self.is_blank(colon + 1)? || colon - key.start > LONGEST_KEY {
@@ -348,7 +350,7 @@ impl Reader<'_> {
         Ok(self.at)
     }
 
-    /// Reads the value at `at`, to the end of its lines, if it is in brackets or a block scalar.
+    /// Reads the value at `at` to the end of its lines and returns true, if it is in brackets or a block scalar.
     fn is_not_scalar(&mut self, at: usize) -> Step<bool> {
         match self.byte(at) {
             Some(b'[' | b'{') => {
@@ -362,7 +364,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    /// Reads the scalar at `at`, and goes to what stands after it.
+    /// Reads the scalar at `at`, and goes to the text after it.
     fn scalar(&mut self, at: usize, place: u8) -> Step<Scalar> {
         let scalar = match self.byte(at) {
             Some(b'\'') => self.single_quoted(at)?,
@@ -383,7 +385,8 @@ impl Reader<'_> {
         Ok(scalar)
     }
 
-    /// Reads a plain scalar to a colon, a comment, the end of the line, or within brackets to a comma or bracket.
+    /// Reads a plain scalar to a colon, a comment or the end of the line. Within brackets, it also ends at a comma or
+    /// bracket.
     fn plain(&mut self, start: usize, place: u8) -> Step<Scalar> {
         let (mut at, mut end) = (start, start);
         while let Some(byte) = self.byte(at) {
@@ -465,7 +468,7 @@ impl Reader<'_> {
         Ok(Scalar { style: Style::DoubleQuoted, start, end: self.at, value })
     }
 
-    /// Reads what stands in the brackets that open at `at`, all on one line, and goes behind them.
+    /// Reads the content of the brackets that open at `at`, all on one line, and goes to the place after them.
     fn flow(&mut self, at: usize) -> Step {
         let around = self.open.len();
         self.at = at;
@@ -510,7 +513,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the block scalar whose mark stands at `start`, to the line after it.
+    /// Reads the block scalar with its mark at `start`, and goes to the line after it.
     fn block_scalar(&mut self, start: usize, style: Style) -> Step {
         self.at = start + 1;
         let chomping = self.byte(self.at).filter(|byte| matches!(byte, b'-' | b'+'));
@@ -519,7 +522,8 @@ impl Reader<'_> {
         let indent = self.block_indent()?;
         let text = self.source.text;
         let mut value = self.tape.add_value("")?;
-        // The break of the line before, those of the blank lines after it, and whether it started with white space.
+        // True after a line with a break; the number of blank lines since then; true if that line started with white
+        // space.
         let (mut is_after_line, mut breaks, mut was_blank) = (false, 0, false);
         loop {
             let line = self.at;
@@ -560,7 +564,7 @@ impl Reader<'_> {
         self.push(Entry { own, ..Entry::scalar(style, start, self.at, value) })
     }
 
-    /// The column of the first line of the block scalar whose lines start here.
+    /// Returns the column of a block scalar's first line. The reader is at the start of its lines.
     fn block_indent(&self) -> Step<usize> {
         let within = self.open.last().map_or(0, |open| open.column);
         let (mut line, mut widest) = (self.at, 0);
@@ -584,7 +588,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Puts a mapping or list on the tape that starts at `at`.
+    /// Adds a mapping or list that starts at `at` to the tape.
     fn enter(&mut self, level: Level, at: usize, column: usize) -> Step {
         if self.open.len() >= MAX_DEPTH {
             return Err(Stop::Unusual);
@@ -602,14 +606,14 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Closes the innermost mapping or list: what comes after it, or its closing bracket, starts at `at`.
+    /// Closes the innermost mapping or list. Its closing bracket, or the text after it, starts at `at`.
     fn close(&mut self, at: usize, bracket_end: Option<usize>) {
         if let Some(open) = self.open.pop() {
             self.tape.close(self.source, open.node, at, bracket_end, &mut self.reach);
         }
     }
 
-    /// Closes all that is open before `at`.
+    /// Closes all open mappings and lists before `at`.
     fn finish(&mut self, at: usize) -> Step {
         if let Some(mark) = self.awaits.take() {
             self.add_empty(mark)?;
@@ -624,7 +628,7 @@ impl Reader<'_> {
         self.push(Entry::scalar(scalar.style, scalar.start, scalar.end, scalar.value))
     }
 
-    /// The empty scalar after the colon or dash that ends at `mark`.
+    /// Adds the empty scalar after the colon or dash that ends at `mark`.
     fn add_empty(&mut self, mark: usize) -> Step {
         self.push(Entry::scalar(Style::Plain, mark, mark, Span::default()))
     }

@@ -1,4 +1,4 @@
-//! The lack of memory, which is an answer and not the end of the process.
+//! Lack of memory as an error that functions return. Otherwise it would end the process.
 
 use std::collections::TryReserveError;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 
-/// There is not enough memory.
+/// The error that there is not enough memory.
 pub struct OutOfMemory;
 
 impl From<TryReserveError> for OutOfMemory {
@@ -21,16 +21,17 @@ impl From<OutOfMemory> for PyErr {
     }
 }
 
-/// What may be taken before the system is asked again: the last question was about more than that.
+/// The number of bytes that are granted without a question to the system. The last question was about more bytes.
 static GRANTED: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether `bytes` more can be had: asked before what does not answer where it gets none. The port of libyaml ends the
-/// process, and so does Rust; PyO3 panics where it makes a tuple or a string.
+/// Returns an error if the system does not have `bytes` more bytes. It is called before code that cannot report a lack
+/// of memory: the port of libyaml and Rust end the process, and PyO3 panics if it makes a tuple or a string.
 ///
-/// A question costs two calls of the system, and a file may have a million small documents: so one question is about
-/// 32 MiB, and some of these answer the next ones. The rest is for what Python takes between two of them.
+/// A question needs two system calls, and a file may have a million small documents. So one question is about 32 MiB,
+/// and a part of them grants the next calls. The rest is for the memory that Python uses between two questions.
 pub fn ensure(bytes: usize) -> Result<(), OutOfMemory> {
-    // More than malloc ever keeps for itself: it comes from the system and goes back, so that Python's allocator can have it.
+    // More than malloc keeps for itself. The memory comes from the system and returns to it, so Python's allocator can
+    // use it.
     const LEAST: usize = (32 << 20) + 1;
     const GRANT: usize = 256 << 10;
     const CHARGE: usize = 4 << 10;
@@ -45,8 +46,8 @@ pub fn ensure(bytes: usize) -> Result<(), OutOfMemory> {
     Ok(())
 }
 
-/// Whether the system has so many bytes. Nothing touches them: a page that malloc writes its own figures to is a fault, and
-/// a large list asks some ten thousand times.
+/// Returns an error if the system does not have this many bytes. The bytes are not touched: malloc would write to a
+/// page, which is a page fault, and a large list asks about ten thousand times.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 fn probe(bytes: usize) -> Result<(), OutOfMemory> {
     use std::ffi::{c_int, c_void};
@@ -58,7 +59,7 @@ fn probe(bytes: usize) -> Result<(), OutOfMemory> {
         fn mmap(at: *mut c_void, bytes: usize, access: c_int, flags: c_int, file: c_int, offset: i64) -> *mut c_void;
         fn munmap(at: *mut c_void, bytes: usize) -> c_int;
     }
-    // SAFETY: a new mapping of the kernel's choice, which nothing points into, and which goes at once.
+    // SAFETY: the kernel chooses the place of the new mapping, no pointer leads into it, and it is removed at once.
     unsafe {
         let mapping = mmap(null_mut(), bytes, READ_AND_WRITE, PRIVATE_AND_ANONYMOUS, -1, 0);
         if mapping.addr() == usize::MAX {

@@ -1,18 +1,18 @@
-//! Plain texts that look like numbers: what most of them mean, and Python's numbers.
+//! The meaning of most plain texts that look like numbers, and the numbers of Python.
 //!
-//! Its `unsafe` is the call that makes a number: PyO3 panics where Python has no memory for one.
+//! The `unsafe` code makes a number, because PyO3 panics if Python has no memory for it.
 
 use std::num::IntErrorKind;
 
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-/// What a text without quotes is, which is neither empty nor one of the words for null and the booleans.
+/// The meaning of a text without quotes. The text is neither empty nor a word for null or a boolean.
 pub enum Plain {
     Text,
     Integer(i64),
     Float(f64),
-    /// `krmfn.yamltext.scalars.resolve` knows: an integer beyond 63 bits, a sign after `0b`, infinity.
+    /// A text for `krmfn.yamltext.scalars.resolve`: an integer beyond 63 bits, a sign after `0b`, infinity.
     Odd,
 }
 
@@ -35,12 +35,12 @@ impl Plain {
     }
 }
 
-/// Whether a number in some base may have the byte, between underscores.
+/// Returns true if a number in some base may have the byte. It may have underscores too.
 fn is_numeric(byte: &u8) -> bool {
     byte.is_ascii_hexdigit() || matches!(byte, b'_' | b'x' | b'X' | b'o' | b'O' | b'.' | b'+' | b'-')
 }
 
-/// A text with underscores, which count for nothing in a number that starts with a digit.
+/// Returns the meaning of a text with underscores. A number ignores them if it does not start with a point.
 fn without_underscores(text: &str) -> Plain {
     let mut kept = [0; 72];
     let mut length = 0;
@@ -57,7 +57,7 @@ fn without_underscores(text: &str) -> Plain {
     }
 }
 
-/// A text with a prefix for base 16, 2 or 8 after its sign.
+/// Returns the meaning of a text with a prefix for base 16, 2 or 8 after its sign.
 fn based(text: &str) -> Plain {
     let (sign, digits) = text.split_at(usize::from(text.starts_with(['+', '-'])));
     let (prefix, digits) = digits.split_at(2);
@@ -77,7 +77,7 @@ fn based(text: &str) -> Plain {
     }
 }
 
-/// A text of digits, signs, points and `e`.
+/// Returns the meaning of a text of digits, signs, points and `e`.
 fn decimal(text: &str) -> Plain {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (mantissa, exponent) =
@@ -93,7 +93,7 @@ fn decimal(text: &str) -> Plain {
         return Plain::Text;
     }
     if fraction.is_none() && exponent.is_none() {
-        // Go reads `0755`, the mode of a file, in base 8.
+        // Go reads a number with a leading zero, such as the mode `0755` of a file, in base 8.
         let base = if whole.starts_with('0') { 8 } else { 10 };
         return i64::from_str_radix(text, base).map_or(Plain::Odd, Plain::Integer);
     }
@@ -104,13 +104,13 @@ fn decimal(text: &str) -> Plain {
     }
 }
 
-/// Raises MemoryError.
+/// Returns `number` as an integer of Python. Raises MemoryError.
 pub fn integer(py: Python<'_>, number: i64) -> PyResult<Bound<'_, PyAny>> {
-    // SAFETY: the interpreter is attached; the call gives a new reference, or none with an error set.
+    // SAFETY: the interpreter is attached. The call returns a new reference, or null with an error set.
     unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyLong_FromLongLong(number)) }
 }
 
-/// Raises MemoryError.
+/// Returns `number` as a float of Python. Raises MemoryError.
 pub fn float(py: Python<'_>, number: f64) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: as above.
     unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyFloat_FromDouble(number)) }

@@ -1,24 +1,25 @@
-//! What can be told of a document without its value.
+//! Facts about a document that are known without its value.
 
 use crate::events::{Kind, Style};
 use crate::memory::OutOfMemory;
 use crate::tape::{Node, Tape};
 use crate::value::is_plain_string;
 
-/// A mapping or list that is being walked through.
+/// A mapping or list that the walk has entered.
 struct Open {
-    /// The node behind it.
+    /// The number of the node after it and its content.
     end: usize,
     is_mapping: bool,
-    /// How many keys of those around it stand before its own.
+    /// The number of keys that the mappings around it have before its own keys.
     before: usize,
     awaits_key: bool,
 }
 
-/// Notes which of `words` are the text of a scalar.
+/// Marks each of `words` that is the text of a scalar.
 ///
-/// False where only the value shows whether the document can be read: it is not a mapping or a list, it cannot be parsed,
-/// or it has an anchor, a tag, a question mark within brackets, a key that is no string, or one twice.
+/// Returns false if only the value shows that the document is valid: if it cannot be parsed, or is not a mapping or a
+/// list. Also returns false for an anchor, a tag, a question mark within brackets, a key that is not a string, and a
+/// duplicate key.
 pub fn words(tape: &Tape, words: &mut [(&str, bool)]) -> Result<bool, OutOfMemory> {
     let is_collection = tape.nodes.first().is_some_and(|node| matches!(node.kind, Kind::Mapping | Kind::Sequence));
     if !is_collection || tape.error.is_some() || tape.second.is_some() {
@@ -61,7 +62,7 @@ pub fn words(tape: &Tape, words: &mut [(&str, bool)]) -> Result<bool, OutOfMemor
     Ok(close_before(tape.nodes.len(), &mut open, &mut keys))
 }
 
-/// Closes what ends before the node at `place`; false where a mapping has a key twice.
+/// Closes the mappings and lists that end before the node at `place`. Returns false if a mapping has a duplicate key.
 fn close_before(place: usize, open: &mut Vec<Open>, keys: &mut Vec<&str>) -> bool {
     while let Some(last) = open.pop_if(|last| last.end <= place) {
         if last.is_mapping {
@@ -76,7 +77,7 @@ fn close_before(place: usize, open: &mut Vec<Open>, keys: &mut Vec<&str>) -> boo
     true
 }
 
-/// Whether a key without a tag is the string that it shows, to every reader.
+/// Returns true if every reader reads a key without a tag as the string that it shows.
 fn is_string_key(node: &Node, text: &str) -> bool {
     let is_plain = node.style == Style::Plain;
     node.kind == Kind::Scalar && !(is_plain && (text == "<<" || text.contains('?') || !is_plain_string(text)))

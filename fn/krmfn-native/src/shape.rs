@@ -1,4 +1,5 @@
-//! Types of fields, and whether a value has them: a value that may lack one is left to the code that words what is wrong.
+//! Types of fields, and checks of values against them. If a type may be wrong, other code looks for the problem and
+//! words it.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -7,40 +8,40 @@ use pyo3::types::{PyBool, PyDict, PyFrozenSet, PyInt, PyList, PyString, PyTuple,
 
 use crate::memory::{OutOfMemory, ensure};
 
-/// The levels of a value that are looked through.
+/// The largest number of levels of a value that are checked.
 const DEEPEST: usize = 128;
 
 /// The types of a mapping's fields.
 #[pyclass(frozen)]
 pub struct Shape {
-    /// Returns the types at the first value: most shapes have none.
+    /// Returns the types. It is called with the first value, because most shapes get no value.
     find: Py<PyAny>,
     fields: PyOnceLock<Fields>,
 }
 
 struct Fields {
-    /// The place of each field's type.
+    /// The place in `types` of each field's type.
     places: Py<PyDict>,
     types: Vec<Type>,
-    /// Fields that must not be null, though they may be absent.
+    /// True for each field that must not be null, although it may be absent.
     never_null: Vec<bool>,
     required: Vec<Py<PyString>>,
-    /// What stands for a field that is absent or null, and the place of its type.
+    /// Some fields with the place of their type, and the value that they have if absent or null.
     zeros: Vec<(Py<PyString>, usize, Py<PyAny>)>,
     rules: Vec<Py<PyAny>>,
 }
 
-/// A type of values, as Python writes it down.
+/// A type of values. The comments show how Python writes it.
 enum Type {
-    /// None: any value.
+    /// `None`: any value.
     Open,
     /// `str`
     Text,
     /// `bool`
     Flag,
-    /// An integer: the number of its bits.
+    /// An integer: the value is an integer with at most this number of bits.
     Integer(u32),
-    /// A set of texts: one of them.
+    /// A set of texts: the value is one of them.
     Choice(Py<PyFrozenSet>),
     Mapping(Py<Shape>),
     /// `(type,)`: a mapping of any names to values of the type, or null.
@@ -53,23 +54,27 @@ enum Type {
 
 struct List {
     item: Type,
-    /// What stands for an entry that is null; None where none may be null.
+    /// The value of an entry that is null, or None if no entry may be null.
     zero: Option<Py<PyAny>>,
-    /// The fields that make an entry another one, with what stands for an absent one; None where that is not known.
+    /// The fields that identify an entry, each with its value if it is absent, or None if this value is unknown.
     keys: Vec<(Py<PyString>, Option<Py<PyAny>>)>,
 }
 
 #[pymethods]
 impl Shape {
-    /// `find` returns a mapping of fields to their types, the names of those that must not be null, the names of those that
-    /// must be set, a mapping of those that are checked when absent to their zero values, and functions that return True
-    /// for a mapping that follows a rule.
+    /// `find` returns five values:
+    ///
+    /// - a mapping of fields to their types;
+    /// - the names of the fields that must not be null;
+    /// - the names of the fields that must be set;
+    /// - a mapping of the fields that are checked even if absent to their zero values;
+    /// - functions that return True for a mapping that follows a rule.
     #[new]
     fn new(find: Py<PyAny>) -> Shape {
         Shape { find, fields: PyOnceLock::new() }
     }
 
-    /// True where all of `value` has its type. False where something may be wrong.
+    /// Returns true if all of `value` has its type, and false if something may be wrong.
     fn fits(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         self.has(value, DEEPEST)
     }
@@ -117,7 +122,7 @@ impl Shape {
 impl Fields {
     fn of(found: &Bound<'_, PyAny>) -> PyResult<Fields> {
         type Found<'py> = (Bound<'py, PyDict>, Vec<String>, Vec<Py<PyString>>, Bound<'py, PyDict>, Vec<Py<PyAny>>);
-        // A table is small, and there are few.
+        // One question about memory is enough, because tables are small and few.
         ensure(0)?;
         let py = found.py();
         let (named, strict, required, absent, rules): Found<'_> = found.extract()?;
@@ -232,7 +237,7 @@ impl List {
         self.are_different(entries)
     }
 
-    /// True where no two entries have the same keys. False where two may have.
+    /// Returns true if all entries have different keys, and false if two may have the same keys.
     fn are_different(&self, entries: &Bound<'_, PyList>) -> PyResult<bool> {
         let mut hashes: Vec<u64> = Vec::new();
         hashes.try_reserve_exact(entries.len()).map_err(OutOfMemory::from)?;
@@ -246,7 +251,7 @@ impl List {
         Ok(hashes.windows(2).all(|pair| pair[0] != pair[1]))
     }
 
-    /// The same for entries with the same keys; None where an entry has an unusual one.
+    /// Returns a hash of an entry's keys, or None if a key is unusual. Entries with the same keys have the same hash.
     fn hash_of(&self, entry: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
         let py = entry.py();
@@ -271,7 +276,7 @@ impl List {
     }
 }
 
-/// True if `function` returns True for `value`.
+/// Returns true if `function` returns True for `value`.
 fn is_true(function: &Py<PyAny>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(function.bind(value.py()).call1((value,))?.is(PyBool::new(value.py(), true)))
 }
@@ -283,7 +288,7 @@ fn is_within(value: &Bound<'_, PyAny>, bits: u32) -> bool {
     }
 }
 
-/// True where `value` has one of `texts` as a value somewhere, and not only as a key.
+/// Returns true if `value` has one of `texts` as a value at any depth. Keys do not count.
 pub fn has_text(value: &Bound<'_, PyAny>, texts: &Bound<'_, PyFrozenSet>) -> PyResult<bool> {
     let mut left = Vec::new();
     push(&mut left, value.clone())?;
@@ -305,7 +310,7 @@ pub fn has_text(value: &Bound<'_, PyAny>, texts: &Bound<'_, PyFrozenSet>) -> PyR
     Ok(false)
 }
 
-/// True if `entry` is one of `texts`; a mapping or a list is `left` for later.
+/// Returns true if `entry` is one of `texts`. A mapping or a list is added to `left`, for later.
 fn is_one<'py>(
     entry: Bound<'py, PyAny>,
     texts: &Bound<'py, PyFrozenSet>,

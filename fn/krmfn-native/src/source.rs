@@ -1,4 +1,4 @@
-//! A text whose characters are counted as Python counts them, and its lines as YAML 1.1 ends them.
+//! A text with the offsets of its characters as in Python, and with the line breaks of YAML 1.1.
 
 use std::cell::Cell;
 
@@ -6,13 +6,14 @@ use crate::memory::OutOfMemory;
 
 const MARK: char = '\u{feff}';
 
-/// A text to read, without its byte order mark. Bytes are those of this text, from 0; characters are those of the whole, a
-/// mark among them.
+/// A text to read, without its byte order mark. Offsets of bytes refer to this text. Offsets of characters refer to the
+/// whole text, which may begin with the mark.
 pub struct Source<'a> {
     pub text: &'a str,
     skipped: usize,
     is_ascii: bool,
-    /// The byte that was asked for last, and the characters before it: most of those to come stand close behind.
+    /// The last requested byte, and the number of characters before it. The next request is usually about a byte close
+    /// to it.
     last: Cell<(usize, usize)>,
 }
 
@@ -23,7 +24,7 @@ impl<'a> Source<'a> {
         Source { text: without_mark, skipped, is_ascii: text.is_ascii(), last: Cell::default() }
     }
 
-    /// The character that starts at `byte`.
+    /// Returns the offset of the character that starts at `byte`.
     pub fn character(&self, byte: usize) -> usize {
         if self.is_ascii {
             return byte;
@@ -36,12 +37,13 @@ impl<'a> Source<'a> {
         self.skipped + characters
     }
 
-    /// The bytes from `start` on.
+    /// Returns the text from the byte `start`.
     fn from(&self, start: usize) -> &'a str {
         self.text.get(start..).unwrap_or_default()
     }
 
-    /// The end of a block scalar, without the break after its last line; blank lines after it only where they count.
+    /// Returns the end of a block scalar without the break after its last line. Blank lines at the end are included
+    /// only if they are part of the value.
     pub fn block_scalar_end(&self, start: usize, end: usize) -> Result<usize, OutOfMemory> {
         let text = self.text.get(start..end).unwrap_or_default();
         if !has_odd_breaks(text) {
@@ -51,12 +53,13 @@ impl<'a> Source<'a> {
         Ok(start + text.char_indices().nth(characters).map_or(text.len(), |(byte, _)| byte))
     }
 
-    /// The same of a text in which LF ends every line.
+    /// Returns the same end as `block_scalar_end` for a text in which LF ends every line.
     pub fn usual_block_scalar_end(&self, start: usize, end: usize) -> usize {
         start + kept_lines(&self.text[start..end]).len()
     }
 
-    /// The end of an empty scalar: after the indicator that announces it; the parser may put it at the next token.
+    /// Returns the end of an empty scalar: the place after its colon or dash. The parser may report the place of the
+    /// next token.
     pub fn empty_end(&self, mark: usize, before: usize) -> usize {
         let bytes = self.text.as_bytes();
         if mark > 0 && matches!(bytes.get(mark - 1), Some(b':' | b'-')) {
@@ -66,7 +69,7 @@ impl<'a> Source<'a> {
         if colon < mark && bytes.get(colon) == Some(&b':') { colon + 1 } else { before }
     }
 
-    /// Whether a tag stands at `start`, after an anchor or not, and a comma right behind it.
+    /// Returns true if a tag is at `start`, or after an anchor there, and a comma directly follows the tag.
     pub fn has_tag_and_comma(&self, start: usize) -> bool {
         let is_name = |char: char| !char.is_whitespace() && !matches!(char, ',' | '[' | ']' | '{' | '}');
         let mut rest = self.from(start);
@@ -81,7 +84,7 @@ impl<'a> Source<'a> {
         tag.is_some_and(|tag| tag.trim_start_matches(is_name).starts_with(','))
     }
 
-    /// The first byte from `at` on that is neither white space nor in a comment.
+    /// Returns the first byte from `at` that is neither white space nor in a comment.
     fn after_gap(&self, at: usize) -> usize {
         let mut in_comment = false;
         let mut rest = self.from(at).char_indices().peekable();
@@ -96,7 +99,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A block scalar without what follows its last line that counts.
+/// Returns a block scalar without the text after the last line that is part of its value.
 fn kept_lines(text: &str) -> &str {
     let (header, body) = text.split_once('\n').map_or((text, None), |(header, body)| (header, Some(body)));
     let mark = if header.contains('|') { '|' } else { '>' };
@@ -108,7 +111,7 @@ fn kept_lines(text: &str) -> &str {
         let indent = first.len() - first.trim_start_matches(' ').len();
         let mut is_last = true;
         while let Some((before, line)) = kept.rsplit_once('\n') {
-            // What follows the last break is no line.
+            // The text after the last break is not a line.
             let is_none = is_last && line.trim_matches(' ').is_empty();
             let is_blank = line.trim_matches([' ', '\r']).is_empty();
             if !is_none && (keeps || !is_blank || line.trim_end_matches('\r').len() > indent) {
@@ -121,12 +124,12 @@ fn kept_lines(text: &str) -> &str {
     kept.strip_suffix('\r').unwrap_or(kept)
 }
 
-/// How many characters start in `bytes`.
+/// Returns the number of characters that start in `bytes`.
 fn count(bytes: &[u8]) -> usize {
     bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count()
 }
 
-/// Whether a line ends with something else than LF or CR LF.
+/// Returns true if a line ends with another character than LF or CR LF.
 fn has_odd_breaks(text: &str) -> bool {
     let bytes = text.as_bytes();
     let has_lone_return =
@@ -135,7 +138,7 @@ fn has_odd_breaks(text: &str) -> bool {
         || (!text.is_ascii() && text.contains(['\u{85}', '\u{2028}', '\u{2029}']))
 }
 
-/// `text` with LF for each odd break: as many characters.
+/// Returns `text` with LF for each unusual break. The number of characters is the same.
 fn unified(text: &str) -> Result<String, OutOfMemory> {
     let mut lined = String::new();
     lined.try_reserve_exact(text.len())?;
@@ -146,7 +149,7 @@ fn unified(text: &str) -> Result<String, OutOfMemory> {
     Ok(lined)
 }
 
-/// `char`, or LF where it is an odd break before `next`.
+/// Returns `char`, or LF if `char` is an unusual break before `next`.
 fn with_usual_break(char: char, next: Option<char>) -> char {
     match char {
         '\r' if next != Some('\n') => '\n',

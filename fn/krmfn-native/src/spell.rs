@@ -1,4 +1,4 @@
-//! Spelling a string so that every YAML reader takes it for what it is: `krmfn.yamltext.writer`.
+//! A writer of strings, as in `krmfn.yamltext.writer`. Every YAML reader reads the written text as the same string.
 
 use std::fmt::Write;
 
@@ -31,7 +31,7 @@ pub fn scalar(out: &mut Text, text: &str) {
     }
 }
 
-/// Whether `text` is kept by a literal block for every reader; it has several lines.
+/// Returns true if every reader preserves `text`, which has several lines, in a literal block.
 pub fn is_literal(text: &str) -> bool {
     !text.starts_with([' ', '\n'])
         && !text.ends_with("\n\n")
@@ -59,7 +59,7 @@ fn is_plain(text: &[u8]) -> bool {
     }
 }
 
-/// Digits first, and yet no reader's number: 100m, 1.5Gi.
+/// Returns true for a quantity such as 100m or 1.5Gi. It begins with digits, but no reader reads it as a number.
 fn is_quantity(text: &[u8]) -> bool {
     let number = match text {
         [number @ .., b'K' | b'M' | b'G' | b'T' | b'P' | b'E', b'i'] => number,
@@ -71,7 +71,7 @@ fn is_quantity(text: &[u8]) -> bool {
     parts.by_ref().take(2).all(is_number) && parts.next().is_none()
 }
 
-/// Whether some reader takes `text` for a boolean, null or a float.
+/// Returns true if some reader reads `text` as a boolean, null or a float.
 fn is_word(text: &str) -> bool {
     const WORDS: [&str; 12] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"];
     if text.len() > 8 {
@@ -102,7 +102,8 @@ fn double_quoted(out: &mut Text, text: &str) {
     out.push('"');
 }
 
-/// Controls but for LF, breaks that only some readers know, and what is no character.
+/// Returns true for control characters except LF, breaks that only some readers know, and code points that are not
+/// characters.
 fn is_odd(char: char) -> bool {
     (char.is_control() && char != '\n')
         || matches!(char, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')

@@ -1,4 +1,5 @@
-//! Python's strings of short texts, kept from one read to the next: manifests repeat their keys and words.
+//! A cache of Python's strings for short texts. It lasts from one read to the next, because manifests repeat their keys
+//! and words.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -12,21 +13,21 @@ type Slot = Option<Py<PyString>>;
 
 static KEPT: Mutex<Vec<Slot>> = Mutex::new(Vec::new());
 
-/// The strings that are kept; none where another read has them, which a finalizer may have begun within this one.
+/// The cached strings, or None if another read uses them. A finalizer of Python can begin a read within another one.
 pub struct Strings(Option<MutexGuard<'static, Vec<Slot>>>);
 
 impl Strings {
     pub fn kept() -> Strings {
         let mut kept = KEPT.try_lock().ok();
         if let Some(slots) = kept.as_mut().filter(|slots| slots.is_empty()) {
-            // Without memory for them, none is kept.
+            // If there is no memory for the cache, it stays empty.
             let count = slots.try_reserve_exact(SLOTS).map_or(0, |()| SLOTS);
             slots.resize_with(count, || None);
         }
         Strings(kept)
     }
 
-    /// The string of `text`, a new one where none is kept. Raises MemoryError.
+    /// Returns the string of `text`, from the cache if possible. Raises MemoryError.
     pub fn get<'py>(&mut self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
         let slots = self.0.as_mut().filter(|_| text.len() <= LONGEST);
         let Some(slot) = slots.and_then(|slots| slots.get_mut(place(text.as_bytes()))) else {
@@ -41,7 +42,7 @@ impl Strings {
     }
 }
 
-/// The slot of a text, by its length and its ends: texts that share one cost each other their place, and no more.
+/// Returns the slot of a text, by its length and its ends. Two texts with the same slot only displace each other.
 fn place(text: &[u8]) -> usize {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let ends = match (text.first_chunk(), text.last_chunk()) {

@@ -1,4 +1,4 @@
-//! All nodes of a document in the order of the text, each with its span: what values and places are made from.
+//! All nodes of a document in the order of the text, each with its span. Values and places are made from them.
 
 use std::mem::{replace, take};
 use std::sync::Mutex;
@@ -8,12 +8,12 @@ use crate::lines;
 use crate::memory::{OutOfMemory, ensure};
 use crate::source::Source;
 
-/// Mappings and lists that a document may nest.
+/// The largest depth of mappings and lists in a document.
 pub const MAX_DEPTH: usize = 500;
 
 const PARSER_BUFFERS: usize = 1 << 18;
 
-/// The nodes below one that the text does not end.
+/// The value of `Node::next` if the text ends within the node.
 const OPEN: u32 = u32::MAX;
 
 /// A range of the characters of the text, or of the bytes of `Tape::values`.
@@ -23,28 +23,28 @@ pub struct Span {
     pub end: u32,
 }
 
-/// One node. Characters are counted from 0, with a byte order mark.
+/// One node. Offsets count characters from 0, including a byte order mark.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
     pub kind: Kind,
     pub style: Style,
-    /// The marks of the parser: where its anchor or tag starts, or it itself; the end of a scalar or alias, or where the
-    /// end of a mapping or list starts.
+    /// The marks of the parser. The start is the place of the anchor, the tag or the node itself. The end is the end of
+    /// a scalar or alias, or the start of the closing token of a mapping or list.
     pub mark: Span,
-    /// The character after its last one that counts.
+    /// The offset after the last character that belongs to the node.
     pub end: u32,
-    /// The node after it and all nodes within; `OPEN` where the text breaks off within it.
+    /// The number of the node after this one and its content, or `OPEN` if the text ends within this one.
     next: u32,
-    /// The text of a scalar, among `Tape::values`.
+    /// The range of a scalar's text in `Tape::values`.
     value: Span,
-    /// The number of its anchor and tag among `Tape::names`, from 1; 0 for none.
+    /// The numbers of its anchor and tag in `Tape::names`, from 1, or 0 for none.
     anchor: u32,
     tag: u32,
-    /// Whether it is nothing but a tag that a comma follows at once.
+    /// True if the node is only a tag, and a comma directly follows it.
     pub is_tag_and_comma: bool,
 }
 
-/// How far nodes reach that are read already: the byte and the character after the last one that counts.
+/// The end of the nodes that were read: the byte and the character after the last one that belongs to them.
 #[derive(Clone, Copy, Default)]
 pub struct Reach {
     byte: usize,
@@ -57,13 +57,13 @@ impl Reach {
     }
 }
 
-/// A node as a reader meets it, by the bytes of its text.
+/// A node as a reader finds it, with offsets of bytes.
 pub struct Entry {
     pub kind: Kind,
     pub style: Style,
     pub start: usize,
     pub end: usize,
-    /// The byte after its last one that counts.
+    /// The offset after the last byte that belongs to the node.
     pub own: usize,
     pub value: Span,
     pub anchor: u32,
@@ -72,7 +72,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// A scalar without an anchor or tag, all of which counts.
+    /// Returns a scalar without an anchor or tag. All its bytes belong to it.
     pub fn scalar(style: Style, start: usize, end: usize, value: Span) -> Entry {
         Entry { kind: Kind::Scalar, style, start, end, own: end, value, anchor: 0, tag: 0, is_tag_and_comma: false }
     }
@@ -84,14 +84,14 @@ pub struct Tape {
     pub nodes: Vec<Node>,
     values: String,
     names: Vec<String>,
-    /// What is wrong behind the last node.
+    /// The error after the last node, if there is one.
     pub error: Option<Error>,
-    /// Where a second document starts.
+    /// The start of a second document, if there is one.
     pub second: Option<usize>,
 }
 
 impl Tape {
-    /// The nodes of `source`, at most `most`; more are an error with the message `too_many`.
+    /// Returns the nodes of `source`. More than `most` nodes are an error with the message `too_many`.
     pub fn of(source: &Source, most: usize, too_many: &str) -> Result<Tape, OutOfMemory> {
         let mut tape = match lines::read(source, most)? {
             Some(tape) => tape,
@@ -101,7 +101,7 @@ impl Tape {
         Ok(tape)
     }
 
-    /// A tape without nodes, in the buffers of an earlier one if some are kept.
+    /// Returns a tape without nodes. It uses the buffers of an earlier tape if some are kept.
     pub fn empty() -> Tape {
         let spare = SPARE.try_lock().ok().map(|mut spare| take(&mut *spare));
         let Buffers { nodes, values } = spare.unwrap_or_default();
@@ -125,9 +125,9 @@ impl Tape {
         }
     }
 
-    /// The same by the parser's events.
+    /// Returns the nodes of `source` as `of` does, from the parser's events.
     fn parsed(source: &Source, most: usize, too_many: &str) -> Result<Tape, OutOfMemory> {
-        // The parser holds one scalar at a time, in buffers that double, and small buffers beside.
+        // The parser holds one scalar at a time in buffers that double in size, and some small buffers.
         ensure(PARSER_BUFFERS + 4 * source.text.len())?;
         let mut tape = Tape::empty();
         let Some(mut parser) = Parser::new(source.text) else {
@@ -142,8 +142,8 @@ impl Tape {
         Ok(tape)
     }
 
-    /// The nodes of a text of `length` characters that was cut out at `start`: a list whose dash is at `dash`, and in it
-    /// `entry` alone.
+    /// Returns the nodes of the lines of `entry`, as if read alone: a list with this entry. In the whole text, the
+    /// lines begin at `start` and the dash is at `dash`. The lines have `length` characters.
     pub fn part(&self, entry: usize, start: usize, dash: usize, length: usize) -> Result<Tape, OutOfMemory> {
         let moved = |at: u32| (at as usize).saturating_sub(start).min(length) as u32;
         let nodes = &self.nodes[entry..self.next(entry)];
@@ -181,7 +181,7 @@ impl Tape {
         self.nodes[node].next == OPEN
     }
 
-    /// The node after `node` and all nodes within it.
+    /// Returns the number of the node after `node` and its content.
     pub fn next(&self, node: usize) -> usize {
         match self.nodes[node].next {
             OPEN => self.nodes.len(),
@@ -189,7 +189,7 @@ impl Tape {
         }
     }
 
-    /// The text of a scalar, or the name of an alias.
+    /// Returns the text of a scalar, or the name of an alias.
     pub fn value(&self, node: &Node) -> &str {
         if node.kind == Kind::Alias {
             return self.anchor(node).unwrap_or_default();
@@ -205,7 +205,7 @@ impl Tape {
         self.name(node.tag)
     }
 
-    /// The bytes at most of Python's strings of a node.
+    /// Returns the largest number of bytes that Python's strings of a node use.
     pub fn size(&self, node: usize) -> usize {
         let node = &self.nodes[node];
         let names = [self.anchor(node), self.tag(node)].into_iter().flatten();
@@ -276,7 +276,7 @@ impl Tape {
         Ok(self.push(source, entry, reach)?)
     }
 
-    /// Adds a node; a mapping or list stays open until `close`.
+    /// Adds a node. A mapping or list stays open until `close`.
     pub fn push(&mut self, source: &Source, entry: Entry, reach: &mut Reach) -> Result<(), OutOfMemory> {
         let Entry { kind, style, start, end, own, value, anchor, tag, is_tag_and_comma } = entry;
         let mark = Span { start: source.character(start) as u32, end: source.character(end) as u32 };
@@ -291,7 +291,8 @@ impl Tape {
         Ok(())
     }
 
-    /// Ends the mapping or list `node`: its end starts at `at`. A lone pair in a list, `[a: b]`, has no bracket of its own.
+    /// Closes the mapping or list `node`. Its closing token starts at `at`. A single pair in a list, `[a: b]`, has no
+    /// bracket of its own.
     pub fn close(&mut self, source: &Source, node: usize, at: usize, bracket_end: Option<usize>, reach: &mut Reach) {
         let next = self.nodes.len() as u32;
         let open = &mut self.nodes[node];
@@ -305,7 +306,7 @@ impl Tape {
         open.next = next;
     }
 
-    /// Adds the text of a scalar, or a part of it.
+    /// Adds the text of a scalar, or a part of it, and returns its range.
     pub fn add_value(&mut self, value: &str) -> Result<Span, OutOfMemory> {
         let start = self.values.len() as u32;
         self.values.try_reserve(value.len())?;
@@ -339,7 +340,8 @@ struct Buffers {
     values: String,
 }
 
-/// Buffers for the next tape. An allocator gives a large block back to the system, which clears each page of the next one.
+/// Buffers for the next tape. Without them, the allocator returns a large block to the system, which clears each page
+/// of the next block.
 static SPARE: Mutex<Buffers> = Mutex::new(Buffers { nodes: Vec::new(), values: String::new() });
 
 /// Keeps these buffers for the next tape if they are larger than the ones that are kept, but not huge.
@@ -356,7 +358,7 @@ fn keep(mut nodes: Vec<Node>, mut values: String) {
     }
 }
 
-/// The bytes of buffers.
+/// Returns the number of bytes of the buffers.
 fn bytes(nodes: &Vec<Node>, values: &String) -> usize {
     nodes.capacity() * size_of::<Node>() + values.capacity()
 }

@@ -1,4 +1,4 @@
-//! A text that is written, in memory that there may not be enough of.
+//! A text that is being written. It records a lack of memory, which would otherwise end the process.
 
 use std::fmt;
 
@@ -7,7 +7,8 @@ use pyo3::types::PyString;
 
 use crate::memory::OutOfMemory;
 
-/// What is pushed here takes memory where the system gives some; else the text lacks it, and never becomes Python's.
+/// A text to which parts are added. If the system has no memory for a part, the text lacks it, and Python never gets
+/// the text.
 #[derive(Default)]
 pub struct Text {
     text: String,
@@ -36,7 +37,7 @@ impl Text {
         }
     }
 
-    /// The text as Python's. Raises MemoryError.
+    /// Returns the text as a string of Python. Raises MemoryError if a part is missing.
     pub fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyString>> {
         if self.lacks {
             return Err(OutOfMemory.into());

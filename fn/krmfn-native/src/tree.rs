@@ -1,4 +1,4 @@
-//! The nodes of a text, for those who look for some of them: `krmfn.yamltext.reader`.
+//! The nodes of a text, and searches for some of them: `krmfn.yamltext.reader`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -18,56 +18,59 @@ use crate::value::{ask_scalars, is_merge, is_plain_string, new_list, read_error,
 pub struct Tree {
     text: Py<PyString>,
     tape: Tape,
-    /// The entries of the mappings and lists that paths led through.
+    /// The entries of the mappings and lists on the paths of earlier searches.
     indexes: Mutex<HashMap<usize, Arc<Index>>>,
 }
 
 /// The entries of a mapping or a list, in order.
 struct Index {
-    /// The key, in a mapping, and the value.
+    /// The key (None in a list) and the value of each entry.
     entries: Vec<(Option<usize>, usize)>,
-    /// The first entry of each name, where they are many.
+    /// The first entry with each name. It is empty if there are few entries.
     names: HashMap<String, usize>,
     /// The first entry with a key `<<`.
     merge: Option<usize>,
 }
 
-/// The bytes at most that Python takes for a row of `find` in a list, beside the texts of its node, and for a tuple of three.
+/// The largest numbers of bytes that Python uses: for a row of `find` without the texts of its node, and for a tuple of
+/// three.
 const ROW: usize = 2048;
 const TRIPLE: usize = 256;
 
-/// Entries that are looked through one by one.
+/// The largest number of entries that are searched one by one.
 const FEW: usize = 16;
 
-/// What is known of a node on a path beside its own row.
+/// A node on a path, and the data about its entries before the next step of the path.
 struct Step {
     node: usize,
     key: Option<usize>,
     in_flow: bool,
     first: Option<usize>,
-    /// The entry before the one on the path, or the last one where there is none on it: its last node and its key.
+    /// The value and the key of the entry before the next step of the path. If that step does not exist, they are the
+    /// last entry's.
     previous: Option<(usize, Option<usize>)>,
     merges: bool,
     count: usize,
-    /// The key or item behind it.
+    /// The next key or item in the node's parent.
     next: Option<usize>,
 }
 
 #[pymethods]
 impl Tree {
-    /// The nodes of `text`, at most `most`; more are an error that says `too_many`.
+    /// Returns the nodes of `text`. More than `most` nodes are an error with the message `too_many`.
     #[new]
     fn new(text: Bound<'_, PyString>, most: usize, too_many: &str) -> PyResult<Tree> {
         let tape = Tape::of(&Source::of(text.to_str()?), most, too_many)?;
         Ok(Tree { text: text.unbind(), tape, indexes: Mutex::default() })
     }
 
-    /// The value of the one document. Raises YamlError.
+    /// Returns the value of the one document. Raises YamlError if it is invalid.
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         value(py, self.text.bind(py), &self.tape)
     }
 
-    /// Those of `wanted` that are the text of a scalar; None where only the value shows whether the document can be read.
+    /// Returns the words of `wanted` that are the text of a scalar, or None if only the value shows that the document
+    /// is valid.
     fn words<'py>(&self, py: Python<'py>, wanted: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyList>>> {
         let mut words = Vec::new();
         words.try_reserve_exact(wanted.len()).map_err(OutOfMemory::from)?;
@@ -91,9 +94,9 @@ impl Tree {
         Ok(Some(told))
     }
 
-    /// The nodes along `path`, as far as they exist, the root first; empty for an empty document.
+    /// Returns the existing nodes along `path`, the root first, or an empty list for an empty document.
     ///
-    /// With `rest`, what stands behind the last one must be readable too. Raises YamlError.
+    /// With `rest`, the text after the last of them must be readable too. Raises YamlError if it is not.
     fn find<'py>(&self, py: Python<'py>, path: &Bound<'py, PyTuple>, rest: bool) -> PyResult<Bound<'py, PyList>> {
         let rows = new_list(py)?;
         if self.tape.nodes.is_empty() {
@@ -119,7 +122,7 @@ impl Tree {
         Ok(rows)
     }
 
-    /// The number of each entry of the list with the number `node`, and its first and last character.
+    /// Returns the number, start and end of each entry of the list with the number `node`.
     fn entries<'py>(&self, py: Python<'py>, node: usize) -> PyResult<Bound<'py, PyList>> {
         let end = self.tape.next(node);
         let from = |at: usize| (at < end).then_some(at);
@@ -133,14 +136,15 @@ impl Tree {
         Ok(spans)
     }
 
-    /// The nodes of `text`, which was cut out at `start`: a list whose dash is at `dash`, with the node `entry` alone.
+    /// Returns the nodes of `text`, the lines of the list's entry `entry`, as if read alone. In the whole text, the
+    /// lines begin at `start` and the dash is at `dash`.
     fn part(&self, text: Bound<'_, PyString>, entry: usize, start: usize, dash: usize) -> PyResult<Tree> {
         let length = text.len()?;
         let tape = self.tape.part(entry, start, dash, length)?;
         Ok(Tree { text: text.unbind(), tape, indexes: Mutex::default() })
     }
 
-    /// Start, end and style of each scalar, by the parser's marks. Raises YamlError.
+    /// Returns start, end and style of each scalar, by the parser's marks. Raises YamlError if the text is invalid.
     fn scalars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.check(py, self.tape.error.is_none())?;
         let nodes = || self.tape.nodes.iter().filter(|node| node.kind == Kind::Scalar);
@@ -152,7 +156,7 @@ impl Tree {
         Ok(scalars)
     }
 
-    /// Start and name of each anchor that an alias repeats. Raises YamlError.
+    /// Returns start and name of each anchor that an alias repeats. Raises YamlError if the text is invalid.
     fn shared_anchors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.check(py, self.tape.error.is_none())?;
         let mut repeated = HashSet::new();
@@ -190,7 +194,8 @@ impl Tree {
         }
     }
 
-    /// The node at `wanted` below that of `step`, of which it is said what stands before; None where there is none.
+    /// Returns the child of `step` with the key or index `wanted`, or None. Records in `step` the entries before the
+    /// child.
     fn child(&self, py: Python<'_>, step: &mut Step, wanted: &Bound<'_, PyAny>) -> PyResult<Option<Step>> {
         let tape = &self.tape;
         let parent = &tape.nodes[step.node];
@@ -217,7 +222,7 @@ impl Tree {
         Ok(Some(Step { node, key, in_flow, next, ..Step::root() }))
     }
 
-    /// The entry whose key is `wanted`.
+    /// Returns the place of the entry with the key `wanted`, or None.
     fn place_of(&self, py: Python<'_>, index: &Index, wanted: &str) -> PyResult<Option<usize>> {
         if index.entries.len() > FEW {
             return Ok(index.names.get(wanted).copied());
@@ -232,7 +237,7 @@ impl Tree {
         Ok(None)
     }
 
-    /// What `use_of` makes of the name that a key is; None where it can be none.
+    /// Returns the result of `use_of` for the name of a key, or None if the key cannot be a name.
     fn name_of<T>(&self, py: Python<'_>, key: usize, use_of: impl Fn(&str) -> T) -> PyResult<Option<T>> {
         let node = &self.tape.nodes[key];
         if node.kind != Kind::Scalar {
@@ -294,7 +299,7 @@ impl Tree {
         Ok(index)
     }
 
-    /// The fields of `krmfn.yamltext.reader.YamlNode`.
+    /// Returns the fields of `krmfn.yamltext.reader.YamlNode`.
     fn row<'py>(&self, py: Python<'py>, step: &Step) -> PyResult<Bound<'py, PyTuple>> {
         let tape = &self.tape;
         let node = &tape.nodes[step.node];
@@ -326,7 +331,7 @@ impl Tree {
     }
 }
 
-/// A copy of `text`. Raises MemoryError.
+/// Returns a copy of `text`. Raises MemoryError.
 fn copy_of(text: &str) -> PyResult<String> {
     let mut copy = String::new();
     copy.try_reserve_exact(text.len()).map_err(OutOfMemory::from)?;

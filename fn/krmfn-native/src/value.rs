@@ -1,4 +1,4 @@
-//! The value of a document, with kyaml's meaning of scalars, aliases and merges: `krmfn.yamltext.pyyaml`.
+//! The value of a document, with kyaml's meaning of scalars, aliases and merges, as in `krmfn.yamltext.pyyaml`.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::numbers::{Plain, float, integer};
 use crate::strings::Strings;
 use crate::tape::{Node, Tape};
 
-/// Nodes that a document with aliases may have once each alias is written out.
+/// The largest number of nodes in a document with aliases, after each alias is expanded.
 const MOST_EXPANDED: usize = 1_000_000;
 const MERGE: &str = "<<";
 const MERGE_TAG: &str = "tag:yaml.org,2002:merge";
@@ -22,7 +22,7 @@ const NO_KEY: &str = "a key must be a string, a number or a boolean; got";
 /// A mapping or list that is still being read.
 struct Frame<'py> {
     node: usize,
-    /// How many nodes stood before it, and those that it repeats.
+    /// The number of nodes before it, including the nodes of expanded aliases.
     before: usize,
     items: Items<'py>,
 }
@@ -32,7 +32,7 @@ enum Items<'py> {
     Mapping {
         fields: Bound<'py, PyDict>,
         key: Option<Key<'py>>,
-        /// What `<<` merges, once it was read.
+        /// The value of the key `<<`, after it was read.
         merged: Option<Bound<'py, PyAny>>,
     },
 }
@@ -45,11 +45,11 @@ enum Key<'py> {
 /// A node with an anchor.
 struct Anchored<'py> {
     place: usize,
-    /// Its value and its number of nodes; None within it.
+    /// Its value and its number of nodes, or None while the node is being read.
     value: Option<(Bound<'py, PyAny>, usize)>,
 }
 
-/// The value of the only document of `text`. Raises YamlError.
+/// Returns the value of the only document of `text`. Raises YamlError if it is invalid.
 pub fn value<'py>(py: Python<'py>, text: &Bound<'py, PyString>, tape: &Tape) -> PyResult<Bound<'py, PyAny>> {
     let mut builder = Builder {
         py,
@@ -80,7 +80,8 @@ struct Builder<'py, 'a> {
     text: &'a Bound<'py, PyString>,
     tape: &'a Tape,
     open: Vec<Frame<'py>>,
-    /// The last node of each anchor. As in kyaml, a node has its anchor from its start on: one within it may take it over.
+    /// The last node with each anchor. As in kyaml, a node has its anchor from its start, so a node inside it may
+    /// replace the anchor.
     anchors: HashMap<&'a str, Anchored<'py>>,
     nodes: usize,
     strings: Strings,
@@ -161,7 +162,7 @@ impl<'py> Builder<'py, '_> {
         Ok(())
     }
 
-    /// Adds to `fields` what `merged`, a mapping or a list of mappings, has and they have not.
+    /// Adds to `fields` the fields of `merged`, a mapping or a list of mappings, that `fields` lacks.
     fn merge(&mut self, node: &Node, fields: &Bound<'py, PyDict>, merged: &Bound<'py, PyAny>) -> PyResult<()> {
         let mut sources = Vec::new();
         match merged.cast::<PyList>() {
@@ -175,7 +176,7 @@ impl<'py> Builder<'py, '_> {
             let source = source.cast_into::<PyDict>()?;
             self.count(node.mark.end as usize, source.len())?;
             for (name, value) in source.iter() {
-                // The key that merges is a key `<<` of these fields to kyaml.
+                // To kyaml, the merge key is itself a field `<<` of this mapping.
                 if !fields.contains(&name)? && !is_name(&name, MERGE) {
                     fields.set_item(name, value)?;
                 }
@@ -184,7 +185,7 @@ impl<'py> Builder<'py, '_> {
         Ok(())
     }
 
-    /// Gives the anchor of the node at `place`, where it has one, to that node.
+    /// Records the node at `place` as the last node with its anchor, if it has one.
     fn name(&mut self, place: usize, value: Option<(&Bound<'py, PyAny>, usize)>) -> PyResult<()> {
         if let Some(anchor) = self.tape.anchor(&self.tape.nodes[place]) {
             self.anchors.try_reserve(1).map_err(OutOfMemory::from)?;
@@ -227,7 +228,7 @@ impl<'py> Builder<'py, '_> {
         self.put_key(node, Key::Name(key))
     }
 
-    /// The string that a key is; None where it can be none.
+    /// Returns the string that a key becomes, or None if it cannot be a key.
     fn key_of(&self, value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyString>>> {
         if let Ok(name) = value.cast_exact::<PyString>() {
             return Ok(Some(name.clone()));
@@ -242,7 +243,7 @@ impl<'py> Builder<'py, '_> {
         let Some(Frame { items: Items::Mapping { fields, key: awaited, merged }, .. }) = self.open.last_mut() else {
             return Ok(());
         };
-        // To kyaml a key `<<` that merges and one that is a string are the same.
+        // To kyaml, a merge key `<<` and a string key `<<` are the same.
         let repeated = match &key {
             Key::Name(name) if fields.contains(name)? || (merged.is_some() && is_name(name, MERGE)) => {
                 Some(name.to_string())
@@ -257,7 +258,7 @@ impl<'py> Builder<'py, '_> {
         }
     }
 
-    /// Gives `value` to what awaits it.
+    /// Adds `value` to the innermost mapping or list. Without one, it is the value of the document.
     fn put(&mut self, node: &Node, value: Bound<'py, PyAny>) -> PyResult<()> {
         match self.open.last_mut().map(|frame| &mut frame.items) {
             None => self.root = Some(value),
@@ -285,7 +286,7 @@ impl<'py> Builder<'py, '_> {
         Ok(())
     }
 
-    /// Whether the mapping or list that is being read is one in brackets.
+    /// Returns true if the innermost mapping or list is in brackets.
     fn is_in_flow(&self) -> bool {
         self.open.last().is_some_and(|frame| self.tape.nodes[frame.node].style == Style::Flow)
     }
@@ -295,7 +296,7 @@ impl<'py> Builder<'py, '_> {
         let text = self.tape.value(node);
         let is_plain = node.style == Style::Plain;
         if is_plain && text.contains('?') && self.is_in_flow() {
-            // The parser takes it for a character, kyaml for the mark of a key.
+            // The parser reads `?` as a character, and kyaml as the mark of a key.
             return Err(self.error(node, "a text with \"?\" within brackets must be in quotes"));
         }
         match self.tape.tag(node) {
@@ -303,7 +304,7 @@ impl<'py> Builder<'py, '_> {
             None => self.plain(text),
             Some(tag) => {
                 if node.is_tag_and_comma {
-                    // The parser ends the tag at the comma, kyaml takes the comma for a part of it.
+                    // The parser ends the tag at the comma, and kyaml includes the comma in the tag.
                     return Err(self.error(node, "a tag and a comma must have a space between them"));
                 }
                 if tag == "!" {
@@ -317,7 +318,7 @@ impl<'py> Builder<'py, '_> {
         }
     }
 
-    /// What a text without quotes means.
+    /// Returns the value of a text without quotes.
     fn plain(&mut self, text: &str) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         Ok(match text {
@@ -338,20 +339,20 @@ fn is_name(key: &Bound<'_, PyAny>, name: &str) -> bool {
     key.cast::<PyString>().is_ok_and(|key| *key == *name)
 }
 
-/// Whether a key merges what it has as its value.
+/// Returns true if a key is a merge key.
 pub fn is_merge(tape: &Tape, key: &Node) -> bool {
     let is_plain = key.style == Style::Plain && matches!(tape.tag(key), None | Some("!"));
     key.kind == Kind::Scalar && tape.value(key) == MERGE && (is_plain || tape.tag(key) == Some(MERGE_TAG))
 }
 
-/// Whether a plain text is the string that it shows.
+/// Returns true if a plain text is a string.
 pub fn is_plain_string(text: &str) -> bool {
     let is_constant =
         matches!(text, "" | "~" | "null" | "Null" | "NULL" | "true" | "True" | "TRUE" | "false" | "False" | "FALSE");
     !is_constant && matches!(Plain::of(text), Plain::Text)
 }
 
-/// The answer of `krmfn.yamltext.scalars`, which says what scalars mean, to the question `name`.
+/// Returns the result of the function `name` in `krmfn.yamltext.scalars`, which defines the meaning of scalars.
 pub fn ask_scalars<'py>(py: Python<'py>, name: &str, arguments: impl PyCallArgs<'py>) -> PyResult<Bound<'py, PyAny>> {
     ensure(0)?;
     static MODULE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -360,12 +361,12 @@ pub fn ask_scalars<'py>(py: Python<'py>, name: &str, arguments: impl PyCallArgs<
     module.bind(py).call_method1(name, arguments)
 }
 
-/// The YamlError that says `message` of the character at `at`.
+/// Returns a YamlError with `message` that points at the character at `at`.
 pub fn error_at(text: &Bound<'_, PyString>, at: usize, message: &str) -> PyErr {
     raised(text.py(), "error_at", (text, at, message))
 }
 
-/// The YamlError of what the parser found wrong.
+/// Returns the YamlError for an error of the parser.
 pub fn read_error(py: Python<'_>, text: &Bound<'_, PyString>, at: Place, message: &str) -> PyErr {
     match at {
         Place::Character(at) => raised(py, "error_at", (text, at, message)),
@@ -379,7 +380,7 @@ fn raised<'py>(py: Python<'py>, name: &str, arguments: (&Bound<'py, PyString>, u
     error.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// An empty list, made such that the lack of memory is Python's error.
+/// Returns an empty list. Raises MemoryError if there is not enough memory, instead of a panic.
 pub fn new_list(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(py.get_type::<PyList>().call0()?.cast_into()?)
 }

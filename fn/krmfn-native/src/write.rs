@@ -1,4 +1,4 @@
-//! A value in block style: `krmfn.yamltext.writer`.
+//! A writer of values in block style, as in `krmfn.yamltext.writer`.
 
 use std::fmt::Write;
 
@@ -8,12 +8,13 @@ use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
 use crate::spell;
 use crate::text::Text;
 
-/// Deeper values are left to Python.
+/// The largest depth of a value. Python writes deeper values.
 const DEEPEST: usize = 100;
-/// Readers look for the colon of a plain `key: value` within 1,024 characters only.
+/// Readers look for the colon of a plain `key: value` only within 1,024 characters.
 const LONGEST_KEY: usize = 900;
 
-/// `value` in block style, after `indent` and a dash where there is one; None where Python must write it.
+/// Returns `value` in block style, or None if Python must write it. With `dash`, the text begins with that many spaces
+/// and a dash.
 pub fn write(value: &Bound<'_, PyAny>, dash: Option<usize>) -> PyResult<Option<Text>> {
     if !holds_lines(value) {
         return Ok(None);
@@ -34,12 +35,12 @@ pub fn write(value: &Bound<'_, PyAny>, dash: Option<usize>) -> PyResult<Option<T
     Ok(Some(writer.out))
 }
 
-/// Where the first line of a mapping or list stands.
+/// The place of the first line of a mapping or list.
 #[derive(Clone, Copy, PartialEq)]
 enum Lead {
     /// On a line of its own.
     Own,
-    /// Where the text ends: after a dash, or at the start.
+    /// At the end of the text so far: after a dash, or at the start.
     Begun,
 }
 
@@ -49,7 +50,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Whether a mapping, list or scalar could be written that a key or dash holds, or that is the whole.
+    /// Writes the value of a key or dash, or the whole value. Returns false if Python must write it.
     fn held(&mut self, value: &Bound<'_, PyAny>, column: usize, lead: Lead) -> PyResult<bool> {
         if let Ok(text) = value.cast_exact::<PyString>() {
             return Ok(self.string(text, column));
@@ -137,9 +138,10 @@ impl Writer {
         }
     }
 
-    /// Whether a string could be written after a colon or dash; the lines of a literal block stand at `column`.
+    /// Writes a string after a colon or dash. The lines of a literal block start at `column`. Returns false if Python
+    /// must write it.
     fn string(&mut self, text: &Bound<'_, PyString>, column: usize) -> bool {
-        // Half of a surrogate pair, which Python refuses by name.
+        // Python reports the error of a text with half of a surrogate pair.
         let Ok(text) = text.to_str() else {
             return false;
         };
@@ -176,7 +178,7 @@ impl Writer {
     }
 }
 
-/// Whether a value is a mapping or list with lines of its own.
+/// Returns true if a value is a mapping or list that is not empty.
 fn holds_lines(value: &Bound<'_, PyAny>) -> bool {
     if let Ok(fields) = value.cast_exact::<PyDict>() {
         return !fields.is_empty();
