@@ -50,9 +50,9 @@ Every finding names its rule: `[rule]` at the end of a line, `rule` in JSON, `ta
 function. An error stops the render, a warning or an info does not. If Grove's operator, OSMO or an API server would
 refuse the object, the finding also has its exact text (`operatorMessage`).
 
-The last column links to the source of the rule. This is a numbered rule of Grove's webhook (r: on create and update, u:
-on update) or a section of [the specification](../spec/README.md). A section below the table explains each rule;
-`packwise rules NAME` prints it.
+The last column links to the source of the rule: a section of [the specification](../spec/README.md), or a numbered rule
+of Grove's webhook. Rules with r apply to new and updated workloads, and rules with u only to updates. A section below
+the table explains each rule, and `packwise rules NAME` prints this section.
 
 | Rule | Severity | Problem | Source |
 |---|---|---|---|
@@ -69,13 +69,13 @@ KEYS_HEAD = """\
 
 This page lists the keys that Grove, KAI and Dynamo read from workloads of Grove and Dynamo. packwise reports a misspelt
 key ([`key-spelling`](rules.md#key-spelling)), a misplaced key ([`key-place`](rules.md#key-place)) and a value without
-an effect ([`key-value`](rules.md#key-value), [`key-refused`](rules.md#key-refused)). It ignores all other keys.
+an effect ([`key-value`](rules.md#key-value), [`key-refused`](rules.md#key-refused)). It ignores keys of other projects.
 
 Components read the keys at these places:
 
-- PodCliqueSet: in its `metadata`. The keys of cliques and scaling groups are beside their `name`.
+- PodCliqueSet: in its `metadata`. The keys of cliques and scaling groups are next to their `name`.
 - DynamoGraphDeployment: in its `metadata`. `labels` and `annotations` below `spec` become the keys of the PodCliqueSet.
-  The keys of a component are in `podTemplate.metadata`. In v1alpha1 they are beside the fields of a service or in its
+  The keys of a component are in `podTemplate.metadata`. In v1alpha1 they are directly in a service, or in its
   `extraPodMetadata`.
 
 | Key | Read by | As | Values | Releases |
@@ -86,8 +86,8 @@ WORKLOAD_KEYS_HEAD = """
 ## Workloads that KAI groups itself
 
 KAI reads these keys from Jobs, JobSets and other kinds that it groups itself
-([how](../how-to/gangs-without-grove.md)). The *owner* is the object of the PodGroup. A key at another place has no
-effect, and KAI does not report it.
+([how](../how-to/gangs-without-grove.md)). The *owner* is the object for which KAI creates a PodGroup. A key at another
+place has no effect, and KAI does not report it.
 
 | Key | Read by | As | Where | Values | KAI |
 |---|---|---|---|---|---|
@@ -101,9 +101,9 @@ WORKLOAD_PLACES_HEAD = """
 KUEUE_KEYS_HEAD = """
 ## Jobs that Kueue queues
 
-Kueue reads these annotations from the metadata of each pod template of a job ([how](../how-to/kueue.md)). For a pod it
-reads the pod's own metadata. In a SparkApplication they are beside the fields of driver and executor.
-`kueue.x-k8s.io/queue-name` is a label of the job itself; for a CronJob it is in `spec.jobTemplate.metadata`.
+Kueue reads these annotations from the metadata of each pod template of a job ([how](../how-to/kueue.md)). For a pod, it
+reads the metadata of the pod. In a SparkApplication, they are directly in `spec.driver` and `spec.executor`.
+`kueue.x-k8s.io/queue-name` is a label of the job itself. For a CronJob, this label is in `spec.jobTemplate.metadata`.
 [`kueue-key`](rules.md#kueue-key) reports misspelt and misplaced keys. Levels are node labels.
 
 | Key | Request |
@@ -112,12 +112,12 @@ reads the pod's own metadata. In a SparkApplication they are beside the fields o
 
 KUEUE_KEYS = {
     REQUIRED: "all pods within one domain of the level",
-    PREFERRED: "the same, if possible",
+    PREFERRED: "all pods within one domain of the level, if possible",
     UNCONSTRAINED: '`"true"`: anywhere in the topology',
     SLICE_REQUIRED: "each slice of the pods within one domain of the level",
-    SLICE_SIZE: "how many pods a slice has",
-    SLICE_LAYERS: "slices within slices, as a list in JSON of one to three `topology` and `size`, from v0.19 on",
-    GROUP_NAME: "two pod sets, one of them of one pod, that are placed together",
+    SLICE_SIZE: "the number of pods of a slice",
+    SLICE_LAYERS: "slices within slices: a JSON list with one to three entries of `topology` and `size`, from v0.19",
+    GROUP_NAME: "two pod sets that are placed together; one of them has a single pod",
 }
 
 WRITTEN_KEYS_HEAD = """
@@ -143,11 +143,11 @@ CONFIGURATION_HEAD = """\
 # TopologyRender
 
 The configuration of packwise, `packwise.dev/v1alpha1`. Put it among the objects of a package, or pass it as
-functionConfig or with `--config`. packwise reads it; no cluster needs it. In a ConfigMap as functionConfig, the same
-fields are keys of `data`, each a YAML text. Unknown fields are errors.
+functionConfig or with `--config`. Only packwise reads it, so do not apply it to a cluster. If the functionConfig is a
+ConfigMap, its `data` has the same fields, and each value is a YAML text. Unknown fields are errors.
 
-Editors check and complete it with [`topologyrender.schema.json`](topologyrender.schema.json). For the YAML language
-server, write `# yaml-language-server: $schema=` and the schema's path in the file's first line.
+Editors can check and complete the file with [`topologyrender.schema.json`](topologyrender.schema.json). For the YAML
+language server, write `# yaml-language-server: $schema=` and the path of the schema in the first line of the file.
 
 """
 
@@ -157,21 +157,22 @@ TABLE_HEAD = "| Field | Type | Default | Meaning |\n|---|---|---|---|\n"
 REVISIONS_HEAD = """\
 # Revisions: designs and releases
 
-Grove's topology-aware scheduling differs from release to release, and there were several designs before the first one.
+Grove's topology-aware scheduling differs from release to release. Before the first release, there were several designs.
 Set `spec.revision` of a TopologyRender to the tag of the release in your cluster or to the name of a design.
 [Which Grove does my cluster run?](../explanation/revisions.md) helps to choose.
 
 ## Releases
 
-Releases of one record render alike. Releases later implemented the designs `grep-244` and `upstream`.
-v0.1.0-alpha.10-rc1 was a prototype and never released.
+packwise generates the same objects for all releases of a record. Releases later implemented the designs `grep-244` and
+`upstream`. v0.1.0-alpha.10-rc1 was a prototype and was never released.
 
 """
 
 RECORDS_HEAD = """\
 ## Records
 
-Each revision is a record of data, and these tables are generated from the records. Records that agree share a row.
+A record holds the data of one or several releases. These tables are generated from the records. If records have the
+same values, they share a row.
 
 """
 
@@ -189,10 +190,10 @@ def code(text: str | None, otherwise: str = "none") -> str:
 def chosen_by(revision: Revision) -> str:
     """How a render comes to be of that revision."""
     if revision.chosen_by_key and not revision.needs_levels:
-        return "the key"
+        return "the configuration key"
     if revision.needs_levels:
         own = ", ".join([f"`{key}` in a workload" for key in revision.workload_keys])
-        return f"the key with levels, a {revision.topology_kind} in the input, or {own}"
+        return f"the configuration key with levels, a {revision.topology_kind} in the input, or {own}"
     if revision.workload_keys:
         own = " or ".join([f"`{key}` in a workload" for key in revision.workload_keys])
         return f"`spec.revision`, or levels in the configuration and {own}"
@@ -209,16 +210,20 @@ def existing_while_disabled(revision: Revision) -> str:
 def annotation(revision: Revision) -> str:
     """Which PodGangs name their topology."""
     if not revision.annotate_topology:
-        return "none; on every PodGang with `topologyNameAnnotation`"
-    return "every PodGang" if revision.annotate_unconstrained else "PodGangs with a constraint"
+        return "none; all PodGangs if `topologyNameAnnotation` is set"
+    return "all PodGangs" if revision.annotate_unconstrained else "PodGangs with a constraint"
 
 
-SCHEDULER_LABELS = {"Never": "none", "Named": "where a clique or the configuration names it", "Always": "always"}
+SCHEDULER_LABELS = {
+    "Never": "none",
+    "Named": "if a clique or the configuration names a scheduler",
+    "Always": "all PodGangs",
+}
 
 USER_TOPOLOGIES = {
     "Refused": "an error",
-    "Ignored": "left alone",
-    "Unused": "a warning: not used",
+    "Ignored": "ignored",
+    "Unused": "ignored, with a warning",
     "Used": "workloads choose one",
 }
 
@@ -229,58 +234,65 @@ REVISION_ROWS: list[tuple[str, tuple[str, ...], Callable[[Revision], str]]] = [
     ("levels allowed", ("limits",), lambda r: f"1 to {r.limits.levels}" if r.limits.levels else "1 or more"),
     ("characters of a key", ("limits",), lambda r: f"1 to {r.limits.key_length}"),
     ("syntax of a key", ("limits",), lambda r: "qualified name" if r.limits.qualified_keys else "the CRD's pattern"),
-    ("a domain or key that stands twice", ("duplicate_level",), lambda r: code(r.duplicate_level, "field errors")),
+    ("error for a repeated domain or key", ("duplicate_level",), lambda r: code(r.duplicate_level, "field errors")),
     ("hierarchy", ("listed_order",), lambda r: "as listed" if r.listed_order else "the fixed order of the domains"),
     ("name of the topology", ("default_topology", "named_by_configuration"),
-     lambda r: code(r.default_topology, "each its own")
+     lambda r: code(r.default_topology, "the name of each object")
      + (", or `name` in the section" if r.named_by_configuration else "")),
     ("labels of the topology", ("topology_labels",),
      lambda r: ", ".join([f"`{key}: {value}`" for key, value in r.topology_labels]) or "none"),
-    ("finalizer on request", ("finalizer",), lambda r: code(r.finalizer)),
-    ("users' own topologies", ("user_topologies",), lambda r: USER_TOPOLOGIES[r.user_topologies]),
-    ("field of a workload that chooses one", ("topology_name_field",),
+    ("finalizer that `finalizers` adds", ("finalizer",), lambda r: code(r.finalizer)),
+    ("topologies that users create", ("user_topologies",), lambda r: USER_TOPOLOGIES[r.user_topologies]),
+    ("field of a workload that names its topology", ("topology_name_field",),
      lambda r: "`topologyConstraint.topologyName`" if r.constraints_choose else code(r.topology_name_field)),
-    ("`scheduler.profiles` decide on KAI Topologies", ("scheduler_profiles",), lambda r: yes(r.scheduler_profiles)),
-    ("KAI refuses the Topology", ("topology_status",),
+    ("`scheduler.profiles` decide whether KAI Topologies are created", ("scheduler_profiles",),
+     lambda r: yes(r.scheduler_profiles)),
+    ("result if KAI refuses the Topology", ("topology_status",),
      lambda r: "an error" if r.topology_status is None else f"not Ready: `{r.topology_status.failed.reason}`"),
     ("schedulers that profiles may name", ("scheduler_backends",),
      lambda r: ", ".join([f"`{name}`" for name in r.scheduler_backends]) or "any"),
-    ("schedulers with topologies that bindings may list", ("topology_backends",),
+    ("schedulers that bindings may list", ("topology_backends",),
      lambda r: ", ".join([f"`{name}`" for name in r.topology_backends]) or "none"),
     ("fields of a workload", ("workload_api",), lambda r: code(r.workload_api)),
-    ("rules of the webhook", ("validated_by",), lambda r: code(r.webhook or None, "older than every release's")),
-    ("errors list domains", ("fixed_domain_order",),
+    ("rules of the webhook", ("validated_by",), lambda r: code(r.webhook or None, "older than all releases")),
+    ("order of the domains in errors", ("fixed_domain_order",),
      lambda r: "broadest first" if r.fixed_domain_order else "as configured"),
     ("`packDomain` is optional", ("optional_domain",), lambda r: yes(r.optional_domain)),
     ("`packDomain` is deprecated for `pack.required`", ("deprecates_pack_domain",),
      lambda r: yes(r.deprecates_pack_domain)),
-    ("an empty `packDomain` has an error of its own", ("names_missing_domain",), lambda r: yes(r.names_missing_domain)),
-    ("field of groups in errors", ("group_constraint_field",), lambda r: code(r.group_constraint_field)),
-    ("constraints after deployment", ("mutable_constraints",),
+    ("separate error for an empty `packDomain`", ("names_missing_domain",), lambda r: yes(r.names_missing_domain)),
+    ("name of the field of scaling groups in errors", ("group_constraint_field",),
+     lambda r: code(r.group_constraint_field)),
+    ("constraints after creation", ("mutable_constraints",),
      lambda r: "mutable" if r.mutable_constraints else "immutable"),
-    ("`preferred`", ("always_preferred",),
-     lambda r: "always the strictest level" if r.always_preferred else "what the workload says"),
-    ("`grove.io/topology-name`", ("annotate_topology", "annotate_unconstrained"), annotation),
+    ("preferred level of PodGangs", ("always_preferred",),
+     lambda r: "always the strictest level" if r.always_preferred else "as in the workload"),
+    ("PodGangs with the annotation `grove.io/topology-name`",
+     ("annotate_topology", "annotate_unconstrained"), annotation),
     ("labels and annotations of PodGangs", ("mirrors_metadata",),
-     lambda r: "the operator's, and the workload's own" if r.mirrors_metadata else "the operator's"),
-    ("`grove.io/scheduler-name` of PodGangs", ("scheduler_label",), lambda r: SCHEDULER_LABELS[r.scheduler_label]),
+     lambda r: "from the operator and from the workload" if r.mirrors_metadata else "from the operator"),
+    ("PodGangs with the label `grove.io/scheduler-name`", ("scheduler_label",),
+     lambda r: SCHEDULER_LABELS[r.scheduler_label]),
     ("PodGangs are built from", ("podgang_maps",),
-     lambda r: "PodGangMaps: epochs in their names" if r.podgang_maps else "the PodCliqueSet"),
-    ("names and labels are checked as Kubernetes does it in", ("apimachinery",), lambda r: r.apimachinery),
-    ("annotation of new workloads with GPUs", ("mnnvl_annotation",), lambda r: code(r.mnnvl_annotation)),
-    ("KAI PodGroups are made by", ("podgroups_by_operator",),
+     lambda r: "PodGangMaps, with epochs in the names" if r.podgang_maps else "the PodCliqueSet"),
+    ("version of Kubernetes' checks of names and labels", ("apimachinery",), lambda r: r.apimachinery),
+    ("annotation that the webhook adds to new workloads with GPUs", ("mnnvl_annotation",),
+     lambda r: code(r.mnnvl_annotation)),
+    ("component that creates KAI PodGroups", ("podgroups_by_operator",),
      lambda r: "the operator, with `minSubGroup`" if r.podgroups_by_operator else "KAI's pod-grouper"),
-    ("Topology of these", ("follows_references",),
-     lambda r: "the binding's `topologyReference` for KAI, else its name" if r.follows_references else "its name"),
-    ("KAI schedules the cliques of lpx-scheduler that ask for no LPU", ("splits_lpx",), lambda r: yes(r.splits_lpx)),
-    ("PodGangs without pods have them", ("empty_podgroups",), lambda r: yes(r.empty_podgroups)),
-    ("`minAvailable` of a clique is by default", ("min_available_default",),
+    ("name of the Topology in PodGroups", ("follows_references",),
+     lambda r: "the `topologyReference` of the binding for KAI, or else the name of the binding" if r.follows_references
+     else "the name of the ClusterTopology or binding"),
+    ("KAI schedules cliques of lpx-scheduler that request no LPU", ("splits_lpx",), lambda r: yes(r.splits_lpx)),
+    ("PodGangs without pods have a PodGroup", ("empty_podgroups",), lambda r: yes(r.empty_podgroups)),
+    ("default `minAvailable` of a clique", ("min_available_default",),
      lambda r: "1" if r.min_available_default == "One" else "the `replicas` as written"),
-    ("`minReplicas` of a clique's autoscaler is by default", ("min_replicas_default",),
+    ("default `minReplicas` of a clique's autoscaler", ("min_replicas_default",),
      lambda r: "`replicas`" if r.min_replicas_default == "Replicas" else "the `replicas` as written"),
     ("`rollingUpdate` of cliques and scaling groups", ("rolling_updates",),
-     lambda r: "filled in" if r.rolling_updates else "none"),
-    ("TAS disabled, existing workload", ("keeps_preferred",), existing_while_disabled),
+     lambda r: "gets defaults" if r.rolling_updates else "does not exist"),
+    ("constraint of an existing workload while topology-aware scheduling is disabled",
+     ("keeps_preferred",), existing_while_disabled),
 ]  # fmt: skip
 """Title, the fields of the record that it tells, and the cell."""
 
@@ -289,64 +301,64 @@ TOPICS = {
         "configuration key",
         "chosen by",
         "schedulers that profiles may name",
-        "`scheduler.profiles` decide on KAI Topologies",
+        "`scheduler.profiles` decide whether KAI Topologies are created",
     ),
     "Topologies": (
         "topology object",
         "name of the topology",
-        "users' own topologies",
+        "topologies that users create",
         "hierarchy",
-        "KAI refuses the Topology",
-        "schedulers with topologies that bindings may list",
+        "result if KAI refuses the Topology",
+        "schedulers that bindings may list",
         "labels of the topology",
-        "finalizer on request",
+        "finalizer that `finalizers` adds",
     ),
-    "Levels": ("levels allowed", "characters of a key", "syntax of a key", "a domain or key that stands twice"),
+    "Levels": ("levels allowed", "characters of a key", "syntax of a key", "error for a repeated domain or key"),
     "Constraints": (
-        "field of a workload that chooses one",
+        "field of a workload that names its topology",
         "`packDomain` is optional",
         "`packDomain` is deprecated for `pack.required`",
-        "constraints after deployment",
-        "TAS disabled, existing workload",
+        "constraints after creation",
+        "constraint of an existing workload while topology-aware scheduling is disabled",
     ),
     "Admission": (
         "fields of a workload",
         "rules of the webhook",
-        "`minAvailable` of a clique is by default",
-        "`minReplicas` of a clique's autoscaler is by default",
+        "default `minAvailable` of a clique",
+        "default `minReplicas` of a clique's autoscaler",
         "`rollingUpdate` of cliques and scaling groups",
-        "annotation of new workloads with GPUs",
+        "annotation that the webhook adds to new workloads with GPUs",
     ),
     "Texts of the webhook": (
-        "errors list domains",
-        "an empty `packDomain` has an error of its own",
-        "field of groups in errors",
-        "names and labels are checked as Kubernetes does it in",
+        "order of the domains in errors",
+        "separate error for an empty `packDomain`",
+        "name of the field of scaling groups in errors",
+        "version of Kubernetes' checks of names and labels",
     ),
     "PodGangs": (
         "PodGangs are built from",
-        "`preferred`",
-        "`grove.io/topology-name`",
+        "preferred level of PodGangs",
+        "PodGangs with the annotation `grove.io/topology-name`",
         "labels and annotations of PodGangs",
-        "`grove.io/scheduler-name` of PodGangs",
+        "PodGangs with the label `grove.io/scheduler-name`",
     ),
     "PodGroups of KAI": (
-        "KAI PodGroups are made by",
-        "Topology of these",
-        "PodGangs without pods have them",
-        "KAI schedules the cliques of lpx-scheduler that ask for no LPU",
+        "component that creates KAI PodGroups",
+        "name of the Topology in PodGroups",
+        "PodGangs without pods have a PodGroup",
+        "KAI schedules cliques of lpx-scheduler that request no LPU",
     ),
 }
 """The rows by topic; every row is in one."""
 
 CONDITION_ROWS = (
-    ("all levels available", "available"),
-    ("a level is gone", "level_missing"),
-    ("several are gone", "levels_missing"),
-    ("TAS is disabled", "disabled"),
-    ("no constraint", "unconstrained"),
-    ("no topology is named", "unnamed"),
-    ("no such topology", "topology_missing"),
+    ("all levels exist", "available"),
+    ("one level no longer exists", "level_missing"),
+    ("several levels no longer exist", "levels_missing"),
+    ("topology-aware scheduling is disabled", "disabled"),
+    ("the workload has no constraint", "unconstrained"),
+    ("a constraint names no topology", "unnamed"),
+    ("the topology does not exist", "topology_missing"),
 )
 
 
@@ -424,7 +436,7 @@ def revisions_page() -> str:
 
 def releases_table() -> str:
     """Return a table of releases with their records and other known facts."""
-    rows = ["| Release | Record | Date | What is new | Goes with |", "|---|---|---|---|---|"]
+    rows = ["| Release | Record | Date | What is new | Works with |", "|---|---|---|---|---|"]
     for release in HISTORY:
         record = next(record for record in RECORDS if release.tag in record.releases)
         rows.append(
@@ -436,30 +448,32 @@ def releases_table() -> str:
 KAI_HEAD = """
 ## Releases of KAI
 
-`spec.kai.version` names the release in your cluster. Releases differ in the PodGroups that the pod-grouper makes and in
-the objects that the API server accepts. If you omit it, packwise assumes the newest release with code that was run. It
-warns ([`kai-unnamed`](rules.md#kai-unnamed)) if the input has a chart or an image of another release. packwise refuses
-no object by code of a release that was only read.
+Set `spec.kai.version` to the release in your cluster. Releases differ in the PodGroups that the pod-grouper creates,
+and in the objects that the API server accepts. packwise learned the behaviour of most releases by running their code.
+If you omit the field, packwise assumes the newest of these releases. It warns ([`kai-unnamed`](rules.md#kai-unnamed))
+if the input has a chart or an image of an older release. If the code of a release was only read, packwise warns, and
+refuses no object because of this release.
 
 """
 
 JOB_SETS = {
-    "tree": "a tree: all pods of the Jobs that it needs",
-    "flat": "1 pod, or what the annotation says",
-    "counted": "all pods, counted",
+    "tree": "all pods of the Jobs that it needs, as a tree of groups",
+    "flat": "1 pod, or the number in the annotation",
+    "counted": "all pods",
 }
 
 KAI_ROWS: list[tuple[str, Callable[[KaiRelease], str]]] = [
-    ("known from", lambda r: r.source),
+    ("learned from", lambda r: r.source),
     ("`skip-podgrouper` is read", lambda r: yes(r.skips_by_annotation)),
     ("`preemption-delay` and `staleness-grace-period` are read", lambda r: yes(r.delays)),
     ("a Job is one group", lambda r: yes(r.groups_jobs)),
     ("`batch-min-member` is read", lambda r: yes(r.batch_min_member)),
     ("the group of a JobSet needs", lambda r: JOB_SETS[r.job_sets]),
     ("segments of LeaderWorkerSets and PyTorchJobs",
-     lambda r: "work" if r.counts_segments or r.minor < SUBGROUP_COUNTS else "its own webhook refuses them"),
+     lambda r: "work" if r.counts_segments or r.minor < SUBGROUP_COUNTS else "KAI's webhook refuses them"),
     ("topology keys of Ray groups are read", lambda r: yes(r.ray_group_topology)),
-    ("pods of a TrainJob and of a Workflow have the defaults of that type", lambda r: yes(r.passes_defaults)),
+    ("the object that is created from a TrainJob or a Workflow gets the defaults of that kind",
+     lambda r: yes(r.passes_defaults)),
 ]  # fmt: skip
 
 
@@ -498,12 +512,12 @@ def conditions_of(records: list[Revision]) -> str:
     for title, field in CONDITION_ROWS:
         rows += case_row(title, getattr(texts, field))
     if texts.constrained_only:
-        rows += "\nA workload without constraints has none.\n"
+        rows += "\nA workload without constraints has no condition.\n"
     status = revision.topology_status
     if status is not None:
         rows += "\nConditions of the ClusterTopology, type `Ready`:\n\n"
         rows += "| When | Status | Reason | Message |\n|---|---|---|---|\n"
-        rows += case_row("KAI takes the Topology", status.ready) + case_row("KAI refuses it", status.failed)
+        rows += case_row("KAI accepts the Topology", status.ready) + case_row("KAI refuses the Topology", status.failed)
     return head + rows
 
 
@@ -601,9 +615,9 @@ def workload_key_rows(key: Key) -> Iterator[str]:
                 since.setdefault(key.since_of.get(part, key.since), []).append(part)
         rows = [(first, places_of(read)) for first, read in sorted(since.items())]
         if key.only_beside:
-            rows.append((key.since, f"{places_of(list(key.only_beside))}, beside the level of segments"))
+            rows.append((key.since, f"{places_of(list(key.only_beside))}, together with the level of segments"))
         for first, place in rows:
-            release = f"from v0.{first} on" if first else ""
+            release = f"from v0.{first}" if first else ""
             yield f"| `{key.name}` | {key.reader} | {title} | {as_cell(place)} | {values} | {release} |"
 
 
@@ -634,7 +648,7 @@ def key_row(key: Key) -> str:
     values = ", ".join([f"`{value}`" for value in key.values if value]) or "any"
     if key.otherwise:
         values += f"; {key.otherwise}"
-    place = describe_places(key) or f"nothing any more: `{key.successor}` has taken its place"
+    place = describe_places(key) or f"nothing; `{key.successor}` replaces it"
     releases = key.releases.words if key.releases is not None else ""
     if key.annotation_releases is not None:
         releases = f"as an annotation: {key.annotation_releases.words}"

@@ -54,7 +54,7 @@ class KaiRelease(Record):
 
 
 _17 = KaiRelease(name="v0.17", minor=17, source="v0.17.0, run")
-_18 = _17.replace(name="v0.18", minor=18, source="read, not run: taken for v0.17", is_run=False)
+_18 = _17.replace(name="v0.18", minor=18, source="read, not run; treated as v0.17", is_run=False)
 _16 = _17.replace(name="v0.16", minor=16, source="v0.16.8, run", delays=False)
 _15 = _16.replace(name="v0.15", minor=15, source="v0.15.3, run", job_sets="flat", counts_segments=False)
 _14 = _15.replace(name="v0.14", minor=14, source="v0.14.7, run", skips_by_annotation=False, job_sets="counted")
