@@ -428,7 +428,7 @@ MAX_GANGS = 200_000
 
 LIMIT = Rule(
     "gang-limit",
-    f"The workloads of a run become more gangs and entries of gangs than `limits.gangs` allows ({MAX_GANGS}).",
+    f"A run would generate more gangs and parts of gangs than `limits.gangs` allows ({MAX_GANGS} by default).",
     "spec/packwise.md#5.2",
 )
 RULES = (LIMIT,)

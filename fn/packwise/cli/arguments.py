@@ -65,8 +65,8 @@ def add_config(command: argparse.ArgumentParser) -> None:
         metavar="GLOB",
         action="append",
         default=[],
-        help="exclude files and folders that match this pattern of .gitignore; repeatable. Files that you pass on the "
-        "command line are always read",
+        help="exclude files and folders that match this pattern, written as in .gitignore; repeatable. packwise "
+        "always reads files that you pass on the command line",
     )
 
 
@@ -78,7 +78,7 @@ def add_crds(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="file or folder with the CustomResourceDefinitions of your cluster; repeatable. packwise validates "
-        "objects by their schemas and rules, as the API server does (default: the definitions in the input)",
+        "objects by the schemas and rules in them, as the API server does (default: the definitions in the input)",
     )
 
 
@@ -124,9 +124,9 @@ def add_build(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--build",
         action="store_true",
-        help="build the sources that controllers deliver, and read the result: charts, kustomizations, Argo CD "
-        "Applications and ApplicationSets, Flux HelmReleases and Kustomizations. Runs helm and kustomize from PATH, "
-        "without network access",
+        help="build charts, kustomizations, and the sources of Argo CD Applications and ApplicationSets and of Flux "
+        "HelmReleases and Kustomizations, and read the result. packwise runs helm and kustomize from PATH, without "
+        "network access",
     )
     command.add_argument(
         "--require-build",
@@ -144,8 +144,8 @@ def add_cluster(command: argparse.ArgumentParser, resources: Sequence[Resource])
         nargs="?",
         const="",
         metavar="CONTEXT",
-        help="read the cluster of this kubectl context (default: the current one) with `kubectl get`, which needs "
-        f"only the verb list: {names}. packwise notes absent or forbidden kinds",
+        help="read the cluster of this kubectl context (default: the current one) with `kubectl get`. You need only "
+        f"the permission to list {names}. packwise notes absent or forbidden kinds",
     )
 
 

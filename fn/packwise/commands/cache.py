@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from packwise.build.cache import Contents
 
 _DESCRIPTION = """\
-Shows the size of a fleet's cache. `cache prune` removes the least recently used entries. Runs prune a cache folder
-automatically, but not a bucket."""
+Shows the number and the size of the results that `packwise fleet` has cached. `cache prune` removes the least recently
+used entries. `packwise fleet` prunes a cache folder automatically, but not a bucket."""
 
 
 _EPILOG = """\
@@ -39,7 +39,7 @@ class CacheOptions(Record):
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", choices=("prune",), help="remove entries (default: count them)")
+    parser.add_argument("action", nargs="?", choices=("prune",), help="remove entries (default: only count them)")
     parser.add_argument("--cache", metavar="DIR|URL", dest="place", help="the cache (default: the user's cache folder)")
     add_size(parser, "--max-size", "maximum size after prune")
 

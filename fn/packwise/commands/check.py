@@ -94,8 +94,8 @@ def _add_fixes(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--unsafe-fixes",
         action="store_true",
-        help="with --fix: also make changes that need a decision: labels that topograph renamed, the topology that a "
-        "binding lists",
+        help="with --fix: also make changes that you must review: replace labels that topograph renamed, and list the "
+        "Topology in a binding",
     )
     check.add_argument(
         "--diff",
@@ -141,7 +141,7 @@ def _add_choice(check: argparse.ArgumentParser) -> None:
         "--write-findings", metavar="FILE", help="write all findings to this file for --known, and exit with 0"
     )
     check.add_argument(
-        "--known", metavar="FILE", help="report only findings that are not in this file of --write-findings"
+        "--known", metavar="FILE", help="report only findings that are not in this file, which --write-findings wrote"
     )
 
 

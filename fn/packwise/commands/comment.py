@@ -11,9 +11,8 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Prints one pull request comment in Markdown, with collapsible sections: problems (check), changes for the scheduler
-(diff, with --baseline), and places of gangs with the pods that move (place, with --nodes). The comment always stays
-below GitHub's limit. Its first line is fixed, so that a bot finds
-the comment and updates it."""
+(diff, with --baseline), and places of gangs with the pods that move (place, with --nodes). The comment is never
+longer than GitHub allows. Its first line is always the same, so that a bot can find the comment and update it."""
 
 _EPILOG = """\
 examples:

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-Compares A and B as the scheduler sees them: topologies, gangs, groups and queues that are added, removed, changed or
-re-created; lost constraints with the reason; updates that the operator or an API server would refuse. packwise renders
-sources first, and compares exports of a cluster as they are. It ignores status and other fields that a server sets."""
+Compares A and B as the scheduler sees them. It shows topologies, gangs, groups and queues that are added, removed,
+changed or re-created. It also shows lost constraints with the reason, and updates that the operator or an API server
+would refuse. packwise renders sources first, and compares exports of a cluster as they are. It ignores status and other
+fields that a server sets."""
 
 _EPILOG = """\
 examples:
@@ -41,7 +42,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="B",
         nargs="?",
         default="",
-        help="the state after, in the same forms; with --cluster, the cluster",
+        help="the state after, in the same forms as A; with --cluster, the cluster",
     )
     add_cluster(parser, FOR_DIFF)
     parser.add_argument(

@@ -9,9 +9,9 @@ from packwise.fleet.options import FLEET_FORMATS, FLEET_VERBS, Fleet
 from packwise.inputs.request import Verbosity
 
 _DESCRIPTION = """\
-Finds packages in ROOT: folders with a TopologyRender, kustomizations and Kptfiles that run packwise. It renders,
+Finds packages in ROOT: folders with a TopologyRender, and kustomizations and Kptfiles that run packwise. It renders,
 checks, compares or places each package, and summarizes changes and failures. kustomize on PATH builds kustomizations.
-packwise runs no function or program that a repository names, and fetches nothing. It caches results by content."""
+packwise runs no function or program that a repository names, and downloads nothing. It caches results by content."""
 
 _EPILOG = """\
 examples:
@@ -27,12 +27,12 @@ exit codes: 0 no error, 1 a package fails or a gang does not fit, 2 wrong usage"
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("verb", choices=FLEET_VERBS, help="the action for every package")
-    parser.add_argument("root", metavar="ROOT", help="the folder that holds the packages")
+    parser.add_argument("root", metavar="ROOT", help="the folder that contains the packages")
     parser.add_argument(
         "-o",
         "--output",
         metavar="DIR|FORMAT",
-        help="for render: the folder for the packages, one subfolder each; for the others: text, json or markdown "
+        help="for render: the output folder, with a subfolder for each package; else: text, json or markdown "
         "(default: text)",
     )
     parser.add_argument("--report", choices=FLEET_FORMATS, help="format of the summary of render (default: text)")
@@ -58,7 +58,8 @@ def _add_scope(fleet: argparse.ArgumentParser) -> None:
     fleet.add_argument(
         "--baseline",
         metavar="PATH|git:COMMIT",
-        help="the state before the change, for diff and the rules for updates: a folder like ROOT, or a commit of ROOT",
+        help="the packages before the change, for diff and the rules for updates: a folder like ROOT, or a commit of "
+        "ROOT",
     )
     fleet.add_argument(
         "--nodes",
@@ -80,14 +81,14 @@ def _add_scope(fleet: argparse.ArgumentParser) -> None:
         metavar="GLOB",
         action="append",
         default=[],
-        help="exclude files and folders that match this pattern of .gitignore; repeatable",
+        help="exclude files and folders that match this pattern, written as in .gitignore; repeatable",
     )
 
 
 def _add_workers(fleet: argparse.ArgumentParser) -> None:
     where = fleet.add_mutually_exclusive_group()
     where.add_argument("--jobs", metavar="N", type=_number, default=1, help="number of worker processes (default: 1)")
-    where.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="use a Dask cluster with this scheduler instead")
+    where.add_argument("--scheduler", metavar="tcp://HOST:PORT", help="run on the Dask cluster of this scheduler")
     kept = fleet.add_mutually_exclusive_group()
     kept.add_argument("--cache", metavar="DIR|URL", help="cache of results (default: the user's cache folder)")
     kept.add_argument("--no-cache", dest="is_cached", action="store_false", help="do not read or write cached results")

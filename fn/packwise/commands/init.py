@@ -12,9 +12,9 @@ from packwise.inputs.resources import FOR_INIT
 from packwise.revisions.grove import NEWEST, REVISIONS
 
 _DESCRIPTION = """\
-Creates a package: a configuration with comments, an example if the folder has no workload, and the files of the client
-in --for. packwise reads levels, schedulers and the release from --from. It never overwrites files: if one exists, it
-writes none. In a terminal, init asks for missing options."""
+Creates a package: a configuration with comments, an example if the folder has no workload, and the files that the
+client in --for needs. packwise reads levels, schedulers and the release from --from. It never overwrites a file: if one
+of the files exists, it writes none. In a terminal, init asks for missing options."""
 
 _EPILOG = """\
 examples:

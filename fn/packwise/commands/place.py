@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Shows where the KAI Scheduler places each gang on the nodes of a cluster, or why a gang does not fit. packwise follows
 KAI's allocate action (v0.17), gang by gang in queue order. It then places jobs that wait in queues, by the rules of
-the scheduler that admits them. Running pods count, and packwise evicts none of them."""
+the scheduler that admits them, such as Kueue. Running pods keep their nodes: packwise evicts none of them."""
 
 _EPILOG = """\
 examples:
@@ -59,8 +59,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE|NxLABELS",
         action="append",
         default=[],
-        help="add these nodes: a file of nodes, or 4xexample.com/rack=r9 for four copies of the node that shares most "
-        "of these labels",
+        help="add nodes: from a file, or, with 4xexample.com/rack=r9, four nodes with this label. They are copies of "
+        "the node that already has most of the labels",
     )
     parser.add_argument(
         "--drain",
@@ -80,8 +80,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exact",
         action="store_true",
-        help="for gangs that do not fit, search for a packing that KAI does not find. Show the rule that prevents it, "
-        "and the smallest change that helps (needs packwise[solver])",
+        help="for gangs that do not fit, search for nodes that KAI does not find. Show the rule of KAI that prevents "
+        "it, and the smallest change that helps (needs packwise[solver])",
     )
     parser.add_argument("--further", action="store_true", help="show how many more replicas of each workload fit")
 

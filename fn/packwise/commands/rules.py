@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-Lists all rules in the order in which they run, or explains one: what it does, why it matters, an example with the
+Lists all rules in the order in which they run, or explains one rule: what it does, why it matters, an example with the
 answer of the operator, and what to use instead. Examples show only the relevant fields."""
 
 _EPILOG = """\

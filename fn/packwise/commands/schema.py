@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Prints a JSON Schema (draft 2020-12) with which editors check and complete packwise's configuration or the PodCliqueSets
-of a release of Grove."""
+Prints a JSON Schema (draft 2020-12). Editors use it to check and complete packwise's configuration, or the
+PodCliqueSets of a release of Grove."""
 
 
 _EPILOG = """\

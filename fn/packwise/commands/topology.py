@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Proposes a TopologyRender with levels from node labels: zones, racks, topograph's old and new labels or its graph, and
-other keys that end with such a word. packwise derives the order of the levels from the nodes, and names labels that
-contradict it. Without nodes, it uses the levels of a scheduler's own Topology. `packwise topologies` lists the
-topologies of your files."""
+Proposes a TopologyRender with levels from node labels. packwise reads the labels of zones and racks, topograph's labels
+or its graph, and other keys that end with a word such as "rack". It derives the order of the levels from the nodes, and
+reports labels that contradict this order. Without nodes, it uses the levels of a scheduler's Topology. To list the
+topologies of your files, run `packwise topologies`."""
 
 _EPILOG = """\
 examples:

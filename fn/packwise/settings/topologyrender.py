@@ -253,18 +253,18 @@ _LEVEL = Object("LevelModel", summary="One topology level.", fields={
     "domain": _text("Name of the level in workloads: region, zone, datacenter, block, rack, host or numa.", ""),
     "key": _text("Key of a node label. Its values are the domains of the level.", ""),
 })  # fmt: skip
-_TOPOLOGY = Object("SectionModel", summary="Grove's own topology section.", fields={
+_TOPOLOGY = Object("SectionModel", summary="Topology section of Grove's configuration.", fields={
     "enabled": _flag("Enable topology-aware scheduling.", False),
     "levels": _list("The levels; required if topology-aware scheduling is enabled.", _LEVEL),
     "name": _text("Name of the ClusterTopology (design-1 and design-2 only)."),
 })  # fmt: skip
 _PROFILE = Object("ProfileModel", summary="A scheduler profile.", fields={
-    "name": Field(Text(), required=True, summary="Name of the scheduler. Only kai-scheduler has topologies."),
+    "name": Field(Text(), required=True, summary="Name of the scheduler. Only kai-scheduler supports topologies."),
     "default": _flag("Use this profile for pods without schedulerName.", False),
     "config": _grove_section("The scheduler's own configuration.", Object(
         "KaiConfigModel",
-        {"createTopologyResources": _flag("Make KAI Topologies.", True)},
-        summary="The part of the profile's configuration that packwise reads. The rest belongs to the scheduler.",
+        {"createTopologyResources": _flag("Create Topologies of KAI.", True)},
+        summary="The fields of the profile's configuration that packwise reads. It ignores all other fields.",
         takes_others=True,
     )),
 })  # fmt: skip
@@ -282,7 +282,7 @@ _DYNAMO_SECTION = Object("DynamoModel", summary="Configuration of Dynamo's opera
         _release_kind("Dynamo", r"^v?[1-9][0-9]*\.[0-9]+" + _SUFFIX),
     ),
     "grove": _flag((
-        "The operator's `orchestrators.grove.enabled`. If false, the operator makes no PodCliqueSet."
+        "The operator's `orchestrators.grove.enabled`. If false, the operator creates no PodCliqueSet."
     ), _DYNAMO.grove),
     "kaiScheduler": _flag(
         (
@@ -295,7 +295,7 @@ _DYNAMO_SECTION = Object("DynamoModel", summary="Configuration of Dynamo's opera
         Text(pattern=r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"),
     ),
 })  # fmt: skip
-_OSMO_SECTION = Object("OsmoModel", summary="Settings of OSMO's front end.", fields={
+_OSMO_SECTION = Object("OsmoModel", summary="Settings for workflows of OSMO.", fields={
     "namespace": _text(
         "Namespace of the rendered objects: the backend's `k8s_namespace`.",
         _OSMO.namespace,
@@ -308,7 +308,8 @@ _OSMO_SECTION = Object("OsmoModel", summary="Settings of OSMO's front end.", fie
     ),
     "submittedBy": _text("User who submits the workflows.", _OSMO.submitted_by),
     "keySets": _text(
-        "Tasks with different topology keys: Uniform refuses them, as OSMO does; Pad adds the missing keys.",
+        "Handling of tasks with different topology keys. Uniform refuses them, as OSMO does. Pad adds the missing "
+        "keys.",
         _OSMO.key_sets,
         Text(("Uniform", "Pad")),
     ),
@@ -325,7 +326,7 @@ _KAI = Object("KaiModel", summary="The KAI Scheduler of the cluster.", fields={
         kind=_release_kind("KAI", r"^v?(0\.(1[2-9]|[2-9][0-9]|[1-9][0-9]{2,8})|[1-9][0-9]*\.[0-9]+)" + _SUFFIX),
     ),
     "schedulerName": _text(
-        "schedulerName of pods that KAI groups itself (`--scheduler-name`).",
+        "The schedulerName of pods that KAI schedules: the value of KAI's option `--scheduler-name`.",
         KAI_PROFILE,
         Text(min_length=1, max_length=253),
     ),
@@ -350,13 +351,13 @@ _KUEUE = Object(
         ),
         "flavors": _list("ResourceFlavors of the topology.", _FLAVOR),
         "unreleased": _flag(
-            "Pods of Grove may name the scheduler `kueue`. packwise checks them by the rules of Grove's future backend "
-            "for Kueue (GREP-704). No release has this backend.",
+            "If true, pods of Grove may name the scheduler `kueue`. packwise then checks them by the rules of Grove's "
+            "future backend for Kueue (GREP-704). No release has this backend.",
             False,
         ),
     },
 )
-_KUBERNETES = Object("KubernetesModel", summary="The API server, for Kubernetes' own gangs.", fields={
+_KUBERNETES = Object("KubernetesModel", summary="The API server, for the gangs of Kubernetes itself.", fields={
     "version": _text(
         "Release of the API server, v1.35 to v1.38, with or without patch (default: v1.37). The server must also "
         "serve the alpha and beta versions of scheduling.k8s.io (`--runtime-config`). packwise cannot check this.",
@@ -366,7 +367,7 @@ _KUBERNETES = Object("KubernetesModel", summary="The API server, for Kubernetes'
         ByName(Flag()),
         nullable=True,
         summary="`--feature-gates` of the API server. An unset gate has the default of the release. If the whole map "
-                "is unset, packwise assumes that all gates that the objects need are on.",
+                "is unset, packwise assumes that all gates are on that the objects need.",
     ),
     "unreleased": _flag(
         "If true, `emit: [Workload]` previews objects of Grove's future backend for the default scheduler (GREP-531). "
@@ -396,12 +397,12 @@ _LIMITS = Object(
         "gangs": Field(
             Number(bits=0, least=1),
             default=MAX_GANGS,
-            summary="Number of gangs and entries of gangs of all workloads: PodGangs and their podgroups, PodGroups "
-            "and their subgroups, Pods.",
+            summary="Maximum number of PodGangs and their podgroups, PodGroups and their subgroups, and Pods, of all "
+            "workloads together.",
         ),
     },
 )
-_RULE_ENTRY = TextOr(Object("RuleOfPathsModel", summary="A rule, for findings in some files.", fields={
+_RULE_ENTRY = TextOr(Object("RuleOfPathsModel", summary="A rule for findings in certain files.", fields={
     "rule": Field(Text(), required=True, summary="Name of the rule, as shown at the end of a finding."),
     "paths": Field(
         Array(Text(wrong=_wrong_glob), least=1),
@@ -430,7 +431,8 @@ SPEC = Object(
         "network": _grove_section("The network of the cluster's nodes.", _NETWORK),
         "revision": _text(
             "Release of Grove: a tag, or the name of a design. If unset, packwise infers the release from a "
-            "ClusterTopologyBinding or a design's own fields. Without these it assumes the newest release and warns.",
+            "ClusterTopologyBinding or a design's own fields. If it finds neither, it assumes the newest release and "
+            "warns.",
             kind=Text(wrong=_wrong_revision),
         ),
         "newerRevision": _text(
@@ -460,8 +462,8 @@ SPEC = Object(
         ),
         "gitops": _list(
             (
-                "Tools that apply the output. packwise adds their annotations to generated objects, and their layout "
-                "to `render -o`."
+                "Tools that apply the output. packwise adds the annotations of these tools to generated objects, and "
+                "`render -o` uses the folder layout that they need."
             ),
             Text(("argocd", "flux")),
             _DEFAULT.gitops,
@@ -470,35 +472,37 @@ SPEC = Object(
             "grep-244-multi only: add the operator's finalizer to ClusterTopologies.", _DEFAULT.finalizers
         ),
         "exclude": _list(
-            "Globs of files, as in `.gitignore` and relative to this file, that packwise excludes when it reads a "
-            "folder. packwise also excludes files named by `.gitignore`.",
+            "Files that packwise excludes when it reads a folder: globs as in `.gitignore`, relative to this file. "
+            "packwise also excludes files that `.gitignore` excludes.",
             Text(min_length=1),
             _DEFAULT.exclude,
         ),
         "sources": _list(
-            "Charts that `--build` builds with these values. Charts that an Application or a HelmRelease delivers "
-            "need no entry.",
+            "Charts that `--build` builds, with their values. A chart that an Application or a HelmRelease delivers "
+            "needs no entry.",
             _SOURCE,
         ),
-        "osmo": _section("OSMO's front end.", _OSMO_SECTION),
+        "osmo": _section("Workflows of OSMO.", _OSMO_SECTION),
         "kai": _section("The KAI Scheduler.", _KAI),
         "kueue": _section("Kueue.", _KUEUE),
-        "kubernetes": _section("Kubernetes itself.", _KUBERNETES),
+        "kubernetes": _section("Group scheduling of Kubernetes itself.", _KUBERNETES),
         "dynamo": _section("The operator of DynamoGraphDeployments.", _DYNAMO_SECTION),
         "limits": _section("Limits of one run.", _LIMITS),
         "rules": _section(
-            "Handling of warnings and infos, by rule and file. Refusals of a cluster stay errors.", _RULES
+            "Handling of warnings and infos, by rule and file. Errors about objects that a cluster refuses stay "
+            "errors.",
+            _RULES,
         ),
-        "annotate": _flag("Add the conditions of workloads as annotations.", _DEFAULT.annotate),
+        "annotate": _flag("Add the condition of each workload as an annotation of the workload.", _DEFAULT.annotate),
         "apply": _flag(
-            "false: generated objects are only for review, and no tool applies them. The default is false since "
-            "v0.1.0-alpha.12, because the operator deletes PodGangs that its PodGangMaps do not list.",
+            "If false, generated objects are only for review, and no tool applies them. The default is false since "
+            "v0.1.0-alpha.12, because the operator itself creates PodGangs from its PodGangMaps.",
             _DEFAULT.apply,
         ),
         "podGangEpoch": Field(
             Number(bits=64, least=1, most=9_223_372_036_854_775_804),
             default=_DEFAULT.podgang_epoch,
-            summary="Since v0.1.0-alpha.12: epoch of PodGangs without a PodGangMap.",
+            summary="Since v0.1.0-alpha.12: epoch in the names of PodGangs without a PodGangMap.",
         ),
     },
 )  # fmt: skip
