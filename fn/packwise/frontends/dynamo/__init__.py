@@ -1,3 +1,3 @@
-"""Dynamo's front end: DynamoGraphDeployments as the PodCliqueSets that their operator makes, a preview."""
+"""Dynamo's front end: it previews the PodCliqueSets that Dynamo's operator makes from DynamoGraphDeployments."""
 
 from __future__ import annotations

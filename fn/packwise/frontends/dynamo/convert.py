@@ -1,8 +1,7 @@
-"""Conversion of DynamoGraphDeployments from v1alpha1 to v1beta1, with the origin of each part. Source:
-spec/dynamo.md#2.3.
+"""Convert DynamoGraphDeployments from v1alpha1 to v1beta1, and record the origin of each part.
 
-The operator keeps a field without a home in v1beta1 in an annotation as JSON. v1beta1 fields that it saved there return
-to their place. Values of a wrong type are skipped because `graph.shape_problems` reports them.
+The operator saves fields that v1beta1 does not have as JSON in an annotation. Fields of v1beta1 in this annotation are
+restored. Values of a wrong type are skipped, because `graph.shape_problems` reports them. Source: spec/dynamo.md#2.3.
 """
 
 from __future__ import annotations
@@ -21,41 +20,45 @@ if TYPE_CHECKING:
 
 
 class Written(Record):
-    """The place of a derived value: `path`, or with `at_key` the key there.
+    """The place in the file from which a derived value comes: the value at `path`, or its key if `at_key`.
 
-    With `through`, each part of the value is at the same path below it. Otherwise the whole value stands for its parts.
+    With `maps_parts`, each part of the derived value comes from the same path below `path`. Otherwise, all parts come
+    from the whole value at `path`.
     """
 
     path: FieldPath
-    through: bool = False
+    maps_parts: bool = False
     at_key: bool = False
 
 
 class Trace(Record):
-    """The places in the file by path of the derived value. The longest path that leads to a value counts."""
+    """For paths in a derived object, the places in the file from which the values come.
+
+    For a value without an entry, the entry of the closest value around it counts.
+    """
 
     entries: Mapping[FieldPath, Written]
 
     def find(self, path: FieldPath) -> Written:
-        """Return the source of the value at `path` of the derived object."""
+        """Return the place in the file from which the value at `path` of the derived object comes."""
         for length in range(len(path), -1, -1):
             known = self.entries.get(path[:length])
             if known is None:
                 continue
             rest = path[length:]
-            return Written((*known.path, *rest), True) if known.through and rest else known
+            return Written((*known.path, *rest), True) if known.maps_parts and rest else known
         return Written(())
 
     def compose_after(self, first: Trace) -> Trace:
-        """Return this trace after `first`: its paths lead to the source of `first`."""
+        """Return the trace of both steps: `first` derives the object from which this trace's object is derived."""
         entries: dict[FieldPath, Written] = {}
         for path, written in self.entries.items():
             whole = first.find(written.path)
             entries[path] = whole.replace(
-                through=whole.through and written.through, at_key=whole.at_key or written.at_key
+                maps_parts=whole.maps_parts and written.maps_parts, at_key=whole.at_key or written.at_key
             )
-            if written.through:
-                # A value that is assembled from several places is traced part by part.
+            if written.maps_parts:
+                # In the first step, parts of this value may come from other places.
                 start = len(written.path)
                 for inner, at in first.entries.items():
                     if len(inner) > start and inner[:start] == written.path:
@@ -63,14 +66,14 @@ class Trace(Record):
         return Trace(entries)
 
 
-IDENTITY = Trace({(): Written((), through=True)})
+IDENTITY = Trace({(): Written((), maps_parts=True)})
 """The trace of an unchanged value."""
 
 
 ALPHA, BETA = "nvidia.com/v1alpha1", "nvidia.com/v1beta1"
 
 SAVED = "nvidia.com/dgd-spec"
-"""Annotation with the fields that this version does not have."""
+"""The annotation with the fields that the version of the object does not have."""
 
 MAIN = "main"
 """The name of the container in which Dynamo runs."""
@@ -105,17 +108,17 @@ class Converted(Record):
 
 
 def as_v1beta1(value: Mapping[str, Value]) -> Converted:
-    """Convert `value` of either version to v1beta1."""
+    """Return the graph `value` as v1beta1. It may have either version."""
     return to_v1beta1(value) if value.get("apiVersion") == ALPHA else Converted(value, IDENTITY)
 
 
 def to_v1beta1(value: Mapping[str, Value]) -> Converted:
-    """Convert `value` of v1alpha1 to v1beta1. Its services are sorted by the bytes of their keys."""
+    """Return the graph `value` of v1alpha1 as v1beta1. Services are sorted by the bytes of their keys."""
     spec = mapping(value.get("spec"))
     saved = _read(value_at(value, "metadata", "annotations", SAVED))
     entries: dict[FieldPath, Written] = {
         (): Written(()),
-        ("metadata",): Written(("metadata",), through=True),
+        ("metadata",): Written(("metadata",), maps_parts=True),
         ("spec",): Written(("spec",)),
     }
     converted: dict[str, Any] = {}
@@ -124,7 +127,7 @@ def to_v1beta1(value: Mapping[str, Value]) -> Converted:
     _take(converted, entries, ("spec", "env"), ("spec", "envs"), spec.get("envs"))
     constraint = spec.get("topologyConstraint")
     if isinstance(constraint, dict):
-        entries["spec", "topologyConstraint"] = Written(("spec", "topologyConstraint"), through=True)
+        entries["spec", "topologyConstraint"] = Written(("spec", "topologyConstraint"), maps_parts=True)
         profile = ("spec", "topologyConstraint", "topologyProfile")
         entries["spec", "topologyConstraint", "clusterTopologyName"] = Written(profile)
         converted["topologyConstraint"] = _rename_key(constraint, "topologyProfile", "clusterTopologyName")
@@ -137,11 +140,11 @@ def to_v1beta1(value: Mapping[str, Value]) -> Converted:
             _component(key, mapping(services[key]), place, entries, restored.get(key, {}))
             for place, key in enumerate(keys)
         ]
-    unsaid: dict[str, Value] = {}
+    alpha_fields: dict[str, Value] = {}
     for key, service in mapping(services).items():
         if part := {field: mapping(service)[field] for field in _ALPHA_ONLY if field in mapping(service)}:
-            unsaid[key] = part
-    save = {key: spec[key] for key in ("pvcs",) if key in spec} | ({"services": unsaid} if unsaid else {})
+            alpha_fields[key] = part
+    save = {key: spec[key] for key in ("pvcs",) if key in spec} | ({"services": alpha_fields} if alpha_fields else {})
     result = {**value, "apiVersion": BETA, "metadata": _save(value, save), "spec": converted}
     return Converted(result, Trace(entries))
 
@@ -188,7 +191,7 @@ def _experimental_fields(
             kept = {key: entry for key, entry in part.items() if key != "enabled"}
             mode = kept.get("mode")
             experimental[field] = kept | ({"mode": _MODES.get(mode, mode)} if isinstance(mode, str) else {})
-            entries[*new, "experimental", field] = Written((*old, field), through=True)
+            entries[*new, "experimental", field] = Written((*old, field), maps_parts=True)
     _take(experimental, entries, (*new, "experimental", "checkpoint"), (*old, "checkpoint"), service.get("checkpoint"))
     return experimental
 
@@ -196,12 +199,12 @@ def _experimental_fields(
 def _pod_template(
     service: Mapping[str, Value], old: FieldPath, new: FieldPath, entries: dict[FieldPath, Written]
 ) -> dict[str, Any]:
-    """Return the pod template of a service: extraPodSpec and the service's own settings for its pods."""
+    """Return the pod template of a service, made from extraPodSpec and from its other fields about pods."""
     at: FieldPath = (*new, "podTemplate")
     extra, metadata = mapping(service.get("extraPodSpec")), mapping(service.get("extraPodMetadata"))
     entries[at] = Written(old)
-    entries[*at, "metadata"] = Written((*old, "extraPodMetadata"), through=True)
-    entries[*at, "spec"] = Written((*old, "extraPodSpec"), through=True)
+    entries[*at, "metadata"] = Written((*old, "extraPodMetadata"), maps_parts=True)
+    entries[*at, "spec"] = Written((*old, "extraPodSpec"), maps_parts=True)
     template: dict[str, Any] = {}
     merged = {
         key: {**mapping(service.get(key)), **mapping(metadata.get(key))}
@@ -218,10 +221,10 @@ def _pod_template(
     main = _main_container(service, old, (*at, "spec", "containers", 0), entries)
     others: list[Mapping[str, Value]] = []
     for index, container in enumerate(mappings_in_place(extra.get("containers"))):
-        # The operator drops an entry with the same name as mainContainer.
+        # The operator drops an entry with the name of the container that it makes from mainContainer.
         if container.get("name") != MAIN:
             place = (*at, "spec", "containers", len(others) + bool(main))
-            entries[place] = Written((*old, "extraPodSpec", "containers", index), through=True)
+            entries[place] = Written((*old, "extraPodSpec", "containers", index), maps_parts=True)
             others.append(container)
     if main or others:
         pod["containers"] = ([main] if main else []) + others
@@ -235,17 +238,17 @@ def _pod_template(
 def _main_container(
     service: Mapping[str, Value], old: FieldPath, at: FieldPath, entries: dict[FieldPath, Written]
 ) -> dict[str, Any]:
-    """Return the container `main`: the one in extraPodSpec, completed by the service."""
+    """Return the container `main`: mainContainer of extraPodSpec, completed from other fields of the service."""
     written = mapping(service.get("extraPodSpec")).get("mainContainer")
     main: dict[str, Any] = dict(mapping(written))
-    entries[at] = Written((*old, "extraPodSpec", "mainContainer"), through=True)
+    entries[at] = Written((*old, "extraPodSpec", "mainContainer"), maps_parts=True)
     entries[*at, "name"] = Written((*old, "extraPodSpec", "mainContainer"))
     resources = _resources(service, old, at, entries)
     if resources:
         main["resources"] = _merge_resources(resources, mapping(main.get("resources")), (*at, "resources"), entries)
     for field, key in (("envs", "env"), ("livenessProbe", "livenessProbe"), ("readinessProbe", "readinessProbe")):
         if field in service and service[field] is not None and (key not in main or key == "env"):
-            entries[*at, key] = Written((*old, field), through=True)
+            entries[*at, key] = Written((*old, field), maps_parts=True)
             main[key] = (
                 [*mappings_in_place(service[field]), *mappings_in_place(main.get("env"))]
                 if key == "env"
@@ -269,7 +272,7 @@ def _main_container(
 def _resources(
     service: Mapping[str, Value], old: FieldPath, at: FieldPath, entries: dict[FieldPath, Written]
 ) -> dict[str, Any]:
-    """Return the container's resources. A GPU is one of NVIDIA's unless `gpuType` names another.
+    """Return the resources of the container `main`. The resource of `gpu` is `gpuType`, by default `nvidia.com/gpu`.
 
     Source: spec/dynamo.md#3.10.
     """
@@ -281,7 +284,7 @@ def _resources(
             continue
         names = {**_RESOURCES, "gpu": text(item.get("gpuType")) or _GPU}
         resources[side] = {}
-        entries[*at, "resources"] = Written((*old, "resources"), through=True)
+        entries[*at, "resources"] = Written((*old, "resources"), maps_parts=True)
         for key, name in names.items():
             if item.get(key) is not None:
                 resources[side][name] = item[key]
@@ -297,7 +300,7 @@ def _resources(
 def _merge_resources(
     dedicated: Mapping[str, Any], main: Mapping[str, Value], at: FieldPath, entries: dict[FieldPath, Written]
 ) -> dict[str, Any]:
-    """Merge the resources of a service with its mainContainer's. The container's win key by key."""
+    """Return the resources of a service, overridden key by key by the resources of its mainContainer."""
     merged: dict[str, Any] = {**dedicated, **{key: part for key, part in main.items() if part}}
     for side in ("requests", "limits"):
         amounts = mapping(main.get(side))
@@ -311,7 +314,7 @@ def _merge_resources(
 
 
 def _claims(service: Mapping[str, Value]) -> list[dict[str, Any]]:
-    """The volumes of the claims that a service mounts."""
+    """Return a volume for each PersistentVolumeClaim that a service mounts."""
     names = [mount.get("name") for mount in mappings_in_place(service.get("volumeMounts"))]
     return [
         {"name": name, "persistentVolumeClaim": {"claimName": name}}
@@ -325,7 +328,7 @@ def _take(
 ) -> None:
     if part is not None:
         target[str(new[-1])] = part
-        entries[new] = Written(old, through=True)
+        entries[new] = Written(old, maps_parts=True)
 
 
 def _rename_key(constraint: Mapping[str, Value], before: str, after: str) -> dict[str, Any]:
@@ -333,7 +336,7 @@ def _rename_key(constraint: Mapping[str, Value], before: str, after: str) -> dic
 
 
 def _save(value: Mapping[str, Value], save: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata of `value` with `save` in the annotation, or without it if `save` is empty."""
+    """Return the metadata of `value` with `save` in the annotation. If `save` is empty, remove the annotation."""
     metadata = dict(mapping(value.get("metadata")))
     annotations = {key: part for key, part in mapping(metadata.get("annotations")).items() if key != SAVED}
     if save:

@@ -23,8 +23,8 @@ from packwise.frontends.dynamo.rules import (
     UNRENDERED,
     VERSION,
     Subject,
+    report_version_once,
     run,
-    told_once,
 )
 from packwise.frontends.dynamo.rules.admission import COMPONENTS, MOST_COMPONENTS, PROVIDER
 from packwise.frontends.dynamo.shape import clique_names, set_name, shape_of
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 class DerivedSet(Record):
-    """A PodCliqueSet derived from `workload`. `trace` maps each part to its place there."""
+    """The PodCliqueSet `item`, derived from the graph `workload`. `trace` has the place in the graph for each part."""
 
     item: KubeObject
     workload: KubeObject
@@ -62,11 +62,11 @@ class DerivedSet(Record):
     source: str
 
     def finding(self, finding: Finding) -> Finding:
-        """Return `finding` at its cause in the graph if it is about the derived object."""
+        """Return `finding`. If it is about the derived object, move it to the field of the graph that causes it."""
         if finding.subject is not self.item:
             return finding
         written = self.trace.find(finding.path)
-        if written.through:
+        if written.maps_parts:
             return finding.replace(subject=self.workload, path=written.path, location=None)
         derived = f" (`{format_path(finding.path)}` of the PodCliqueSet that Dynamo makes)" if finding.path else ""
         return finding.replace(
@@ -79,18 +79,18 @@ class DerivedSet(Record):
         )
 
     def repeats(self, finding: Finding, texts: Iterable[str]) -> bool:
-        """Return True if it is about a value that contains one of `texts` and exists only in the derived object."""
-        if finding.subject is not self.item or self.trace.find(finding.path).through:
+        """Return True if a finding is about a value with one of `texts`, and only the derived object has this value."""
+        if finding.subject is not self.item or self.trace.find(finding.path).maps_parts:
             return False
         value = self.item.get(finding.path)
         return isinstance(value, str) and any(text in value for text in texts)
 
     def placement(self, placement: Placement) -> Placement:
-        """Return `placement` with the graph as its source."""
+        """Return `placement` with its origins moved to the graph, and with the graph as its source."""
         return placement.replace(node=self._node(placement.node), source=self.source, subject=self.workload)
 
     def origins(self) -> Mapping[FieldPath, Origin]:
-        """The origin of each part of the derived object."""
+        """Return the origin of each part of the derived object: a place in the graph."""
         return {path: Origin(self._place(path), "spec/dynamo.md#3") for path in paths_of(self.item.value, ())}
 
     def _node(self, node: Node) -> Node:
@@ -110,7 +110,7 @@ class DerivedSet(Record):
         return bounds if bounds.origin is None else bounds.replace(origin=self.origin(bounds.origin))
 
     def origin(self, origin: Origin) -> Origin:
-        """Return `origin` in the graph if it is in the derived object."""
+        """Return `origin`. If it is in the derived object, move it to the graph."""
         place = origin.place
         if place.item is not self.item:
             return origin
@@ -126,13 +126,13 @@ class DerivedSet(Record):
 def derive_set(
     item: KubeObject, graph: Graph, trace: Trace, release: DynamoRelease, settings: TopologyRender, *, source: str = ""
 ) -> DerivedSet:
-    """Derive the PodCliqueSet of `graph`. `trace` leads from fields of the graph to fields of `item`."""
+    """Return the PodCliqueSet of `graph`. `trace` has the place in `item` for each field of the graph."""
     shape = shape_of(graph, release, settings.dynamo)
     return DerivedSet(KubeObject.new(shape.value), item, shape.trace.compose_after(trace), source)
 
 
 class _Dynamo(FrontEnd):
-    """Dynamo's graphs. `sets` is the front end of their PodCliqueSets."""
+    """The front end of Dynamo's graphs. `sets` is the front end of PodCliqueSets."""
 
     def __init__(self, sets: FrontEnd) -> None:
         self._sets = sets
@@ -140,19 +140,19 @@ class _Dynamo(FrontEnd):
     def plans(
         self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, definitions: Definitions
     ) -> Iterable[WorkloadPlan]:
-        """The plan of each DynamoGraphDeployment, by namespace and name."""
+        """Return the plan of each DynamoGraphDeployment, in the order of namespace and name."""
         items = sorted(inventory.items.of_kind(*DYNAMO_GRAPH.key), key=lambda item: identity(item.value)[2:])
         planner = _GraphPlanner(inventory, cluster, settings, release_for(settings))
         repeats = {finding.subject: finding for finding in repetitions(items)}
         checked = [_CheckedGraph(item, (repeats[item],)) if item in repeats else planner.check(item) for item in items]
-        once = told_once([each.findings for each in checked])
+        once = report_version_once([each.findings for each in checked])
         checked = [each.replace(findings=findings) for each, findings in zip(checked, once, strict=True)]
         plans = planner.plans(_without_clashes(checked), self._sets, definitions)
         plans[0] = plans[0].replace(findings=(*_unnamed_release(settings, items), *plans[0].findings))
         return plans
 
     def migrate(self, item: KubeObject, step: Step) -> KubeObject:
-        """Return a graph of v1alpha1 as v1beta1 if the target's releases have it."""
+        """Return a graph of v1alpha1 as v1beta1, if the releases of Dynamo for the target serve v1beta1."""
         if identity(item.value)[:2] != DYNAMO_GRAPH.key or item.get(("apiVersion",)) != ALPHA:
             return item
         from packwise.frontends.dynamo.migrate import migrate
@@ -160,25 +160,25 @@ class _Dynamo(FrontEnd):
         return migrate(item, step)
 
     def uses(self, inventory: Inventory, settings: TopologyRender, revision: Revision) -> Iterable[Use]:
-        """Yield the graphs in their order, each with the topology that places its PodCliqueSet."""
+        """Yield the graphs in the order of the input, each with the topology that places its PodCliqueSet."""
         release = release_for(settings)
         for item in inventory.items.of_kind(*DYNAMO_GRAPH.key):
             graph, _ = read_graph(item)
             if release.constraint == "packDomain":
-                # The name of the topology is dropped there.
+                # This release does not pass the name of the topology to Grove.
                 yield Use(revision.default_topology if graph.is_constrained else None, item, is_explicit=False)
             else:
                 yield Use(graph.topology_name or None, item, is_explicit=bool(graph.topology_name))
 
 
 def release_for(settings: TopologyRender) -> DynamoRelease:
-    """The record of the release that the settings name, or of the newest one."""
+    """Return the release of Dynamo that the settings name, or the newest known release."""
     name = settings.dynamo.release
     return (None if name is None else release_of(name)) or NEWEST
 
 
 def _unnamed_release(settings: TopologyRender, items: Sequence[KubeObject]) -> Iterator[Finding]:
-    """Yield the note that no release is named."""
+    """Yield a finding if the settings name no release of Dynamo."""
     if settings.dynamo.release is None:
         message = (
             f"Dynamo release not set; assuming {NEWEST.name}, the newest one that packwise knows. Set `dynamo.release` "
@@ -242,13 +242,13 @@ class _GraphPlanner:
         return self._derive(item, subject, trace, findings)
 
     def plans(self, checked: list[_CheckedGraph], sets: FrontEnd, definitions: Definitions) -> list[WorkloadPlan]:
-        """Return the plans of the graphs, made from Grove's plans of their PodCliqueSets."""
-        # A derived set has no text. Its name, which is unique, identifies it.
+        """Return the plans of the graphs. Grove's front end makes the plans of their PodCliqueSets."""
+        # A plan has a changed copy of the derived set, which is found by its unique identity.
         derived = {identity(each.derived.item.value): each.derived for each in checked if each.derived is not None}
         plans: dict[KubeObject, WorkloadPlan] = {}
         if derived:
             items = tuple(each.item for each in derived.values())
-            # Unknown fields of pods were dropped from the graph before.
+            # The API server has already dropped unknown fields of the graph's pods, so they are no errors here.
             settings = self._settings.replace(unknown_fields="Warn")
             inventory = self._inventory.replace(
                 items=_with_sets(self._inventory.items, items), baseline=self._baseline()
@@ -307,7 +307,7 @@ class _GraphPlanner:
         return ""
 
     def _excess(self, item: KubeObject, graph: Graph) -> Iterable[Finding]:
-        """Yield a finding if the cliques of a graph would copy more than a run renders."""
+        """Yield a finding if a graph exceeds the limit of gangs, because its cliques copy long templates and labels."""
         shared = length(graph.own_labels) + length(graph.own_annotations)
         copied = sum([len(clique_names(each)) * (shared + characters(each.template)) for each in graph.components])
         most = self._settings.limits.gangs
@@ -330,7 +330,7 @@ class _GraphPlanner:
         return _CheckedGraph(item, tuple(findings), derived)
 
     def _baseline(self) -> Index | None:
-        """The baseline with the PodCliqueSets of its graphs."""
+        """Return the baseline with the PodCliqueSets of its graphs, or None without a baseline."""
         baseline = self._inventory.baseline
         if baseline is None:
             return None
@@ -345,35 +345,35 @@ class _GraphPlanner:
 
 
 def _without_clashes(checked: list[_CheckedGraph]) -> list[_CheckedGraph]:
-    """Drop the PodCliqueSet of a graph if an earlier graph's has the same name, and add a finding."""
+    """Return the graphs. If two would have the same PodCliqueSet, remove it from the later one and add a finding."""
     first: dict[Identity, DerivedSet] = {}
-    apart: list[_CheckedGraph] = []
+    kept: list[_CheckedGraph] = []
     for each in checked:
         before = each.derived and first.setdefault(identity(each.derived.item.value), each.derived)
         if each.derived is None or before is None or before is each.derived:
-            apart.append(each)
+            kept.append(each)
             continue
         message = (
             f'{before.source} ({before.workload.location()}) becomes the same PodCliqueSet "{each.derived.item.name}"; '
             "rename one of the two"
         )
         finding = Finding.of(CLASH, each.item, ("metadata", "name"), message)
-        apart.append(_CheckedGraph(each.item, (*each.findings, finding)))
-    return apart
+        kept.append(_CheckedGraph(each.item, (*each.findings, finding)))
+    return kept
 
 
 def _locate(problems: list[tuple[Rule, Problem]], item: KubeObject, trace: Trace) -> tuple[Finding, ...]:
-    """Return the findings at the fields that users wrote."""
+    """Return the problems as findings, at the fields of the user's manifest."""
     located: list[tuple[Rule, Problem]] = []
     for rule, problem in problems:
         written = trace.find(problem.path)
-        at_key = written.at_key or (problem.at_key and written.through)
+        at_key = written.at_key or (problem.at_key and written.maps_parts)
         located.append((rule, problem.replace(path=written.path, at_key=at_key)))
     return findings_of(located, item)
 
 
 def _template(item: KubeObject, paths: Iterable[FieldPath]) -> Finding | None:
-    """Return the finding that one of `paths` is a placeholder, or None."""
+    """Return a finding if the text at one of `paths` contains a placeholder, otherwise None."""
     for path in paths:
         scalar = item.get(path)
         if isinstance(scalar, str) and is_placeholder(scalar):
@@ -383,16 +383,16 @@ def _template(item: KubeObject, paths: Iterable[FieldPath]) -> Finding | None:
 
 
 def _with_sets(index: Index, sets: tuple[KubeObject, ...]) -> Index:
-    """Return `index` with only these PodCliqueSets."""
+    """Return `index` with its PodCliqueSets replaced by `sets`."""
     by_kind: Mapping[tuple[str, str], tuple[KubeObject, ...]] = {**index.by_kind, POD_CLIQUE_SET.key: sets}
     return index.replace(by_kind=by_kind)
 
 
 def _graph_plan(plan: WorkloadPlan, derived: DerivedSet) -> WorkloadPlan:
-    """Return the plan of a graph from the plan of its derived PodCliqueSet."""
+    """Return the plan of a graph, made from the plan of its derived PodCliqueSet."""
     distinct: dict[tuple[str, FieldPath, str], Finding] = {}
-    for finding in map(derived.finding, _without_echoes(plan.findings, derived)):
-        # Leader and workers are cliques from one template.
+    for finding in map(derived.finding, _without_repetitions(plan.findings, derived)):
+        # Leader and workers are cliques with the same template, so their findings are equal.
         distinct.setdefault((finding.rule, finding.path, finding.message), finding)
     findings = tuple(distinct.values())
     wrong = [finding.path for finding in findings if finding.severity is Severity.ERROR]
@@ -413,15 +413,15 @@ def _graph_plan(plan: WorkloadPlan, derived: DerivedSet) -> WorkloadPlan:
         workload=derived.workload,
         findings=findings,
         placements=tuple(derived.placement(placement) for placement in plan.placements),
-        # The findings and notes belong to the PodCliqueSet. The graph keeps every byte.
+        # Conditions and notes belong to the PodCliqueSet. The graph itself is written unchanged.
         conditions=(),
         notes={},
         previews=() if has_errors(plan.findings) else (preview,),
     )
 
 
-def _without_echoes(findings: Sequence[Finding], derived: DerivedSet) -> list[Finding]:
-    """Remove findings about values that repeat an invalid name or namespace of the graph."""
+def _without_repetitions(findings: Sequence[Finding], derived: DerivedSet) -> list[Finding]:
+    """Return `findings` without findings about values that only repeat an invalid name or namespace of the graph."""
     own = [finding.path for finding in findings if finding.path in _NAMES and finding.severity is Severity.ERROR]
     wrong = [text for path in own if (text := derived.item.get(path)) and isinstance(text, str)]
     return [finding for finding in findings if finding.path in _NAMES or not derived.repeats(finding, wrong)]
@@ -431,5 +431,5 @@ _NAMES: tuple[FieldPath, ...] = (("metadata", "name"), ("metadata", "namespace")
 
 
 def dynamo(sets: FrontEnd) -> FrontEnd:
-    """Return Dynamo's front end. `sets` is the front end of its PodCliqueSets."""
+    """Return Dynamo's front end. `sets` is the front end of PodCliqueSets."""
     return _Dynamo(sets)

@@ -1,7 +1,7 @@
-"""A DynamoGraphDeployment: its typed fields, and the parts that rules and shape read.
+"""A DynamoGraphDeployment: the tables of its fields, and the records that rules and `shape` read.
 
-The tables describe the fields that decide the shape in full and name the rest. Newer releases of Dynamo may have more
-fields, so an unknown field is a warning. The result is frozen and typed in terms of v1beta1. Source:
+The tables describe in full the fields that decide the shape. For other fields, they only have the name. Newer releases
+of Dynamo may have more fields, so an unknown field is a warning. The records have the form of v1beta1. Source:
 spec/dynamo.md#2.1, #2.2, #2.4 and #3.6, Dynamo's API types.
 """
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from packwise.fields import Kind
     from packwise.frontends.dynamo.convert import Trace
 
-# The fields of both versions, to find wrong types and fields that the API server prunes.
+# The tables of both versions show wrong types, and fields that the API server prunes.
 
 
 def _field(kind: Kind) -> Field:
-    """Return a field. The API server prunes null."""
+    """Return a field that may be null, because the API server prunes null."""
     return Field(kind, nullable=True)
 
 
@@ -131,11 +131,14 @@ MISPLACED = {
     ("services", False): "components",
     ("components", True): "services",
 }
-"""The name of a field in this version, by its name in the other version and by whether this version is v1alpha1."""
+"""The right name of a field that a user wrote with the name of the other version.
+
+The second part of a key is True if the manifest has the version v1alpha1.
+"""
 
 
 def shape_problems(value: Mapping[str, Value]) -> list[Problem]:
-    """Return wrong types and unknown fields of a DynamoGraphDeployment in the file's order."""
+    """Return the wrong types and the unknown fields of a DynamoGraphDeployment, in the order of the file."""
     is_alpha = value.get("apiVersion") == ALPHA
     problems = [
         problem if problem.effect is Effect.UNKNOWN else problem.replace(stage=Stage.SCHEMA)
@@ -146,7 +149,7 @@ def shape_problems(value: Mapping[str, Value]) -> list[Problem]:
 
 
 def paths_of(value: Value, path: FieldPath) -> list[FieldPath]:
-    """The paths of all mappings and lists within `value`, and of their scalars."""
+    """Return `path` and the paths of all values within `value`, which is found at `path`."""
     parts = value.items() if isinstance(value, dict) else enumerate(entries(value))
     return [path, *(inner for step, part in parts for inner in paths_of(part, (*path, step)))]
 
@@ -166,10 +169,10 @@ def _unknown_field(path: FieldPath, owner: Object, *, is_alpha: bool) -> Problem
 
 BACKENDS = ("sglang", "vllm", "trtllm")
 WORKERS = ("worker", "prefill", "decode")
-"""Types of components that run a backend."""
+"""The types of components that run a backend."""
 
 CPU_TYPES = ("frontend", "planner", "epp")
-"""Types of components that run without a GPU."""
+"""The types of components that run without a GPU."""
 
 INTER_POD = "InterPod"
 
@@ -180,14 +183,14 @@ _BACKEND = re.compile(r"dynamo\.(vllm|sglang|trtllm)")
 
 
 class GraphConstraint(Record):
-    """A topologyConstraint. A component's has no topology name."""
+    """A topologyConstraint of a graph or a component. Only the constraint of a graph names a topology."""
 
     pack_domain: str
     topology_name: str = ""
 
 
 class Override(Record):
-    """A providerOverride with its value and its target, or None without a target."""
+    """A providerOverride. `target` is None if the manifest has no target."""
 
     api_version: str
     target: str | None
@@ -196,7 +199,7 @@ class Override(Record):
 
 
 class Component(Record):
-    """One entry of `spec.components` with the index `place`. `nodes` is 1 if it is not multinode."""
+    """An entry of `spec.components`. `place` is its index. `nodes` is 1 if it is not multinode."""
 
     place: int
     name: str
@@ -218,22 +221,22 @@ class Component(Record):
 
     @property
     def lower_name(self) -> str:
-        """Return the name in lower case, as in Grove's objects."""
+        """Return the name in lower case, as it is in Grove's objects."""
         return self.name.lower()
 
     @property
     def is_multinode(self) -> bool:
-        """True if a replica has more than one node."""
+        """Return True if a replica has more than one node."""
         return self.nodes > 1
 
     @property
     def uses_group(self) -> bool:
-        """True if it becomes a PodCliqueScalingGroup. Source: spec/dynamo.md#3.4."""
+        """Return True if the component becomes a PodCliqueScalingGroup. Source: spec/dynamo.md#3.4."""
         return self.is_multinode or self.inter_pod or self.forced_group
 
     @property
     def pod_spec(self) -> Mapping[str, Value]:
-        """The pod spec of its template."""
+        """Return the pod spec of its template."""
         return mapping(self.template.get("spec"))
 
     @property
@@ -244,16 +247,16 @@ class Component(Record):
 
     @property
     def pack_domain(self) -> str:
-        """Return the domain of each replica, or ""."""
+        """Return the domain into which each replica is packed, or ""."""
         return self.constraint.pack_domain if self.constraint is not None else ""
 
     def path(self, *steps: str | int) -> FieldPath:
-        """A path below the component."""
+        """Return the path of a field of the component in the graph."""
         return ("spec", "components", self.place, *steps)
 
 
 class Graph(Record):
-    """A DynamoGraphDeployment. Values of a wrong type read as absent, because `shape_problems` reports them."""
+    """A DynamoGraphDeployment. A value of a wrong type counts as absent, because `shape_problems` reports it."""
 
     name: str
     namespace: str
@@ -271,7 +274,7 @@ class Graph(Record):
 
     @classmethod
     def read(cls, value: Mapping[str, Value], *, is_alpha: bool) -> Graph:
-        """Read the graph `value` of v1beta1. `is_alpha` is true if its author wrote v1alpha1."""
+        """Return the graph in `value`, which is v1beta1. `is_alpha` is true if it was converted from v1alpha1."""
         metadata, spec = mapping(value.get("metadata")), mapping(value.get("spec"))
         return cls(
             name=text(metadata.get("name")),
@@ -291,12 +294,12 @@ class Graph(Record):
 
     @property
     def is_constrained(self) -> bool:
-        """True if there is a typed constraint at any level."""
+        """Return True if the graph or a component has a topologyConstraint."""
         return self.constraint is not None or any(each.constraint is not None for each in self.components)
 
     @property
     def pack_domain(self) -> str:
-        """Return the domain of the whole graph, or ""."""
+        """Return the domain into which the whole graph is packed, or ""."""
         return self.constraint.pack_domain if self.constraint is not None else ""
 
     @property
@@ -306,12 +309,12 @@ class Graph(Record):
 
     @property
     def experimental_fields(self) -> Mapping[str, Value]:
-        """The experimental fields of the whole graph."""
+        """Return the experimental fields of the whole graph."""
         return mapping_at(self.value, "spec", "experimental")
 
     @property
     def overrides(self) -> tuple[Override, ...]:
-        """Return every providerOverride of the graph, its components and their roles."""
+        """Return every providerOverride: of the graph, of its components, and of their roles."""
         parts = [self.override]
         for component in self.components:
             parts.append(component.override)
@@ -322,14 +325,17 @@ class Graph(Record):
         return tuple(part for part in parts if part is not None)
 
     def backend_of(self, component: Component) -> str:
-        """Return the backend of a component: its command's, else the graph's, or "" if it is not a worker."""
+        """Return the backend of a component, or "" if it is not a worker.
+
+        The command names the backend. If it does not, the backend of the graph counts.
+        """
         if component.type not in WORKERS:
             return ""
         return component.backends[0] if len(component.backends) == 1 else self.backend
 
 
 def read_graph(item: KubeObject) -> tuple[Graph, Trace]:
-    """Return the graph of an object of either version and the origin of each v1beta1 part."""
+    """Return the graph in an object of either version, and the place in the object for each part of the graph."""
     converted = as_v1beta1(item.value)
     return Graph.read(converted.value, is_alpha=item.get(("apiVersion",)) == ALPHA), converted.trace
 
@@ -381,7 +387,7 @@ def _override(value: Value, path: FieldPath) -> Override | None:
 
 
 def _backends(template: Mapping[str, Value]) -> tuple[str, ...]:
-    """The backends that the command of the container `main` runs, each once."""
+    """Return the backends that the command of the container `main` runs, without duplicates."""
     for container in mappings_in_place(mapping(template.get("spec")).get("containers")):
         if container.get("name") == MAIN:
             words = [*strings(container.get("command")), *strings(container.get("args"))]
@@ -391,9 +397,9 @@ def _backends(template: Mapping[str, Value]) -> tuple[str, ...]:
 
 
 def _backends_of(command: str) -> list[str]:
-    """The backends that one command names after a module that Python runs: the operator has a pattern for each.
+    """Return the backends in one command that starts Python with a module.
 
-    In linear time.
+    The operator's patterns find the same backends, but they do not always take linear time.
     """
     python = _PYTHON.search(command)
     module = _MODULE.search(command, python.end()) if python else None

@@ -1,7 +1,7 @@
-"""Migration of a DynamoGraphDeployment from v1alpha1 to v1beta1 that keeps every comment. Source: spec/dynamo.md#2.3.
+"""Migrate a DynamoGraphDeployment from v1alpha1 to v1beta1. Every comment is kept. Source: spec/dynamo.md#2.3.
 
-Lines of fields in both versions move unchanged. Other fields are written anew, and their comments move above the
-component. The result is compared with the conversion and with the earlier shape.
+Lines of a field that both versions have are moved unchanged. Other fields are written again, and their comments move
+above the component. The result must equal the converted graph, and it must have the same PodCliqueSet as before.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.revisions.grove import Step
 
-_HOMELESS = {
+_WITHOUT_COUNTERPART = {
     "ingress": "v1beta1 has no such field; write the Ingress as a separate object, and remove this",
     "frontendSidecar": "v1beta1 names a container of the pod template instead; write the container, and remove this",
 }
@@ -39,16 +39,17 @@ _STEP = 2
 
 
 def migrate(item: KubeObject, step: Step) -> KubeObject:
-    """Return `item` of v1alpha1 as v1beta1, or `item` itself if a matching release of Dynamo may not serve v1beta1.
+    """Return `item`, a graph of v1alpha1, as v1beta1.
 
-    Raise FieldError if a value has no home in v1beta1 or its text cannot be moved.
+    Return `item` itself if it is invalid, or if a release of Dynamo for the target does not serve v1beta1. Raise
+    FieldError if v1beta1 has no field for a value, or if its lines cannot be moved.
     """
     known = None if step.dynamo is None else release_of(step.dynamo)
     releases = [release for release in RELEASES if goes_with(release, step.target)] if known is None else [known]
     has_v1beta1 = bool(releases) and all(release.serves_v1beta1 for release in releases)
     if not has_v1beta1 or any(problem.stage for problem in shape_problems(item.value)):
         return item
-    _refuse_homeless(item)
+    _refuse_lost_fields(item)
     converted = _without_saved(to_v1beta1(item.value).value)
     text = _GraphRewriting(item, converted).text()
     try:
@@ -61,10 +62,10 @@ def migrate(item: KubeObject, step: Step) -> KubeObject:
     return KubeObject.cut(item.source.replace(text=text), value)
 
 
-def _refuse_homeless(item: KubeObject) -> None:
+def _refuse_lost_fields(item: KubeObject) -> None:
     spec = mapping(item.get(("spec",)))
     for name, service in mapping(spec.get("services")).items():
-        for key, reason in _HOMELESS.items():
+        for key, reason in _WITHOUT_COUNTERPART.items():
             if mapping(service).get(key) is not None:
                 raise item.error(
                     ("spec", "services", name, key), f"must be removed before the migration: {reason}", key=True
@@ -78,7 +79,7 @@ def _refuse_homeless(item: KubeObject) -> None:
 
 
 def _without_saved(value: Mapping[str, Value]) -> Mapping[str, Value]:
-    """Remove saved fields that the operator ignores or v1beta1 no longer needs."""
+    """Return `value` without the annotation of saved fields, which the operator ignores or v1beta1 does not need."""
     metadata = dict(mapping(value.get("metadata")))
     annotations = {key: text for key, text in mapping(metadata.get("annotations")).items() if key != SAVED}
     metadata.pop("annotations", None)
@@ -86,7 +87,7 @@ def _without_saved(value: Mapping[str, Value]) -> Mapping[str, Value]:
 
 
 def _refuse_other_shape(item: KubeObject, value: Mapping[str, Value]) -> None:
-    """Raise FieldError if the PodCliqueSet would change."""
+    """Raise FieldError if the migration would change the PodCliqueSet."""
     before = Graph.read(to_v1beta1(item.value).value, is_alpha=True)
     after = Graph.read(value, is_alpha=False)
     shapes = [shape_of(graph, NEWEST, Dynamo()).value for graph in (before, after)]
@@ -95,7 +96,10 @@ def _refuse_other_shape(item: KubeObject, value: Mapping[str, Value]) -> None:
 
 
 class _BlockEntry(Record):
-    """An entry of a block mapping: its lines from `first` to `end`, and the line of its key."""
+    """An entry of a block mapping. It has the lines from `first` up to, but not including, `end`.
+
+    Its key is at `line` and `column`. Comments above the key belong to the entry. All numbers are counted from 0.
+    """
 
     key: str
     first: int
@@ -105,7 +109,7 @@ class _BlockEntry(Record):
 
 
 class _GraphRewriting:
-    """One document being rewritten. `converted` is the target value."""
+    """The rewriting of one document. `converted` is the value that the result must have."""
 
     def __init__(self, item: KubeObject, converted: Mapping[str, Value]) -> None:
         self._item, self._converted = item, converted
@@ -113,7 +117,7 @@ class _GraphRewriting:
         self._lines = self._text.splitlines()
 
     def text(self) -> str:
-        """The whole document."""
+        """Return the text of the whole new document."""
         top = self._entries((), 0, len(self._lines))
         written: list[str] = []
         for entry in top:
@@ -157,7 +161,7 @@ class _GraphRewriting:
         return written
 
     def _component(self, owner: _BlockEntry, component: Mapping[str, Value], column: int) -> list[str]:
-        """Return the lines of one component at `column`: its name, moved lines, new lines."""
+        """Return the lines of one component, indented to `column`: its name, its fields, and last its pod template."""
         path: FieldPath = ("spec", "services", owner.key)
         name = write({"name": component["name"]}).strip()
         indent = column + _STEP
@@ -178,7 +182,7 @@ class _GraphRewriting:
     def _template(
         self, path: FieldPath, entries: Mapping[str, _BlockEntry], value: Mapping[str, Value], indent: int
     ) -> list[str]:
-        """Return the lines of the pod template. Unchanged lines of extraPodSpec are kept."""
+        """Return the lines of the pod template. Lines of unchanged fields of extraPodSpec are moved."""
         written = [f"{' ' * indent}podTemplate:"]
         inner = indent + _STEP
         if "metadata" in value:
@@ -227,7 +231,7 @@ class _GraphRewriting:
         return written + (self._written_lines(others, indent) if others else [])
 
     def _entries_within(self, path: FieldPath, owner: _BlockEntry) -> dict[str, _BlockEntry]:
-        """The entries of the mapping that is the value of `owner`, by key."""
+        """Return the entries of the mapping that is the value of `owner`, by key."""
         return {entry.key: entry for entry in self._entries(path, owner.line + 1, owner.end)}
 
     def _entries(self, path: FieldPath, first: int, end: int) -> list[_BlockEntry]:
@@ -252,7 +256,7 @@ class _GraphRewriting:
         ]
 
     def _start(self, line: int, column: int, first: int) -> int:
-        """The line of the comments right above an entry's key, else the key's."""
+        """Return the first line of the comments directly above an entry's key, or the line of the key."""
         start = line
         while start > first:
             above = self._lines[start - 1]
@@ -284,7 +288,7 @@ class _GraphRewriting:
         return [self._shift(line, column - entry.column) for line in self._lines[entry.first : entry.line]]
 
     def _trailing_comment(self, entry: _BlockEntry) -> str:
-        """Return the comment at the end of an entry's first line, with the preceding blank."""
+        """Return the comment at the end of the line with an entry's key, after a space. Return "" without a comment."""
         inline = comments(self._lines[entry.line].strip())
         return f" {inline[0]}" if inline else ""
 
@@ -292,7 +296,7 @@ class _GraphRewriting:
         return comments("\n".join(self._lines[entry.first : entry.end]))
 
     def _comments(self, entry: _BlockEntry, column: int) -> list[str]:
-        """Return the comments of a removed entry as separate lines."""
+        """Return the comments of a removed entry, each as a line that is indented to `column`."""
         return [f"{' ' * column}{text}" for text in self._comment_texts(entry)]
 
     def _written_lines(self, value: Value, column: int) -> list[str]:

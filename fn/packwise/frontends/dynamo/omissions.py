@@ -1,4 +1,4 @@
-"""Values of a graph that its PodGangs lack, with the change that would include each.
+"""The requests of a graph that its PodGangs lack, each with the reason and the remedy.
 
 Source: spec/dynamo.md#2.4, #3.4 and #3.7 to #3.11.
 """
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from packwise.settings.topologyrender import TopologyRender
 
 _MEMBERS = "spec/grove.md#podgroups"
-"""Grove's rule about omitted replicas beyond minAvailable."""
+"""The rule by which Grove omits replicas beyond minAvailable from a PodGang."""
 
 
 def omissions(of_sets: FindOmissions) -> FindOmissions:
-    """Return the omissions of graphs. `of_sets` returns the omissions of their PodCliqueSets."""
+    """Return the function that finds the omissions of graphs. `of_sets` finds the omissions of PodCliqueSets."""
 
     def of_graphs(
         plans: Sequence[WorkloadPlan], inventory: Inventory, cluster: Cluster, settings: TopologyRender
@@ -43,16 +43,16 @@ def omissions(of_sets: FindOmissions) -> FindOmissions:
         for plan in plans:
             if not plan.previews or identity(plan.workload.value)[:2] != DYNAMO_GRAPH.key:
                 continue
-            asked = _Asked(plan.workload, release, settings, cluster)
-            for _, omission in of_sets([plan.replace(workload=asked.derived.item)], inventory, cluster, settings):
-                if asked.is_written(omission):
-                    yield plan, asked.relocate(omission)
-            yield from ((plan, omission) for omission in asked.own_omissions())
+            requests = _Requests(plan.workload, release, settings, cluster)
+            for _, omission in of_sets([plan.replace(workload=requests.derived.item)], inventory, cluster, settings):
+                if requests.is_written(omission):
+                    yield plan, requests.relocate(omission)
+            yield from ((plan, omission) for omission in requests.own_omissions())
 
     return of_graphs
 
 
-class _Asked:
+class _Requests:
     """The requests of one graph that its PodGangs may lack."""
 
     def __init__(self, item: KubeObject, release: DynamoRelease, settings: TopologyRender, cluster: Cluster) -> None:
@@ -61,12 +61,12 @@ class _Asked:
         self.derived = derive_set(item, self._graph, self._written, release, settings)
 
     def is_written(self, omission: Omission) -> bool:
-        """Return True if the graph requests it. Labels that Dynamo adds itself are not missed."""
+        """Return True if the user wrote the omitted value. Dynamo adds some labels itself."""
         path = omission.origin.place.path
         return path[0] != "metadata" or self.derived.trace.find(path).path[-1:] == path[-1:]
 
     def relocate(self, omission: Omission) -> Omission:
-        """The omission from the PodGangs of the PodCliqueSet, at the field of the graph."""
+        """Return an omission of the PodCliqueSet, moved to the field of the graph, and with the remedy for a graph."""
         remedy = omission.remedy
         if omission.origin.rule == _MEMBERS:
             component = self._component_at(omission.origin.place.path)
@@ -78,16 +78,16 @@ class _Asked:
         return omission.replace(origin=self.derived.origin(omission.origin), remedy=remedy)
 
     def own_omissions(self) -> Iterator[Omission]:
-        """The omissions of Dynamo's operator from the PodCliqueSet."""
+        """Yield the requests of the graph that the PodCliqueSet of Dynamo's operator lacks."""
         yield from self._topology_name()
         yield from self._metadata()
         yield from self._queue()
         for component in self._graph.components:
             if component.waits_for_checkpoint and component.replicas:
                 path = component.path("replicas") if component.replicas_written else component.path()
-                asked = f'replicas {component.replicas} of component "{component.name}"'
+                request = f'replicas {component.replicas} of component "{component.name}"'
                 why = "they wait for a checkpoint, and a preview does not know its state"
-                yield self._omission(path, asked, why, "startupPolicy: Immediate", "spec/dynamo.md#3.11")
+                yield self._omission(path, request, why, "startupPolicy: Immediate", "spec/dynamo.md#3.11")
         policy = mapping(self._graph.experimental_fields.get("kvTransferPolicy"))
         for field in ("domain", "labelKey"):
             if policy.get(field):
@@ -108,7 +108,7 @@ class _Asked:
         yield self._omission(path, f'topology "{name}"', why, remedy, "spec/dynamo.md#3.7")
 
     def _metadata(self) -> Iterator[Omission]:
-        """Yield labels and annotations of the graph itself. Its pods have other ones."""
+        """Yield labels and annotations in the graph's own metadata, because Dynamo does not copy them."""
         metadata = mapping(self._graph.value.get("metadata"))
         for part, own in (("labels", self._graph.own_labels), ("annotations", self._graph.own_annotations)):
             for key in sorted(mapping(metadata.get(part))):
@@ -129,12 +129,12 @@ class _Asked:
         for component in self._graph.components if queue else ():
             named = component.pod_spec.get("schedulerName")
             if named and named != KAI_PROFILE:
-                asked = f'queue "{queue}" of component "{component.name}"'
+                request = f'queue "{queue}" of component "{component.name}"'
                 why = f'its pods name the scheduler "{named}"'
-                yield self._omission(path, asked, why, "remove its schedulerName", "spec/dynamo.md#3.8")
+                yield self._omission(path, request, why, "remove its schedulerName", "spec/dynamo.md#3.8")
 
     def _component_at(self, path: FieldPath) -> Component | None:
-        """Return the component from which a part of the PodCliqueSet is made."""
+        """Return the component from which the part at `path` of the PodCliqueSet is made, or None."""
         place = self.derived.trace.find(path).path
         return next(
             (
@@ -145,5 +145,5 @@ class _Asked:
             None,
         )
 
-    def _omission(self, path: FieldPath, asked: str, why: str, remedy: str, rule: str) -> Omission:
-        return Omission(Origin(Place(self._item, self._written.find(path).path), rule), asked, why, remedy)
+    def _omission(self, path: FieldPath, request: str, why: str, remedy: str, rule: str) -> Omission:
+        return Omission(Origin(Place(self._item, self._written.find(path).path), rule), request, why, remedy)

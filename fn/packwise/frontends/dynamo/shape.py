@@ -1,7 +1,7 @@
-"""The PodCliqueSet that a release of Dynamo's operator makes of a graph: names, fields, and the origin of each.
+"""The PodCliqueSet that a release of Dynamo's operator makes from a graph, and the origin of each part.
 
-Source: spec/dynamo.md#3. It includes everything that decides gangs, validation and placement. It omits probes,
-variables, volumes and launch flags that the operator adds to pods (spec/dynamo.md#3.2 and #3.4).
+It has everything that decides gangs, validation and placement. It lacks probes, environment variables, volumes and
+launch flags that the operator adds to pods (spec/dynamo.md#3.2 and #3.4). Source: spec/dynamo.md#3.
 """
 
 from __future__ import annotations
@@ -26,23 +26,22 @@ if TYPE_CHECKING:
     from packwise.settings.topologyrender import Dynamo
 
 MOST = 45
-"""The largest number of characters of the names of the set, its group and its clique together. Names of pods contain
-all three.
+"""The largest number of characters in the names of the set, the group and the clique together.
+
+Names of pods contain all three.
 """
 
 MOST_RANKS = 256
-"""The largest number of nodes of a replica for which packwise writes separate cliques. With GPU memory between pods,
-each node needs two.
-"""
+"""The largest number of nodes of a replica whose pods share GPU memory. packwise writes two cliques for each node."""
 
 _LEAST = 8
 _HASH = 5
 
 
 def set_name(graph: Graph) -> str:
-    """Return the name of the PodCliqueSet.
+    """Return the name of the PodCliqueSet. This is the name of the graph.
 
-    It is the graph's name, shortened and with a hash if the names of pods would be too long.
+    If the names of pods would be too long, the name is shortened and ends with a hash.
     """
     name = graph.name
     longest = max([_own_length(component, grouped=component.uses_group) for component in graph.components], default=0)
@@ -53,19 +52,20 @@ def set_name(graph: Graph) -> str:
 
 
 def combined_length(component: Component, pcs: str) -> int:
-    """Return the length that the webhook compares. The webhook ignores forceScalingGroup. Source:
-    spec/dynamo.md#2.6.
+    """Return the length of the combined names that the webhook compares with MOST. `pcs` is the name of the set.
+
+    The webhook ignores forceScalingGroup. Source: spec/dynamo.md#2.6.
     """
     return len(pcs) + _own_length(component, grouped=component.is_multinode or component.inter_pod)
 
 
 def longest_clique(component: Component) -> str:
-    """Return the longest clique name of a component, or the first of equal length."""
+    """Return the longest name of a component's cliques. If several have this length, return the first."""
     return max(clique_names(component), key=len)
 
 
 def clique_names(component: Component) -> list[str]:
-    """The names of a component's cliques, in their order."""
+    """Return the names of a component's cliques, in the order of the PodCliqueSet."""
     lower = component.lower_name
     if component.inter_pod:
         ranks = range(min(component.nodes, MOST_RANKS))
@@ -83,7 +83,7 @@ def _own_length(component: Component, *, grouped: bool) -> int:
 
 
 def _fnv1a(name: str) -> int:
-    """The 32-bit FNV-1a hash."""
+    """Return the 32-bit FNV-1a hash of a name."""
     value = 0x811C9DC5
     for byte in name.encode():
         value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
@@ -93,26 +93,26 @@ def _fnv1a(name: str) -> int:
 QUEUE = "nvidia.com/kai-scheduler-queue"
 STRATEGY = "nvidia.com/grove-update-strategy"
 DEFAULT_QUEUE = "dynamo"
-"""The queue of a graph without a queue annotation."""
+"""The queue of a graph without the annotation for a queue."""
 
 _TEMPLATE: FieldPath = ("spec", "template")
 _GPU = "nvidia.com/gpu"
 
 
 class Shape(Record):
-    """A PodCliqueSet with the origin of each part in the v1beta1 graph."""
+    """A PodCliqueSet, and the place in the graph of v1beta1 for each part."""
 
     value: Mapping[str, Any]
     trace: Trace
 
 
 def shape_of(graph: Graph, release: DynamoRelease, settings: Dynamo) -> Shape:
-    """Return the PodCliqueSet that `release` makes of an admitted `graph`."""
+    """Return the PodCliqueSet that a release of Dynamo makes from a valid graph."""
     return _SetBuilder(graph, release, settings).build()
 
 
 class _Role(Record):
-    """One clique of a component. `written` is the component's field with its replicas."""
+    """One clique of a component. `written` is the path of the component's field that decides its replicas."""
 
     name: str
     replicas: int
@@ -133,7 +133,7 @@ class _SetBuilder:
         self._has_epp = any(component.type == "epp" for component in graph.components)
 
     def build(self) -> Shape:
-        """The whole set."""
+        """Return the whole PodCliqueSet."""
         graph = self._graph
         for component in graph.components:
             self._component(component)
@@ -167,16 +167,16 @@ class _SetBuilder:
         self._record_origin(("spec", "template", "podCliqueScalingGroups"), ("spec", "components"))
         return Shape(value, Trace(self._entries))
 
-    def _record_origin(self, path: FieldPath, written: FieldPath, *, through: bool = False) -> None:
-        self._entries.setdefault(path, Written(written, through=through))
+    def _record_origin(self, path: FieldPath, written: FieldPath, *, maps_parts: bool = False) -> None:
+        self._entries.setdefault(path, Written(written, maps_parts=maps_parts))
 
     def _metadata(self) -> dict[str, Any]:
         graph = self._graph
         metadata: dict[str, Any] = {"name": self._name}
         self._record_origin(("metadata", "name"), ("metadata", "name"))
         self._record_origin(("metadata", "namespace"), ("metadata", "namespace"))
-        self._record_origin(("metadata", "labels"), ("spec", "labels"), through=True)
-        self._record_origin(("metadata", "annotations"), ("spec", "annotations"), through=True)
+        self._record_origin(("metadata", "labels"), ("spec", "labels"), maps_parts=True)
+        self._record_origin(("metadata", "annotations"), ("spec", "annotations"), maps_parts=True)
         self._record_origin(("metadata",), ("metadata",))
         if graph.namespace:
             metadata["namespace"] = graph.namespace
@@ -198,7 +198,7 @@ class _SetBuilder:
             self._group(component, roles)
 
     def _roles(self, component: Component) -> list[_Role]:
-        """The cliques of a component. Source: spec/dynamo.md#3.4 and #3.6."""
+        """Return the cliques of a component. Source: spec/dynamo.md#3.4 and #3.6."""
         names, replicas = clique_names(component), self._replicas(component)
         if component.inter_pod:
             return self._memory_roles(component, names)
@@ -217,7 +217,10 @@ class _SetBuilder:
         ]
 
     def _memory_roles(self, component: Component, names: list[str]) -> list[_Role]:
-        """Return the cliques for GPU memory between pods: for each rank first the memory's, then the engine's."""
+        """Return the cliques of a component with pods that share GPU memory.
+
+        Each rank has first the clique of the memory service, then the clique of the engine.
+        """
         roles: list[_Role] = []
         mode: tuple[str, ...] = ("experimental", "gpuMemoryService")
         engines = names[1::2]
@@ -228,13 +231,11 @@ class _SetBuilder:
         return roles
 
     def _replicas(self, component: Component) -> int:
-        # A preview does not have the checkpoint that pods wait for.
+        # packwise does not know whether the checkpoint is ready, so the component has no replicas yet.
         return 0 if component.waits_for_checkpoint else component.replicas
 
     def _min_available(self, component: Component) -> int:
-        """Return the component's minAvailable: its own value, then the override's, then 1. Source:
-        spec/dynamo.md#2.5.
-        """
+        """Return the component's own minAvailable, or the override's, or 1. Source: spec/dynamo.md#2.5."""
         if self._release.min_available is Known.NO:
             return 1
         if component.min_available is not None:
@@ -259,7 +260,7 @@ class _SetBuilder:
         self._record_origin((*at, "spec", "minAvailable"), least)
         self._record_origin((*at, "labels"), component.path())
         self._record_origin(
-            (*at, "annotations"), component.path("podTemplate", "metadata", "annotations"), through=True
+            (*at, "annotations"), component.path("podTemplate", "metadata", "annotations"), maps_parts=True
         )
         spec: dict[str, Any] = {
             "roleName": role.name,
@@ -283,7 +284,7 @@ class _SetBuilder:
         return mapping(component.template.get("metadata"))
 
     def _labels(self, component: Component, at: FieldPath) -> dict[str, str]:
-        """Return the relevant labels of a clique. Source: spec/dynamo.md#3.9."""
+        """Return the labels of a clique. Source: spec/dynamo.md#3.9."""
         graph = self._graph
         namespace = f"{graph.namespace or 'default'}-{graph.name}".replace(".", "-")
         is_global = component.value.get("globalDynamoNamespace") is True
@@ -310,13 +311,13 @@ class _SetBuilder:
         pods = texts(self._pod_metadata(component).get("labels"))
         for key in pods:
             self._record_origin(
-                (*at, "labels", key), component.path("podTemplate", "metadata", "labels", key), through=True
+                (*at, "labels", key), component.path("podTemplate", "metadata", "labels", key), maps_parts=True
             )
         for key in graph.own_labels:
-            self._record_origin((*at, "labels", key), ("spec", "labels", key), through=True)
+            self._record_origin((*at, "labels", key), ("spec", "labels", key), maps_parts=True)
         users = {**graph.own_labels, **pods}
         if graph.annotations.get("nvidia.com/enable-metrics") != "false":
-            # The only label of the operator that other labels override.
+            # Users can override this label. They cannot override the operator's other labels.
             users.setdefault("nvidia.com/metrics-enabled", "true")
         return dict(sorted({**users, **own}.items()))
 
@@ -330,15 +331,15 @@ class _SetBuilder:
     def _pod_spec(self, component: Component, at: FieldPath) -> dict[str, Any]:
         spec = dict(component.pod_spec)
         here = (*at, "spec", "podSpec")
-        self._record_origin(here, component.path("podTemplate", "spec"), through=True)
+        self._record_origin(here, component.path("podTemplate", "spec"), maps_parts=True)
         containers = mappings_in_place(spec.get("containers"))
         if all(container.get("name") != MAIN for container in containers):
-            # The operator adds the container with its image.
+            # The operator adds the main container if it is missing.
             spec["containers"] = [{"name": MAIN}, *containers]
             self._record_origin((*here, "containers", 0), component.path())
             for index in range(len(containers)):
                 written = component.path("podTemplate", "spec", "containers", index)
-                self._record_origin((*here, "containers", index + 1), written, through=True)
+                self._record_origin((*here, "containers", index + 1), written, maps_parts=True)
         if self._queue(component) is not None:
             if not spec.get("schedulerName"):
                 self._record_origin((*here, "schedulerName"), component.path())
@@ -364,7 +365,10 @@ class _SetBuilder:
         self._groups.append(group)
 
     def _sharing(self, component: Component, roles: list[_Role]) -> list[dict[str, Any]]:
-        """Return the sharing of each rank's GPUs, and their claims. Source: spec/dynamo.md#3.4, inter-pod GMS."""
+        """Return the entries of `resourceSharing`, one for each rank, and add the claim templates of their GPUs.
+
+        Source: spec/dynamo.md#3.4, inter-pod GMS.
+        """
         memory = mapping(mapping(component.value.get("experimental")).get("gpuMemoryService"))
         device = text(memory.get("deviceClassName")) or "gpu.nvidia.com"
         limits = mapping(mapping(component.main.get("resources")).get("limits"))
@@ -387,7 +391,7 @@ class _SetBuilder:
     def _constraint(
         self, constraint: GraphConstraint, at: FieldPath, owner: FieldPath, *, whole: bool = False
     ) -> dict[str, Any]:
-        """A typed constraint as the release spells it. Source: spec/dynamo.md#3.7."""
+        """Return a topologyConstraint with the fields of this release. Source: spec/dynamo.md#3.7."""
         here, domain = (*at, "topologyConstraint"), (*owner, "topologyConstraint", "packDomain")
         self._record_origin(here, (*owner, "topologyConstraint"))
         if self._release.constraint == "packDomain":
@@ -402,7 +406,7 @@ class _SetBuilder:
         return {"topologyName": graph.constraint.topology_name, **spelt}
 
     def _override(self, value: dict[str, Any]) -> None:
-        """Replace rendered constraints by the overrides' constraints. Source: spec/dynamo.md#2.7."""
+        """Replace constraints and update settings in `value` by the values in overrides. Source: spec/dynamo.md#2.7."""
         if self._release.provider_override is Known.NO:
             return
         template = value["spec"]["template"]
@@ -432,7 +436,7 @@ class _SetBuilder:
             part["topologyConstraint"] = constraint
             here = (*at, "topologyConstraint")
             self._entries = {known: entry for known, entry in self._entries.items() if known[: len(here)] != here}
-            self._entries[here] = Written((*path, "topologyConstraint"), through=True)
+            self._entries[here] = Written((*path, "topologyConstraint"), maps_parts=True)
         if isinstance(written.get("rollingUpdate"), dict):
             part["rollingUpdate"] = written["rollingUpdate"]
-            self._entries[*at, "rollingUpdate"] = Written((*path, "rollingUpdate"), through=True)
+            self._entries[*at, "rollingUpdate"] = Written((*path, "rollingUpdate"), maps_parts=True)

@@ -1,16 +1,27 @@
-"""The rules of DynamoGraphDeployments as one table. Source: spec/dynamo.md."""
+"""All rules about DynamoGraphDeployments, in one table. Source: spec/dynamo.md."""
 
 from __future__ import annotations
 
 from krmfn.result import Severity
 from packwise.findings import Rule
 from packwise.frontends.dynamo.rules.admission import ADMISSION, UPDATE, Subject, run
-from packwise.frontends.dynamo.rules.advice import ADVICE, IMAGES, PAIRING, told_once
+from packwise.frontends.dynamo.rules.advice import ADVICE, IMAGES, PAIRING, report_version_once
 from packwise.frontends.dynamo.rules.topology import OVERRIDE, TOPOLOGY
 
 __all__ = [
-    "CHECKS", "CLASH", "FIELD", "LIVE", "RULES", "SCHEMA", "TEMPLATED", "UNNAMED", "UNRENDERED", "VERSION",
-    "Subject", "run", "told_once",
+    "CHECKS",
+    "CLASH",
+    "FIELD",
+    "LIVE",
+    "RULES",
+    "SCHEMA",
+    "TEMPLATED",
+    "UNNAMED",
+    "UNRENDERED",
+    "VERSION",
+    "Subject",
+    "report_version_once",
+    "run",
 ]  # fmt: skip
 
 UNNAMED = Rule(
@@ -46,7 +57,7 @@ LIVE = Rule(
 )
 
 CHECKS = (*PAIRING, *ADMISSION, *IMAGES, *TOPOLOGY, *OVERRIDE, *UPDATE, *ADVICE)
-"""The checks of every graph, in this order."""
+"""The checks of every graph, in the order in which they run."""
 
 RULES: tuple[Rule, ...] = (
     UNNAMED, VERSION, SCHEMA, FIELD, TEMPLATED, UNRENDERED, CLASH, LIVE, *(check.rule for check in CHECKS),

@@ -1,4 +1,5 @@
-"""The rules of the API server and the webhook about a graph, its components and its update, and their runner.
+"""The rules of the API server and the webhook about a graph, its components and its update, and the function that runs
+them.
 
 Source: spec/dynamo.md#2.6, #3.11.
 """
@@ -31,27 +32,30 @@ if TYPE_CHECKING:
 
 
 class Subject(Record):
-    """A graph with its context.
-
-    `before` is the graph of the baseline, or None. `is_new` is true if the cluster does not know it. `is_export` is
-    true if it was read from a cluster. `set_name` is the name of its PodCliqueSet. `topologies` are the input's by
-    name, `queues` its queues and `nodes` the known Node objects. `revision_is_named` is true if the user set Grove's
-    revision.
-    """
+    """A graph, and the facts that its checks need."""
 
     graph: Graph
     release: DynamoRelease
     settings: Dynamo
     revision: Revision
+    """The revision of Grove."""
     topologies: Mapping[str, ClusterTopology]
+    """The topologies of the input, by name."""
     set_name: str
+    """The name of the graph's PodCliqueSet."""
     before: Graph | None = None
+    """The graph before the change, or None if the graph is new or there is no baseline."""
     is_new: bool = True
+    """True if the change creates the graph, and false if the cluster already has it."""
     is_export: bool = False
+    """True if the manifest was read from a cluster."""
     revision_is_named: bool = False
+    """True if the user's settings name the revision of Grove."""
     kai_version: str | None = None
     queues: tuple[str, ...] = ()
+    """The names of the queues in the input."""
     nodes: tuple[Mapping[str, Value], ...] = ()
+    """The known Node objects."""
 
     @property
     def topology(self) -> ClusterTopology | None:
@@ -60,19 +64,19 @@ class Subject(Record):
 
 
 class GraphCheck(Record):
-    """A rule and the function that returns its problems, with paths of v1beta1."""
+    """A rule, and the function that returns its problems. Their paths are fields of v1beta1."""
 
     rule: Rule
     problems: Callable[[Subject], Iterable[Problem]]
 
 
 def run(checks: Iterable[GraphCheck], subject: Subject) -> list[tuple[Rule, Problem]]:
-    """Every problem, in the order of the checks."""
+    """Return all problems with their rules, in the order of the checks."""
     return [(check.rule, problem.short_form) for check in checks for problem in check.problems(subject)]
 
 
 def webhook_field(subject: Subject, component: Component, *steps: str) -> str:
-    """Return the field of a component in the spelling of the release's webhook."""
+    """Return the path of a component's field as the webhook of the release spells it."""
     texts = subject.release.texts
     if texts is Texts.FIELDS:
         return format_path(component.path(*steps))
@@ -104,7 +108,10 @@ def _components(at: Subject) -> Iterator[Problem]:
 
 
 def _names(at: Subject) -> Iterator[Problem]:
-    """Check names, also as Grove writes them: in lower case and with the suffixes of several nodes."""
+    """Yield problems of component names, and of the names that Grove makes from them.
+
+    Grove's names are in lower case. If a component has several nodes, they have suffixes.
+    """
     cliques: dict[str, Component] = {}
     names: dict[str, Component] = {}
     for component in at.graph.components:
@@ -129,7 +136,7 @@ def _names(at: Subject) -> Iterator[Problem]:
 
 def _types(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
-        # v1alpha1 accepts any word.
+        # v1alpha1 accepts any type.
         if component.type and component.type not in _TYPES and not at.graph.is_alpha:
             message = f'must be one of {list_known(_TYPES)}; got "{component.type}"'
             yield Problem(component.path("type"), message, stage=Stage.SCHEMA)
@@ -212,7 +219,7 @@ def _length(at: Subject) -> Iterator[Problem]:
 
 
 def _provider(at: Subject) -> Iterator[Problem]:
-    # In a graph from a cluster, the operator has set it.
+    # The operator sets this annotation, so a graph that was read from a cluster may have it.
     if PROVIDER in at.graph.annotations and not at.is_export:
         message = "must not be set: only the operator sets this annotation"
         text = "may only be materialized by the Dynamo operator"
@@ -238,7 +245,7 @@ def _backend(at: Subject) -> Iterator[Problem]:
         path = component.path("podTemplate", "spec", "containers")
         first = component.backends[0]
         if len(component.backends) > 1:
-            # The value in the graph decides.
+            # The backend in the graph decides.
             if at.graph.backend:
                 continue
             message = f"the command runs several backends: {list_known(component.backends)}"
@@ -275,7 +282,7 @@ def _roles(at: Subject) -> Iterator[Problem]:
 
 
 def _off_grove(at: Subject) -> Iterator[Problem]:
-    """Report features that need Grove in a graph without it."""
+    """Yield a problem for each field that needs Grove, if the graph does not use Grove."""
     opted_out = at.graph.annotations.get("nvidia.com/enable-grove", "").lower() == "false"
     if at.settings.grove and not opted_out:
         return
@@ -297,7 +304,7 @@ def _off_grove(at: Subject) -> Iterator[Problem]:
 
 
 def _check_derivable(at: Subject) -> Iterator[Problem]:
-    """Report parts that become pods unknown outside Dynamo. Source: spec/dynamo.md#4."""
+    """Yield a problem for each part from which packwise cannot derive the pods. Source: spec/dynamo.md#4."""
     for component in at.graph.components:
         message = (
             "packwise cannot derive the pods of this component; remove the graph from the input, or the "
@@ -318,7 +325,7 @@ def _check_derivable(at: Subject) -> Iterator[Problem]:
 COMPONENTS = GraphCheck(
     Rule("dynamo-components", "A graph has no components, or more than 25.", "spec/dynamo.md#2.6.6"), _components
 )
-"""The rule that limits the input of all other rules."""
+"""The check that limits the number of components for all other checks."""
 
 ADMISSION = (
     COMPONENTS,
@@ -361,11 +368,11 @@ ADMISSION = (
     GraphCheck(Rule("dynamo-underivable", "packwise cannot derive the pods of a component.",
                "spec/dynamo.md#4.2"), _check_derivable),
 )  # fmt: skip
-"""Rules of a graph and its components."""
+"""Checks of a graph and its components."""
 
 
 def _pairs(at: Subject) -> Iterator[tuple[Component, Component]]:
-    """The components before the change and after it, by name."""
+    """Yield each component that the graph also had before the change: first before, then after the change."""
     before = {component.name: component for component in at.before.components} if at.before is not None else {}
     for component in at.graph.components:
         if component.name in before:
@@ -474,4 +481,4 @@ UPDATE = (
     GraphCheck(Rule("dynamo-replicas-live", "The operator does not copy changed replicas to the existing PodCliqueSet.",
                "spec/dynamo.md#3.11.1", Severity.INFO), _replica_changes),
 )  # fmt: skip
-"""Rules of an update."""
+"""Checks of an update."""

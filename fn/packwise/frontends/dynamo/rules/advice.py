@@ -1,4 +1,4 @@
-"""Advice that no operator enforces: fields, images, pods on one node, incompatible releases.
+"""Checks that the API server does not make: unused fields, images, pods on one node, incompatible releases.
 
 Source: spec/dynamo.md#1.1, #4.
 """
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 _GPU = "nvidia.com/gpu"
 _MOST_GPUS = 8
-"""GPUs of the largest common node."""
+"""The number of GPUs in the largest common node."""
 
-_GPUS_BESIDE_GRACE = 4
-"""GPUs of a node with GB200 or GB300, which has ARM processors."""
+_GPUS_OF_GRACE_NODE = 4
+"""The number of GPUs in a node with GB200 or GB300. Such a node has ARM processors."""
 
 _ARCHITECTURE, _PRODUCT = "kubernetes.io/arch", "nvidia.com/gpu.product"
 _COMPUTE_DOMAIN = "compute-domain"
 _ARM_LIBRARIES = "/aarch64-linux-gnu/"
-"""The folder of Debian's libraries for ARM processors."""
+"""The folder in which Debian has libraries for ARM processors."""
 
 
 def _check_spread(at: Subject) -> Iterator[Problem]:
@@ -62,17 +62,20 @@ def _check_spread(at: Subject) -> Iterator[Problem]:
 
 
 def _most_gpus(at: Subject, component: Component) -> int:
-    """Return the GPUs of the largest suitable node. Without known nodes, estimate them from the pods' requests."""
+    """Return the number of GPUs in the largest node that fits the node selector.
+
+    If the nodes are unknown, assume the largest common node for the processors that the pods need.
+    """
     selector = texts(component.pod_spec.get("nodeSelector"))
     if at.nodes:
         fitting = [
             node for node in at.nodes if selector.items() <= texts(mapping_at(node, "metadata", "labels")).items()
         ]
         return max([amounts(mapping_at(node, "status", "allocatable")).get(_GPU, 0) for node in fitting], default=0)
-    return _GPUS_BESIDE_GRACE if _is_beside_grace(component, selector) else _MOST_GPUS
+    return _GPUS_OF_GRACE_NODE if _needs_grace(component, selector) else _MOST_GPUS
 
 
-def _is_beside_grace(component: Component, selector: Mapping[str, str]) -> bool:
+def _needs_grace(component: Component, selector: Mapping[str, str]) -> bool:
     """Return True if the pods can only run on GB200 or GB300, by product, architecture, NVLink claims and
     libraries.
     """
@@ -162,7 +165,7 @@ def _failover(at: Subject) -> Iterator[Problem]:
 
 
 def _check_unsure_fields(at: Subject) -> Iterator[Problem]:
-    """Report fields that a release drops, or has only from some patch release."""
+    """Yield a problem for each field that the release does not have, or has only since an unknown patch release."""
     release = at.release
     for component in at.graph.components:
         experimental = mapping(component.value.get("experimental"))
@@ -253,7 +256,7 @@ ADVICE = (
                     "spec/dynamo.md#1.2",
                Severity.WARNING), _check_unsure_fields),
 )  # fmt: skip
-"""Warnings about a graph."""
+"""Checks with warnings about a graph."""
 
 
 _NUMBER = r"(0|[1-9][0-9]*)"
@@ -261,7 +264,7 @@ _WORD = r"(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
 _VERSION = re.compile(
     rf"[vV]?{_NUMBER}\.{_NUMBER}\.{_NUMBER}(-{_WORD}(\.{_WORD})*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?"
 )
-"""A tag that the operator accepts as a semantic version."""
+"""Match a tag that the operator accepts as a semantic version."""
 
 _OVERRIDE = "runtimeVersionOverride"
 _UNVERSIONED = "is required when the specified main container image has no parseable semantic-version tag"
@@ -269,9 +272,12 @@ _LPX = "lpx"
 
 
 def _missing_versions(at: Subject) -> Iterator[Problem]:
-    """Report missing versions as the webhook does: for new components and for changed images or versions."""
+    """Yield a problem for each component without a version.
+
+    As in the webhook, an existing component is checked only if its image or version changes.
+    """
     if not at.is_new and at.before is None:
-        # The webhook ignores components that existed before.
+        # The cluster already has the graph, and without a baseline no component is known to have changed.
         return
     before = {} if at.before is None else {component.name: component for component in at.before.components}
     for component in at.graph.components:
@@ -291,7 +297,7 @@ def _missing_versions(at: Subject) -> Iterator[Problem]:
 
 
 def _runtime(component: Component) -> tuple[str, str]:
-    """Return the image of the main container and the version override."""
+    """Return the image of the main container, and `runtimeVersionOverride`. Each is "" if it is not set."""
     return text(component.main.get("image")), text(component.value.get(_OVERRIDE))
 
 
@@ -329,7 +335,7 @@ def _main_place(component: Component) -> int | None:
 
 
 def _is_demanded(at: Subject) -> bool:
-    """Return True if the user names a release with a webhook that requires a version."""
+    """Return True if the settings name a release, and its webhook requires a version."""
     return at.release.runtime_version is Known.YES and at.settings.release is not None
 
 
@@ -349,20 +355,18 @@ def _runtime_warnings(at: Subject) -> Iterator[Problem]:
         yield Problem(problem.path, f"{problem.message}: {refusing} otherwise")
 
 
-def told_once(findings: Sequence[tuple[Finding, ...]]) -> list[tuple[Finding, ...]]:
-    """Return the findings of each graph. Keep the first of all findings about possibly required versions, with a
-    count.
-    """
+def report_version_once(findings: Sequence[tuple[Finding, ...]]) -> list[tuple[Finding, ...]]:
+    """Return the findings of each graph. If several are about RUNTIME_VERSION, keep only the first, with a count."""
     graphs = sum(any(finding.rule == RUNTIME_VERSION.name for finding in each) for each in findings)
     answer: list[tuple[Finding, ...]] = []
-    is_told = False
+    is_reported = False
     for each in findings:
         kept: list[Finding] = []
         for finding in each:
             if finding.rule != RUNTIME_VERSION.name:
                 kept.append(finding)
-            elif not is_told:
-                is_told = True
+            elif not is_reported:
+                is_reported = True
                 others = "1 other graph lacks" if graphs == 2 else f"{graphs - 1} other graphs lack"
                 more = f"; {others} it too" if graphs > 1 else ""
                 kept.append(finding.replace(message=finding.message + more))
@@ -383,14 +387,14 @@ IMAGES = (
                "spec/dynamo.md#2.6.20"), _runtime_refusals),
     GraphCheck(RUNTIME_VERSION, _runtime_warnings),
 )  # fmt: skip
-"""Rules of the images of main containers."""
+"""Checks of the images of main containers."""
 
 
 _DEPRECATED = "packDomain is deprecated and cannot be used on new workloads; use pack.required"
 
 
 def _constraint(at: Subject) -> Iterator[Problem]:
-    """Report a constraint that Grove refuses or drops in the form of the Dynamo release."""
+    """Yield a problem if Grove refuses or drops a constraint in the form that the release of Dynamo writes."""
     path = _first_constraint(at)
     release, revision = at.release, at.revision
     is_old = release.constraint == "packDomain"
@@ -421,7 +425,7 @@ def _constraint(at: Subject) -> Iterator[Problem]:
 
 
 def _first_constraint(at: Subject) -> FieldPath | None:
-    """Return the path of the graph's first constraint, in a field or an override, or None."""
+    """Return the path of the first constraint of the graph, in a topologyConstraint or in an override, or None."""
     if at.graph.constraint is not None:
         return ("spec", "topologyConstraint")
     typed = [each.path("topologyConstraint") for each in at.graph.components if each.constraint is not None]
@@ -431,7 +435,7 @@ def _first_constraint(at: Subject) -> FieldPath | None:
 
 
 def _keys(value: Value) -> set[str]:
-    """Return the keys of an override and of the mappings down to its template."""
+    """Return the keys of an override's value, and of the mappings `spec` and `template` within it."""
     keys: set[str] = set()
     part = mapping(value)
     while part:
@@ -446,8 +450,11 @@ def _coherent_updates(at: Subject) -> Iterator[Problem]:
         yield Problem(("metadata", "annotations", STRATEGY), message)
 
 
-def _floors(at: Subject) -> Iterator[Problem]:
-    """Report releases that the compatibility table does not combine. Refusals are errors of other rules."""
+def _incompatible_releases(at: Subject) -> Iterator[Problem]:
+    """Yield a problem if Dynamo's compatibility table does not have this combination of releases.
+
+    If a combination makes an operator refuse the graph, other rules report an error.
+    """
     release, revision = at.release, at.revision
     if at.settings.release is None:
         return
@@ -475,6 +482,6 @@ PAIRING = (
     GraphCheck(Rule("dynamo-grove-coherent", "Grove does not know the update strategy that Dynamo writes.",
                "spec/dynamo.md#1.1"), _coherent_updates),
     GraphCheck(Rule("dynamo-floors", "The releases of Dynamo, Grove and KAI were not tested together.",
-               "spec/dynamo.md#1.1", Severity.WARNING), _floors),
+               "spec/dynamo.md#1.1", Severity.WARNING), _incompatible_releases),
 )  # fmt: skip
-"""Rules about the releases."""
+"""Checks of the combination of releases."""

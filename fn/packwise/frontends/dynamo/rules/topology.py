@@ -1,4 +1,4 @@
-"""Rules of topology constraints and of providerOverrides, in the words of each release.
+"""The rules about topology constraints and providerOverrides, with the texts of each release.
 
 Source: spec/dynamo.md#2.6, #2.7, #4.
 """
@@ -30,7 +30,7 @@ _SPEC: FieldPath = ("spec", "topologyConstraint")
 
 
 def _missing_constraint(at: Subject) -> Iterator[Problem]:
-    """Report constraints without a constraint of the graph, because only that one names the topology."""
+    """Yield a problem if there are constraints, but the constraint of the graph is missing or names no topology."""
     graph, texts = at.graph, at.release.texts
     if not graph.is_constrained:
         return
@@ -60,7 +60,7 @@ def _missing_constraint(at: Subject) -> Iterator[Problem]:
 
 
 def _check_some_domain(at: Subject) -> Iterator[Problem]:
-    """Report components that need a domain because the whole graph has none."""
+    """Yield a problem for each component that needs a domain, because the graph has none."""
     graph, release = at.graph, at.release
     if graph.constraint is None or graph.pack_domain:
         return
@@ -112,7 +112,10 @@ def _pattern(at: Subject) -> Iterator[Problem]:
 
 
 def _unknown_topology(at: Subject) -> Iterator[Problem]:
-    """Check that the topology is in the input if it has any. The webhook checks new graphs only."""
+    """Yield a problem if the input has topologies, but not the topology of the graph.
+
+    As in the webhook, only new graphs are checked.
+    """
     name = at.graph.topology_name
     if not name or name in at.topologies or not at.topologies or not at.is_new:
         return
@@ -174,7 +177,7 @@ def _check_narrower(at: Subject) -> Iterator[Problem]:
 
 
 def _transfer(at: Subject) -> Iterator[Problem]:
-    """Report a policy of KV transfers with both a topology and a label, or with a wrong weight."""
+    """Yield problems of the policy for KV transfers: its topology or label, its weight and its domain."""
     policy = mapping(at.graph.experimental_fields.get("kvTransferPolicy"))
     if not policy:
         return
@@ -207,7 +210,7 @@ def _transfer(at: Subject) -> Iterator[Problem]:
 
 
 def _domains(at: Subject) -> Iterator[tuple[FieldPath, str, Component | None]]:
-    """Yield every packDomain with its path, the graph's own first."""
+    """Yield path and value of every packDomain, and its component. First comes the graph, with None as component."""
     if at.graph.constraint is not None:
         yield (*_SPEC, "packDomain"), at.graph.pack_domain, None
     for component in at.graph.components:
@@ -216,7 +219,7 @@ def _domains(at: Subject) -> Iterator[tuple[FieldPath, str, Component | None]]:
 
 
 def _holder(at: Subject, component: Component | None) -> str:
-    """Return the webhook's name for the constraint of a component or of the whole graph."""
+    """Return the path of a constraint as the webhook spells it. None as component means the whole graph."""
     return "spec.topologyConstraint" if component is None else webhook_field(at, component, "topologyConstraint")
 
 
@@ -241,7 +244,7 @@ TOPOLOGY = (
         Rule("dynamo-kv-transfer", "A policy of KV transfers contradicts itself.", "spec/dynamo.md#2.6.5"), _transfer,
     ),
 )  # fmt: skip
-"""Rules of topology constraints, in the webhook's order."""
+"""Checks of topology constraints, in the order of the webhook."""
 
 
 _API = "grove.io/v1alpha1"
@@ -249,7 +252,10 @@ _LARGEST = 2**31 - 1
 
 
 class _Scope(Record):
-    """The scope of an override: the target it has, and the path of its parts in the value."""
+    """The scope of an override: its target, and the paths of its constraint and its minAvailable in the value.
+
+    The path of minAvailable is None if the override cannot set it.
+    """
 
     target: str
     constraint: tuple[str, ...]
@@ -327,7 +333,10 @@ def _override(override: Override, scope: _Scope) -> Iterator[Problem]:
 
 
 def _leaves(value: Mapping[str, Value], allowed: list[tuple[str, ...]], path: FieldPath = ()) -> Iterator[FieldPath]:
-    """Yield the paths that an override sets: allowed ones as they are, others down to their ends."""
+    """Yield the paths that an override sets.
+
+    A path in `allowed` is yielded as a whole. For other mappings, the path of each value within them is yielded.
+    """
     for key, part in value.items():
         here = (*path, key)
         if here not in allowed and isinstance(part, dict) and part:
@@ -340,4 +349,4 @@ OVERRIDE = (
     GraphCheck(Rule("dynamo-override", "A provider override sets a field that it must not set.",
                "spec/dynamo.md#2.7"), _overrides),
 )  # fmt: skip
-"""Rules of overrides."""
+"""Checks of overrides."""
