@@ -105,7 +105,7 @@ def _requirements(value: Value) -> list[LabelRequirement]:
 
 
 def selects_labels(requirements: Iterable[LabelRequirement], labels: Mapping[str, str]) -> bool:
-    """True if the labels meet all requirements of a selector."""
+    """Return True if the labels meet all requirements of a selector."""
     return all(_meets(labels.get(key), operator, values) for key, operator, values in requirements)
 
 
@@ -141,7 +141,7 @@ def selects_namespace(
 def selects_node(
     selector: Iterable[tuple[str, str]], terms: tuple[NodeTerm, ...] | None, labels: Mapping[str, str], name: str
 ) -> bool:
-    """True if a node selector and the terms of a node affinity accept a node with these labels and this name."""
+    """Return True if a node selector and the terms of a node affinity accept a node with these labels and this name."""
     if any(labels.get(key) != value for key, value in selector):
         return False
     return terms is None or any(

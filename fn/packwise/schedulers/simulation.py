@@ -1,7 +1,7 @@
 """The interface of the schedulers' simulations for `place` and `report`: gangs, and their answers on a cluster.
 
-packwise has a `Simulation` for each scheduler if it implements the algorithm. The simulations run one after the other.
-Each one sees the pods that the earlier ones placed.
+packwise has a `Simulation` for each scheduler with an algorithm that it implements. The simulations run one after the
+other. Each one sees the pods that the earlier ones placed.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class GangAnswer(Record):
 
     @property
     def fits(self) -> bool:
-        """True if the gang runs."""
+        """Return True if the gang runs."""
         return self.state in FITS
 
 

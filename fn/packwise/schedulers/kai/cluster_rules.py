@@ -115,7 +115,7 @@ def _check(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
 
 
 def _check_partial_labels(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
-    """Yield a finding for each label that nodes with other labels of the topology lack.
+    """Yield a finding for each label of the topology that nodes lack although they have another label of it.
 
     If any node has GPUs, only nodes with GPUs count.
     """
@@ -134,7 +134,8 @@ def _check_partial_labels(topology: _TopologyAt, nodes: Sequence[Node]) -> Itera
 def _split(topology: _TopologyAt, index: int, nodes: Sequence[Node]) -> Iterator[Finding]:
     """Yield a finding if a value of a level is in several domains of the level above.
 
-    If most values are, the cluster reuses names in each domain on purpose, and the finding is only information.
+    If this holds for most values, the cluster reuses names in each domain on purpose, and the finding is only
+    information.
     """
     above, key = topology.keys[:index], topology.keys[index]
     parents: dict[str, set[tuple[str, ...]]] = {}
@@ -224,7 +225,7 @@ _PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
 
 _CLASS_FIELD = "priorityClassName"
 _BUILT_IN = ("system-cluster-critical", "system-node-critical")
-_OF_CHART = (DEFAULT_QUEUE, "default-parent-queue")
+_CHART_QUEUES = (DEFAULT_QUEUE, "default-parent-queue")
 """The queues that KAI's chart creates."""
 
 _KAI_NAMES = (None, "", KAI_PROFILE)
@@ -232,7 +233,7 @@ _KAI_NAMES = (None, "", KAI_PROFILE)
 
 
 def check_queues(source: SchedulerInput) -> Iterator[Finding]:
-    """Yield findings about queues, their tree, and PriorityClasses that objects name but the input lacks.
+    """Yield findings about queues and PriorityClasses that objects name but the input lacks, and the tree of queues.
 
     Queues are checked only if the input has a Queue, and classes only if it has a PriorityClass.
     """
@@ -271,7 +272,7 @@ def _parents(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[F
 
     KAI ignores a queue with a missing parent, and all queues below it.
     """
-    names = [*(share.name for share in shares), *_OF_CHART]
+    names = [*(share.name for share in shares), *_CHART_QUEUES]
     by_name = {share.name: share for share in shares}
     for item in source.inventory.items.of_kind(*QUEUE_KIND.key):
         parent = item.get(("spec", "parentQueue"))
@@ -325,7 +326,7 @@ def _queues_of_podgroups(source: SchedulerInput) -> Iterator[_NamedQueue]:
 def _check_named_queues(
     named: Sequence[_NamedQueue], shares: Sequence[QueueShare], *, has_departments: bool
 ) -> Iterator[Finding]:
-    names = [*(share.name for share in shares), *_OF_CHART]
+    names = [*(share.name for share in shares), *_CHART_QUEUES]
     known = frozenset(names)
     below: dict[str, list[str]] = {}
     existing = existing_queues(shares)

@@ -38,7 +38,7 @@ _NEEDED = (
     ("", "Namespace"),
     ("node.k8s.io", "RuntimeClass"),
 )
-"""Kinds of objects that pods need. The input may contain them."""
+"""The kinds of objects that pods need. They are read from the input too."""
 
 _PRIORITY = 50
 """The priority of a gang if neither its PriorityClass nor a default class is known."""
@@ -58,7 +58,7 @@ class GangJob(Record):
     notes: tuple[str, ...] = ()
 
     def with_number(self, number: int) -> GangJob:
-        """Return the job of one gang, if the gang stands for several equal ones. `number` becomes part of its name."""
+        """Return the job of one of the equal gangs that this gang stands for. `number` becomes part of its name."""
         name = f"{self.gang.name}-{number}"
         return self.replace(gang=self.gang.replace(name=name, alike=1), job=self.job.replace(name=name))
 
@@ -106,8 +106,8 @@ def gang_jobs(source: SchedulerInput, snapshot: Snapshot) -> tuple[GangJob, ...]
 def pool_of(placement: Placement, gang: Gang, pool_label: str) -> str:
     """Return the node pool of a gang's PodGroup, or "".
 
-    The label of the pool is in the gang's own labels. If KAI makes the PodGroup, it may also be in the labels of the
-    workload or of the pods.
+    A label of the gang names the pool. If KAI makes the PodGroup, a label of the workload or of its pods may also name
+    it.
     """
     own = gang.labels.get(pool_label)
     if own is not None or gang.grouper in (Grouper.OPERATOR, Grouper.SERVICE):
@@ -217,8 +217,8 @@ def _constraint(bounds: Bounds | None, topology: str) -> LevelConstraint | None:
 def topologies(source: SchedulerInput, generated: Iterable[KubeObject], snapshot: Snapshot) -> tuple[KaiTopology, ...]:
     """Return the topologies, sorted by name.
 
-    They are the Topologies of the cluster, the topologies that workloads can name, services' topologies, and the
-    rendered and written Topologies. If two have the same name, the later one in this list counts.
+    They are the Topologies of the cluster, the topologies that workloads can name, services' topologies, rendered
+    Topologies and users' Topologies. If two have the same name, the later one in this list counts.
     """
     by_name = {topology.name: topology for topology in snapshot.topologies}
     for name, known in source.topologies.by_name.items():

@@ -49,7 +49,7 @@ class Installation(Record):
 
 
 def installation_of(index: Index) -> Installation:
-    """Return the installation from the input's SchedulingShards and its Config, or chart values without a Config."""
+    """Return KAI's installation, as the input describes it. A Config takes precedence over chart values."""
     shards = tuple(text_at(item.value, "spec", "partitionLabelValue") for item in index.of_kind(*SCHEDULING_SHARD.key))
     configs = index.of_kind(*KAI_CONFIG.key)
     if configs:

@@ -1,4 +1,4 @@
-"""The places in a workload of the fields and queues of its pods. Each kind of workload has its own paths."""
+"""The places in a workload that set fields and the queue of its pods. Each kind of workload has its own paths."""
 
 from __future__ import annotations
 

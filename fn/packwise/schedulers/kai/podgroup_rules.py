@@ -486,7 +486,7 @@ def _holders(podgroup: Mapping[str, Value]) -> Iterator[tuple[FieldPath, str, Ma
 
 
 def _read_constraint(value: Value) -> LevelConstraint:
-    """Return the constraint. It is empty if a field has a wrong type, because the API server then refuses it."""
+    """Return the constraint. It is empty if a field has a wrong type, because the API server refuses the PodGroup."""
     fields = [value.get(name) for name in ("topology", _REQUIRED, _PREFERRED)] if isinstance(value, dict) else []
     texts = [field or "" for field in fields if field is None or isinstance(field, str)]
     return LevelConstraint(*texts) if len(texts) == 3 else LevelConstraint("")

@@ -187,7 +187,7 @@ class _Writer:
                 self.findings.append(Finding.of(IGNORED, workload.item, place, message))
 
     def _problems(self, value: Mapping[str, Value]) -> Iterator[Problem]:
-        """Yield the problems of the PodGroup `value`: by the input's CRD or else by KAI's, and by KAI itself."""
+        """Yield the problems of the PodGroup `value` by the CRD of the input, or of KAI, and by KAI itself."""
         verdict = validate_object(value, self._definition, no_table, before=self._inventory.baseline_object(value))
         self.findings += verdict.unchecked
         for problem in verdict.problems:
@@ -248,7 +248,7 @@ def _queue_findings(workload: _Workload, gang: Gang) -> Iterator[Finding]:
 
 
 def _place_of(gang: Gang, path: FieldPath) -> FieldPath:
-    """Return the path in the workload of the gang, or of the pod set that is the subgroup in `path`."""
+    """Return the path in the workload of the pod set that is the subgroup in `path`, or else of the gang."""
     position = _subgroup_position(path)
     origin = gang.origin if position is None else listed_sets(gang)[position].origin
     return origin.place.path

@@ -55,7 +55,7 @@ RULES = (_POOL, _SHARD, _ABOVE, _OVER)
 
 
 def check_queue_tree(source: SchedulerInput, shares: Sequence[QueueShare]) -> Iterator[Finding]:
-    """Yield warnings about the input's Queues and gangs: different node pools, limits that do not suffice."""
+    """Yield warnings about Queues and gangs in different node pools, and about limits that are too high or too low."""
     installation = installation_of(source.inventory.items)
     yield from _queues_in_pools(source, shares, installation)
     yield from _gangs_in_pools(source, shares, installation)
@@ -160,7 +160,7 @@ def _gangs_in_pools(
 
 
 def _missing_queue_text(share: QueueShare, source: SchedulerInput) -> str | None:
-    """Return KAI's text about a queue that its scheduler does not see. Before v0.13, it has none."""
+    """Return KAI's text about a queue in another node pool. Return None for KAI before v0.13, which has no text."""
     return None if minor_of(source.settings.kai_version) < NO_DEPARTMENTS else f"Queue '{share.name}' does not exist"
 
 

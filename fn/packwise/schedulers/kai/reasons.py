@@ -202,7 +202,10 @@ def _unlabelled_nodes(nodes: Sequence[Node], topology: KaiTopology, total: int) 
 
 
 def _logged_mistakes(name: str, constraint: LevelConstraint, scene: Scene) -> Iterator[str]:
-    """Yield the unknown topology or levels in the constraint of the part `name`. KAI only logs unknown levels."""
+    """Yield a text about each unknown topology or level in the constraint of the part `name`.
+
+    KAI only logs an unknown level.
+    """
     part = f"{name}: " if name else ""
     topology = scene.topology(constraint.topology)
     if topology is None:

@@ -176,7 +176,10 @@ class KaiSimulation:
 
 
 def turn_of(scene: Scene, session: SessionAnswer, index: int) -> Scene:
-    """Return the scene of KAI's last attempt at the job at `index`: this job, and the pods that are placed before."""
+    """Return the scene of KAI's last attempt at the job at `index`.
+
+    It has only this job, and the pods that were placed before it.
+    """
     job = scene.jobs[index]
     others = [(pod, pod.node) for other in scene.jobs for pod in other.pods if other is not job and pod.node]
     placed = (*others, *session.placements[: session.jobs[index].placed_before])
@@ -359,7 +362,7 @@ def _spread(job: Job, nodes: Mapping[str, str]) -> tuple[tuple[str, tuple[tuple[
 def _topology_of(job: Job, scene: Scene) -> KaiTopology | None:
     """Return the topology of the job's first constraint.
 
-    If the job has no constraint, return the only topology of the scene, or None if there are several.
+    If the job has no constraint, return the only topology of the scene, or None if there is not exactly one.
     """
     if job.constraints:
         return scene.topology(job.constraints[0][1].topology)

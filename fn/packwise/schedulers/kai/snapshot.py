@@ -93,7 +93,7 @@ class BoundPod(Record):
 
     @property
     def node(self) -> str:
-        """The name of the pod's node."""
+        """Return the name of the pod's node."""
         return self.pod.node
 
 
@@ -319,7 +319,10 @@ def _scheduler(value: Mapping[str, Value]) -> int | None:
 
 
 def _times(value: Mapping[str, Value]) -> Iterator[str]:
-    """Yield the times in an object: of its creation, and of its conditions' heartbeats and transitions, "" if unset."""
+    """Yield the times in an object: its creation, and the heartbeats and transitions of its conditions.
+
+    A time that is not set is "".
+    """
     yield _time(mapping_at(value, "metadata"), "creationTimestamp")
     for condition in mappings(mapping_at(value, "status").get("conditions")):
         yield _time(condition, "lastHeartbeatTime")
@@ -458,9 +461,9 @@ def _queue_notes(
 
 
 def _rivals(gangs: Iterable[GangJob], known: Mapping[str, QueueShare]) -> list[str]:
-    """Return the queues of gangs with waiting pods, if there are several and their quotas, weights or parents matter.
+    """Return the queues of gangs with waiting pods if fair shares decide the order of these queues, or [].
 
-    Otherwise return [].
+    They decide if there are several queues with quotas, or with different weights, priorities or parents.
     """
     waiting = sorted({gang.job.queue for gang in gangs if any(not pod.node for pod in gang.job.pods)})
     queues = [queue for name in waiting for queue in lineage(name, known)]

@@ -1,4 +1,4 @@
-"""Findings about Topologies, their aliases, and PodGroups that users write: KAI refuses them or ignores fields.
+"""Findings about users' Topologies, their aliases, and users' PodGroups, if KAI refuses them or ignores fields.
 
 Source: spec/kai.md#1.
 """
@@ -65,7 +65,7 @@ def _schema(index: int, alias: Value) -> Iterator[Problem]:
 
 
 def _webhook(aliases: Mapping[int, str], labels: Sequence[Value]) -> Iterator[Problem]:
-    """Yield the problems of aliases that KAI's webhook reports. Its one text about all is with the first problem."""
+    """Yield the problems of aliases that KAI's webhook finds. It reports all in one text, which the first one has."""
     seen: dict[str, int] = {}
     twice = [(index, alias) for index, alias in aliases.items() if seen.setdefault(alias, index) != index]
     taken = [(index, alias) for index, alias in aliases.items() if alias in labels]

@@ -85,7 +85,7 @@ class RunningPod(Record):
 class LeafPods(Record):
     """The pods of a PodGroup: the number of waiting pods of each shape, and the running pods.
 
-    `is_counted` is true if the number of pods is known. Otherwise it is the minimum of the group.
+    `is_counted` is true if the number of pods is known. Otherwise packwise assumes the minimum of the group.
     """
 
     waiting: tuple[tuple[PodShape, int], ...] = ()
@@ -253,7 +253,7 @@ def _root(
 
 
 def _leaf_pods(users: Sequence[Pods], bound: Sequence[RunningPod], group: Group) -> LeafPods:
-    """Return the pods of a PodGroup. Each running pod is one of the pods that its workloads make, and waits no more."""
+    """Return the pods of a PodGroup. A running pod is one of the pods that its workloads make, so it does not wait."""
     counts: Counter[PodShape] = Counter()
     is_counted = True
     for pods in users:

@@ -353,7 +353,7 @@ def _join(before: Outcome, result: Outcome | None) -> Outcome:
 
 
 def _can_win(score: tuple[int, int], others: Sequence[Sequence[tuple[int, int] | None]], totals: Iterable[int]) -> bool:
-    """Return True if an outcome can win: the other candidates may all have outcomes with no higher sum of scores.
+    """Return True if an outcome can win: each other candidate has an outcome without a higher sum of scores.
 
     The number of pods counts in percent of the largest number among the compared outcomes.
     """

@@ -341,7 +341,7 @@ def _prebuilt_problems(review: _Review) -> Iterator[Problem]:
 
 
 def _first_creation_problems(review: _Review) -> Iterator[Problem]:
-    """Return the problems of `_creation_problems` for a new object only.
+    """Return the problems of `_creation_problems` if the object is new.
 
     Some webhooks do not repeat these checks for updates.
     """

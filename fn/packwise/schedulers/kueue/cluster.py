@@ -49,11 +49,11 @@ if TYPE_CHECKING:
     """Objects by kind."""
 
 _GROUP = "kueue.x-k8s.io/"
-_OF_KUEUE = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue", "Cohort", "Workload", "AdmissionCheck",
+_KUEUE_KINDS = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue", "Cohort", "Workload", "AdmissionCheck",
             *[kind for _, kind in KINDS])  # fmt: skip
 _ENDED = ("Succeeded", "Failed")
 
-_OF_TOPOLOGY = (REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_REQUIRED, SLICE_LAYERS)
+_TOPOLOGY_ANNOTATIONS = (REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_REQUIRED, SLICE_LAYERS)
 """The annotations of pods that Kueue places. Kueue counts these pods by their Workloads."""
 
 _HOLDS = ("Hold", "HoldAndDrain")
@@ -76,7 +76,7 @@ def objects_by_kind(objects: Iterable[Mapping[str, Value]]) -> KueueObjects:
     by_kind: dict[str, list[Mapping[str, Value]]] = {}
     for value in objects:
         kind, version = text_at(value, "kind"), text_at(value, "apiVersion")
-        if kind not in _OF_KUEUE or version.startswith(_GROUP):
+        if kind not in _KUEUE_KINDS or version.startswith(_GROUP):
             by_kind.setdefault(kind, []).append(value)
     return KueueObjects(by_kind)
 
@@ -128,7 +128,11 @@ def _bound_pods(pods: Iterable[Mapping[str, Value]]) -> Iterator[tuple[str, PodR
     for value in pods:
         node = text_at(value, "spec", "nodeName")
         annotations = mapping_at(value, "metadata", "annotations")
-        if node and text_at(value, "status", "phase") not in _ENDED and not annotations.keys() & set(_OF_TOPOLOGY):
+        if (
+            node
+            and text_at(value, "status", "phase") not in _ENDED
+            and not annotations.keys() & set(_TOPOLOGY_ANNOTATIONS)
+        ):
             yield node, with_pod(pod_request(mapping_at(value, "spec")))
 
 

@@ -99,7 +99,7 @@ _OTHER_KEYS = (
     "safe-to-forcefully-delete", "stopping", "topology", "workload", "workload-allowed-resource-flavors",
     "workload-slice-name", "workload-slice-replacement-for", "workloadpriorityclass",
 )  # fmt: skip
-"""The names of keys of Kueue that are not about topology or queues. packwise accepts them everywhere."""
+"""The names of Kueue's other keys: they are not about topology or queues. packwise does not check their place."""
 
 _ROWS = (
     Key(QUEUE_NAME, _KUEUE, labels=(*_OWNERS, *_PODS_WITH_QUEUES)),
@@ -181,7 +181,7 @@ _KAI_ANNOTATIONS = (
     "kai.scheduler/topology-preferred-placement",
 )
 _MAX_DIGITS = 8
-"""A number of pods with as many digits or more is not checked."""
+"""The number of digits from which on a number of pods is not checked."""
 _ROLE_FIELDS = (
     "initContainers", "containers", "nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority",
     "topologySpreadConstraints", "overhead", "resourceClaims",

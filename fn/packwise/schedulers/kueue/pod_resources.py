@@ -27,7 +27,7 @@ KINDS = (("", "LimitRange"), ("node.k8s.io", "RuntimeClass"))
 _CONTAINER, _POD = "Container", "Pod"
 _PARTS = ("initContainers", "containers")
 _POD_RESOURCES, _HUGE_PAGES = ("cpu", "memory"), "hugepages-"
-"""The resources that a pod can request in `spec.resources`. Huge pages have the prefix."""
+"""The resources that a pod can request in `spec.resources`, and the prefix of huge pages, which it can request too."""
 _ABOVE, _BELOW = (
     "requests must not be above the limitRange max",
     "requests must not be below the limitRange min",

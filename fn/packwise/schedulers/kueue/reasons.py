@@ -57,7 +57,7 @@ class Advisor:
     def answer_when_empty(self, job: Job) -> JobAnswer | None:
         """Return Kueue's answer on the cluster without admitted Workloads and other jobs.
 
-        Return None if there are none, or if the job has no active queue.
+        Return None if nothing else runs, or if the job has no active queue.
         """
         if not self._users or isinstance(self._session.cluster_queue(job), str):
             return None
@@ -237,7 +237,7 @@ def _with_flavor(queue: ClusterQueue, flavor: str) -> ClusterQueue:
 
 
 def _variants(each: PodSet, levels: Sequence[str], words: Mapping[str, str]) -> Iterator[tuple[str, PodSet]]:
-    """Yield variants of a pod set with a smaller request, each after a text. Small changes come first."""
+    """Yield changes of a pod set to a smaller request, small changes first. Each is a text and the changed pod set."""
     asked = each.topology
     if asked.required is not None and asked.required in levels:
         place = levels.index(asked.required)

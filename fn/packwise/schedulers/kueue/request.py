@@ -139,7 +139,7 @@ def parse_int32(text: str) -> int | None:
 
 
 def merge_texts(problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems, with one problem for equal places and messages. Its text lists the texts in their order."""
+    """Return the problems. Problems with the same place and message become one, and its text lists their texts."""
     texts: dict[tuple[FieldPath, str], list[str]] = {}
     first: dict[tuple[FieldPath, str], Problem] = {}
     for problem in problems:

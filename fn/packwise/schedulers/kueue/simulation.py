@@ -57,7 +57,7 @@ _MAX_REPLICAS = 100
 
 
 class KueueSimulation:
-    """Kueue's scheduling cycles over the jobs of a render that name a queue."""
+    """Kueue's scheduling cycles for the jobs of a render that name a queue."""
 
     scheduler = SCHEDULER
 

@@ -33,7 +33,7 @@ INTEGRATION = Rule(
 RULES = (UNQUEUED, INTEGRATION)
 """Rules about jobs that Kueue ignores or suspends."""
 
-_OF_OTHER_RULES = (POD_CLIQUE_SET.key, DYNAMO_GRAPH.key, *MAKERS)
+_KINDS_OF_OTHER_RULES = (POD_CLIQUE_SET.key, DYNAMO_GRAPH.key, *MAKERS)
 
 
 def check_unmanaged(items: Index) -> Iterator[Finding]:
@@ -45,7 +45,7 @@ def check_unmanaged(items: Index) -> Iterator[Finding]:
     for item in items.users.values():
         key = identity(item.value)[:2]
         kind = WORKLOAD_KINDS.get(key)
-        is_unknown = (kind is None or kind.integration is None) and key not in _OF_OTHER_RULES
+        is_unknown = (kind is None or kind.integration is None) and key not in _KINDS_OF_OTHER_RULES
         if is_unknown and item.labels.get(QUEUE_NAME) and not manager.is_external(*key):
             yield from _unknown_kind(item, manager)
 
@@ -84,7 +84,7 @@ def _known_kind(item: KubeObject, kind: WorkloadKind, manager: Manager) -> Itera
 
 
 def _queues_of_pods(item: KubeObject, kind: WorkloadKind) -> Iterator[Finding]:
-    """Yield a finding for each queue that a pod template names, for kinds that make pods. Kueue ignores these pods."""
+    """Yield a finding for each queue that only a pod template names. Kueue ignores it if it does not manage pods."""
     for part in kind.templates if kind.integration in (Integration.PODS, Integration.BARE_PODS) else ():
         path = (*part.path, "labels", QUEUE_NAME)
         if item.get(path):

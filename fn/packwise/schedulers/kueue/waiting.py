@@ -605,7 +605,10 @@ class _Admission:
         return _finding(UNMATCHED, self._job, path, f"{message}{advice}", condition)
 
     def _label_advice(self, flavor: Flavor) -> str:
-        """Return advice on the level labels that nodes of a flavor lack, or "" unless each known node lacks one."""
+        """Return advice on the level labels that the nodes of a flavor lack.
+
+        Return "" if a node has all of these labels, or if no node of the flavor is known.
+        """
         nodes = self._chain.nodes.matching_nodes(labels_of(flavor))
         lacking = [(name, [level for level in flavor.levels or () if level not in own]) for name, own in nodes]
         if not nodes or not all(levels for _, levels in lacking):

@@ -57,10 +57,10 @@ _ABSENT = 1000.0
 
 
 class Accounting:
-    """KAI's count of the room for one group of pods within the domain `start`. Other domains count as having none.
+    """KAI's count of the room for one group of pods within the domain `start`. Domains outside it have no room.
 
-    If all pods request the same kinds of resources, KAI counts pods with the largest request of each resource.
-    Otherwise, KAI compares the sum of the requests with the free resources.
+    If all pods request the same kinds of resources, KAI counts them as equal pods with the largest request of each
+    resource. Otherwise, KAI compares the sum of the requests with the free resources.
     """
 
     def __init__(self, cluster: ClusterState, tree: DomainTree, start: Domain, pods: Sequence[Pod]) -> None:
@@ -191,7 +191,7 @@ class Accounting:
         return levels
 
     def fitting_domains(self, levels: Mapping[int, Sequence[Domain]], depth: int) -> list[Domain]:
-        """Return the domains of the level `depth` into which the pods fit by KAI's count, in their order."""
+        """Return the domains of the level `depth` into which the pods fit by KAI's count, in KAI's order."""
         if depth == self.start.depth:
             return [self.start] if self.fits_below(self.start) else []
         known = self._orders.fitting
@@ -343,7 +343,7 @@ def _candidates_within(
 def _nodes_by_domain(
     domains: Iterable[Domain], tree: DomainTree, valid: Sequence[NodeState]
 ) -> Iterator[Sequence[NodeState]]:
-    """Yield the nodes of each domain that are in `valid`. Usually only the first set is tried."""
+    """For each domain, yield its nodes that are in `valid`. Usually only the first set of nodes is tried."""
     if valid is tree.root.nodes:
         for domain in domains:
             yield domain.nodes
@@ -369,7 +369,10 @@ def _nearest_shortage(
 
 
 def _pinned_domains(tree: DomainTree, levels: Levels, running: Iterable[str]) -> set[Domain] | None:
-    """Return the domains of the required level with running pods, or None without running pods or such a level."""
+    """Return the domains of the required level that have running pods.
+
+    Return None if there are no running pods, or if no level is required.
+    """
     if levels.required is None:
         return None
     names = list(running)
@@ -586,7 +589,7 @@ class _Order:
 
 
 class Ranking:
-    """The nodes of a set that have room for a pod with one request and one set of rules, best first."""
+    """The nodes of a set that have room for pods with the same request and rules, best first."""
 
     def __init__(
         self,

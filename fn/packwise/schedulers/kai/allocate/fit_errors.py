@@ -1,4 +1,4 @@
-"""KAI's texts about a job that does not fit, and the message that the status of its PodGroup makes of them.
+"""KAI's texts about a job that does not fit, and the message in the status of its PodGroup that sums them up.
 
 Source: spec/placement.md#7.
 """
@@ -66,8 +66,9 @@ class DomainErrors:
     """The errors of all domains of a level that are too small for the same pods. They do not name a subgroup.
 
     KAI reports each domain, and a large cluster has thousands. So jobs with the same pods share these errors until a
-    free amount changes. `counted` are the errors of domains in which KAI counts free resources. In the other `domains`,
-    KAI counts none for pods that request `wanted`. `empty` is the shortage of such a domain, without the domain's id.
+    free amount changes. `counted` are the errors of domains in which KAI counts free resources. In all other `domains`,
+    KAI counts no free resources. `wanted` is the request of all pods together. `empty` is the shortage of a domain
+    without free resources, without the domain's id.
     """
 
     def __init__(
@@ -135,7 +136,7 @@ def nearest_shortage(shortages: Sequence[Shortage]) -> Shortage | None:
 
 
 def summary(errors: Sequence[FitError | PartErrors]) -> str:
-    """Return the message that the status of a PodGroup makes of its errors."""
+    """Return the message in the status of a PodGroup that sums up its errors."""
     number, counted, reason = 0, Counter[str](), ""
     for error in errors:
         if isinstance(error, PartErrors):
@@ -231,7 +232,7 @@ def over_quota(queue: str, resource: str, quota: float, allocated: float, reques
 def unmet_conditions(job: Job, pod: Pod, largest: Mapping[str, int]) -> str | None:
     """Return KAI's text about a pod that no node can hold, or None.
 
-    An object that the pod needs is missing, or the pod is larger than each node.
+    Either an object that the pod needs is missing, or the pod requests more than any node has.
     """
     texts = [text for text in (*pod.lacks, _too_large_text(job, pod, largest)) if text]
     if not texts:

@@ -29,7 +29,7 @@ NOT_PREEMPTIBLE = 100
 """The lowest priority of a job that cannot be preempted."""
 
 Request = tuple[tuple[str, int], ...]
-"""The request of a pod: the amounts above 0 by resource, sorted. It does not list the resource `pods`, always 1."""
+"""The request of a pod: the amounts above 0 by resource, sorted. The resource `pods` is not listed, but always 1."""
 
 CountedRequest = tuple[tuple[str, float], ...]
 """A request that includes shared portions of GPUs."""
@@ -172,7 +172,10 @@ class PodRules(Record):
 
 
 class GpuPortion(Record):
-    """A request for shares of `devices` GPUs: `memory` in MiB of each GPU, or if that is 0 a `portion` of each."""
+    """A request for a share of each of `devices` GPUs.
+
+    The share is `memory` in MiB, or the `portion` of the GPU if `memory` is 0.
+    """
 
     devices: int
     portion: float

@@ -64,7 +64,7 @@ _CHECKED = (CPU, MEMORY, GPU)
 
 
 class Queues:
-    """The queues of a scene. `used` maps each queue to the resources that pods of it and of the queues below use."""
+    """The queues of a scene. `used` maps each queue to the resources of its pods, and of pods in queues below it."""
 
     def __init__(self, scene: Scene) -> None:
         self._given = {queue.name: queue for queue in scene.queues}
@@ -213,7 +213,7 @@ def add_use(total: dict[str, float], amounts: Mapping[str, float]) -> None:
 
 
 class PodPart:
-    """A leaf of a job's tree. `placed` lists the nodes of its placed pods, and `waiting` its other pods by name.
+    """A leaf of a job's tree. `placed` lists the nodes of its placed pods. `waiting` lists its other pods by name.
 
     Pods with a scheduling gate are in neither list, and `gated` is their number.
     """
@@ -298,9 +298,10 @@ class SetPart:
         )
 
     def next_pods(self) -> list[Pod]:
-        """Return the pods to place next: of as many children as the minimum lacks, or of one child if it runs.
+        """Return the pods to place next, of as many children as the minimum lacks.
 
-        Children without waiting pods, or with too few pods, are skipped.
+        If the minimum runs, they are pods of one child. Children without waiting pods, or with too few pods, are
+        skipped.
         """
         lacking = self.minimum - self._satisfied_children
         due: list[Pod] = []
@@ -485,9 +486,9 @@ class Attempt:
         return True
 
     def _roll_back(self, mark: int, *, is_counted: bool) -> None:
-        """Remove the pods placed after the first `mark`.
+        """Remove all placed pods except the first `mark`.
 
-        With `is_counted`, count the nodes that rejected each pod before its node accepted it. Messages contain them.
+        With `is_counted`, count the nodes that rejected each pod before its node accepted it, for KAI's messages.
         """
         while len(self._cluster.placed) > mark:
             pod, node = self._cluster.placed[-1]
@@ -560,7 +561,7 @@ class JobAnswer(Record):
     `state` is `allocated`, `partial` (enough pods run, but not all), `pending` (too few pods run), or `notready` (too
     few pods exist). KAI does not try a job that is not ready.
 
-    `refusals` are KAI's errors in their order. The errors of all domains of a level are one of them. `silent_mistakes`
+    `refusals` are KAI's errors in their order. The errors of all domains of a level are one entry. `silent_mistakes`
     are mistakes that KAI only logs. `placed_before` is the number of pods that the session had placed before the last
     attempt at this job.
     """

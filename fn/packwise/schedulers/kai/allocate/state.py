@@ -470,7 +470,7 @@ class NodeState:
             self.idle[GPU] = self.idle.get(GPU, 0) - sum(used > 0 for used in self.shared.values())
 
     def fits(self, pod: Pod) -> bool:
-        """Return True if the free amounts of the node suffice for the request of the pod, and for one more pod."""
+        """Return True if the node has room for the pod: for its request, and for one more pod."""
         idle = self.idle
         if idle.get(PODS, 0) < 1:
             return False
@@ -495,7 +495,7 @@ class NodeState:
 
 
 class Capacities:
-    """The number of pods with one request for which each domain of a tree has room: the sum of its nodes' numbers."""
+    """The number of pods with one request for which each domain of a tree has room: the sum over its nodes."""
 
     def __init__(self, tree: DomainTree, request: CountedRequest) -> None:
         self._tree = tree
@@ -523,7 +523,7 @@ class Capacities:
 
 
 class Orders:
-    """The `children` of each domain in KAI's order for one group of pods, and the children that hold these pods.
+    """The `children` of each domain in KAI's order for one group of pods, and the `fitting` ones with enough room.
 
     `errors` are the errors of domains that are too small. `errors_below` are the errors of all domains of a level
     within a domain. The values of a domain are cached until a node in it changes.
@@ -637,7 +637,10 @@ class ClusterState:
         return self._keep(self._orders, (tree.topology.levels, group), lambda: Orders(tree))
 
     def _keep(self, kept: OrderedDict[Hashable, _Known], key: Hashable, make: Callable[[], _Known]) -> _Known:
-        """Return the cached value of `key` after all changes of nodes, or a new one. Only the last keys are cached."""
+        """Return the cached value of `key`, updated with all changes of nodes, or a new one.
+
+        Only the keys that were used last are cached.
+        """
         known = kept.pop(key, None)
         if known is None:
             known = make()

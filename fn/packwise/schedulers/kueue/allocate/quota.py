@@ -60,7 +60,7 @@ class Assignment(Record):
 
 
 def pod_set_text(name: str, reasons: Iterable[str]) -> str:
-    """Return Kueue's text about a pod set that does not fit. `reasons` are sorted in it."""
+    """Return Kueue's text about a pod set that does not fit. It lists the reasons in alphabetical order."""
     return f"couldn't assign flavors to pod set {name}: {', '.join(sorted(reasons))}"
 
 

@@ -1,4 +1,4 @@
-"""The domains that Kueue's topology-aware scheduling chooses for a pod set, or its message if there are none.
+"""The domains that Kueue's topology-aware scheduling chooses for a pod set, or Kueue's message if the pods do not fit.
 
 Kueue counts the pods and slices that fit into each domain, from the leaves up. It chooses domains at the requested
 level, and descends from there to the leaves. Source: spec/kueue.md#9.4 to #9.6; Kueue, tas_flavor_snapshot.go.
@@ -203,9 +203,9 @@ def _roll_up(tree: DomainTree, leaves: Leaves, plan: _Plan) -> list[_Level]:
 def _slice_counts(
     pods: Sequence[int], with_leader: Sequence[int], plan: _Plan, depth: int
 ) -> tuple[Sequence[int], Sequence[int]] | None:
-    """Return the numbers of slices in each domain if `depth` is the level of the slices, or None.
+    """Return the numbers of slices in each domain, without and with a leader.
 
-    The second numbers are for domains with a leader.
+    Return None if `depth` is not the level of the slices.
     """
     if depth != plan.slice_depth:
         return None
@@ -249,7 +249,7 @@ def _count_with_leader(
     leaders: Sequence[int],
     totals: Sequence[int],
 ) -> list[int]:
-    """Return the count of each domain with a leader, who is in the child that loses least.
+    """Return the count of each domain with a leader, which is in the child that loses least.
 
     The count is 0 if no child can hold the leader.
     """
@@ -329,7 +329,7 @@ def _leader_order(level: _Level, plan: _Plan) -> Callable[[int], tuple[int, int,
 def _sort(domains: Iterable[int], level: _Level, plan: _Plan) -> list[int]:
     """Return domains in Kueue's order for workers: by slices, then by pods, then by values.
 
-    Each sort keeps the order of the one before for equal counts.
+    The sorts are stable, so they run in the reverse order of these criteria.
     """
     order = sorted(domains)
     if level.slices is not level.pods:
@@ -341,7 +341,7 @@ def _sort(domains: Iterable[int], level: _Level, plan: _Plan) -> list[int]:
 def _several_domains(level: _Level, plan: _Plan, depth: int) -> list[int] | _Shortage:
     """Return domains that have room for all slices together, or the shortage.
 
-    The first one holds the leader. The others are chosen greedily.
+    The first one holds the leader, if there is one. The others are chosen greedily.
     """
     units = _Units(level.slices, level.slices_with_leader, level.leaders)
     left, chosen = plan.slices, list[int]()
@@ -393,7 +393,7 @@ def _best_fit(
 ) -> int:
     """Return the domain with the smallest count that suffices, or the first domain if no count suffices.
 
-    If several have the same count, the first one in the order counts.
+    If several have this count, return the first one in the order.
     """
     holding = [domain for domain in order if counts[domain] >= wanted and units.leaders[domain] >= leaders]
     return min(holding, key=lambda domain: counts[domain]) if holding else order[0]

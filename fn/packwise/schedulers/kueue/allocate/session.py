@@ -295,7 +295,7 @@ class _NoSingleFlavorError(Exception):
 def _reduce(sets: Sequence[PodSet], reduction: int, most: int) -> list[PodSet]:
     """Return the pod sets with `reduction` fewer pods in total.
 
-    `most` is the number of pods that all pod sets together can lose. Each loses the same part of its own such number.
+    Each pod set loses pods in proportion to the number that it can lose. `most` is the sum of these numbers.
     """
     return [
         each
