@@ -1,1 +1,1 @@
-"""Findings collected by group, fixed, and reported in the requested format."""
+"""Findings by group: made, fixed, and reported in the requested format."""

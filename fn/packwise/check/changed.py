@@ -1,6 +1,6 @@
 """The state before a change: files of a commit or folder, and the changes since then.
 
-Each file has a digest of its complete input before and after the change, as packages of a fleet have.
+Each file has one digest of all its input before the change and one after it, as packages of a fleet have.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 
 class Before(Record):
-    """The files of a commit by real path: `files` were checked and `around` surrounded them.
+    """The files of a commit by real path: `files` were checked, and `around` have their configurations and definitions.
 
-    `around_now` are different files that surround the current ones. `same` are the real paths of all files that are
-    unchanged since the commit. `build_results` are what builds reported, by the rule and the message.
+    `around_now` are the changed files that now have these roles. `same` are the real paths of all files that are
+    unchanged since the commit. `build_results` are the results of builds, by rule and message.
     """
 
     files: dict[str, InputFile]
@@ -58,7 +58,7 @@ class Before(Record):
 class Base:
     """A commit and its files by real path, including files of checked-out submodules.
 
-    A submodule has no files if git lacks its commit. Raise UsageError as in `Commit`.
+    A submodule has no files if git does not have its commit. Raise UsageError as in `Commit`.
     """
 
     def __init__(self, name: str, path: str) -> None:
@@ -90,7 +90,7 @@ class Base:
         return self._blobs
 
     def content(self, path: str) -> bytes:
-        """Return the content of the file in the commit. Raise UsageError if git lacks it."""
+        """Return the content of the file in the commit. Raise UsageError if git does not have it."""
         commit, blob = self._blobs[path]
         return commit.content(blob)
 
@@ -108,7 +108,7 @@ class Base:
         return path in self._blobs and path in self.unchanged_paths([path])
 
     def unchanged_paths(self, paths: Iterable[str]) -> frozenset[str]:
-        """Return the `paths` with the commit's content on disk. Links and paths below them are excluded."""
+        """Return the `paths` that have the commit's content on disk. Links and paths below them are excluded."""
         folders: dict[str, bool] = {}
         same: set[str] = set()
         for path in paths:
@@ -125,7 +125,7 @@ class Base:
 def bases_of(reference: str, paths: Iterable[str]) -> list[Base]:
     """Return the merge bases of the checkout and `reference`. A prefix `git:` is optional.
 
-    Raise UsageError for stdin, no repository or several, an unknown commit, or no common commit.
+    Raise UsageError for stdin, for paths outside one repository, and for an unknown commit or no common commit.
     """
     named = list(paths)
     if STDIN in named:
@@ -135,7 +135,7 @@ def bases_of(reference: str, paths: Iterable[str]) -> list[Base]:
     names = merge_bases(reference.removeprefix(COMMIT), named[0])
     bases = [Base(name, named[0]) for name in names]
     for path in named:
-        # Otherwise, it is in another repository, or in none.
+        # The path is in another repository, or in none.
         if work_tree(path) != bases[0].top:
             raise UsageError(
                 f'--changed-since "{reference}" needs paths of one repository, but "{path}" and "{named[0]}" are in '
@@ -145,8 +145,9 @@ def bases_of(reference: str, paths: Iterable[str]) -> list[Base]:
 
 
 def read_before(base: Base, named: Named, files: Iterable[InputFile], around: Iterable[InputFile]) -> Before:
-    """Return the commit's files for the paths in `named` and the files around them. `files` and `around` are the
-    current ones.
+    """Return the commit's files for the paths in `named`, and the files around them.
+
+    `files` and `around` are the current files.
     """
     own = {path_of(file): file for file in files}
     beside = {path_of(file): file for file in around}
@@ -188,7 +189,7 @@ def read_before(base: Base, named: Named, files: Iterable[InputFile], around: It
 
 
 def _is_built_alike(before: InputFile, now: InputFile) -> bool:
-    """Return True for built files with the same objects: owners add namespaces and labels to their text."""
+    """Return True for built files with the same text and objects. Their owners may add namespaces and labels."""
     values = [[item.value if is_readable(item) else None for item in file.items] for file in (before, now)]
     return before.built is not None and before.text == now.text and values[0] == values[1]
 
@@ -211,8 +212,9 @@ def differs(base: Base, paths: Iterable[str]) -> bool:
 
 
 def _target(path: str, targets: Iterable[str]) -> str | None:
-    """Return the first of `targets` (real paths) that includes the file: itself, or a folder in which it is not
-    hidden.
+    """Return the first of `targets` (real paths) that includes the file.
+
+    A target is the file itself, or a folder in which the file is not hidden.
     """
     above = {path, *map(str, Path(path).parents)}
     return next((target for target in targets if target in above and not _is_hidden(path, target)), None)
@@ -227,7 +229,7 @@ def _inputs(
 ) -> Iterable[InputPath]:
     """Return the files `paths` in the commit as inputs of `target`, one of the paths in `named`.
 
-    `texts` are the files below `top` that select others.
+    `texts` are the files below `top` that decide about other files.
     """
     name, at = Path(str(target.name)), target.real_path
     by_part = {str(_path_below(at, path)): path for path in paths}
@@ -244,7 +246,7 @@ def _inputs(
 
 
 def _keep(files: dict[str, InputFile], path: str, data: bytes) -> None:
-    """Keep the definitions in the file. Skip files without any and files that are not text."""
+    """Add the definitions in the file to `files`. Skip a file without definitions and a file that is not text."""
     try:
         file = keep_definitions(decode(data, InputPath(path, Path(path).name, is_named=False, at=path)))
     except FieldError:
@@ -275,7 +277,7 @@ def _path_below(top: str, path: str) -> PurePosixPath:
 def read_changed(named: Named, reference: str, nodes: Iterable[str]) -> Checkup:
     """Return the files of `named`. A check covers only the files that the change since `reference` affects.
 
-    A path that the change removes is empty. `nodes` are files of the cluster's nodes. Raise UsageError as in
+    A path that the change removes has no files. `nodes` are files of the cluster's nodes. Raise UsageError as in
     `read_groups`, and if git cannot determine the change.
     """
     bases = bases_of(reference, named.paths)
@@ -293,7 +295,7 @@ def read_changed(named: Named, reference: str, nodes: Iterable[str]) -> Checkup:
 
 
 def _hidden_changes(checkup: Checkup, bases: Sequence[Base]) -> list[Result]:
-    """Return changed files with workloads that are tracked although a `.gitignore` names them.
+    """Return results about changed files with workloads that git tracks although a `.gitignore` excludes them.
 
     A change could hide there.
     """
@@ -328,15 +330,19 @@ def _read(named: Named, bases: Iterable[Base]) -> Checkup:
 
 
 class _Then(Record):
-    """The state before, by the folder of the current configuration: its files, and the folders with lost files."""
+    """The state before the change. `files` maps the folder of a current configuration to its earlier files.
+
+    `lost` are the folders that have lost files.
+    """
 
     files: Mapping[str | None, list[InputFile]]
     lost: frozenset[str | None]
 
 
 def _affected_groups(checkup: Checkup, befores: Sequence[Before], *, is_chosen: bool, is_whole: bool) -> Checkup:
-    """Return the groups that the change affects, or all if it `is_whole`. With `is_chosen`, one configuration
-    applies to all.
+    """Return the groups that the change affects, or all groups if `is_whole` is true.
+
+    With `is_chosen`, one configuration applies to all files.
     """
     now = {path_of(file): file for file in checkup.files}
     around = {path_of(file): file for file in checkup.around}
@@ -383,7 +389,7 @@ def _state(before: Before, by_then: Mapping[str, str | None], folders: Mapping[s
 
 
 def _package(group: Group, files: Iterable[InputFile]) -> Package:
-    """Return the package of the group reduced to `files`."""
+    """Return the package of the group with only the objects and documents of `files`."""
     files, own = list(files), {id(document) for document in documents_of(group.files)}
     beside = [document for document in group.package.documents if id(document) not in own]
     return group.package.replace(items=readable_objects(files), documents=(*documents_of(files), *beside))
@@ -392,8 +398,9 @@ def _package(group: Group, files: Iterable[InputFile]) -> Package:
 def _digests(
     files: Mapping[str, InputFile], folders: Mapping[str, str | None], same: frozenset[str], side: str
 ) -> dict[str, str]:
-    """Return a digest of each file's complete input including itself. Different ones contain the name of their
-    `side`.
+    """Return a digest of the complete input of each file, which includes the file itself.
+
+    The digest of a changed file contains the name of its `side`, so that the two sides differ.
     """
     own = {path: f"{'' if path in same else side} {file.skip_reason}" for path, file in files.items()}
     defined: dict[str | None, list[str]] = {}
@@ -409,7 +416,7 @@ def _is_new(name: str, befores: Iterable[Before]) -> bool:
 
 
 def _is_of_a_build(result: Result) -> bool:
-    """Return True for results of a build at its owner, possibly an unchanged file."""
+    """Return True for a result of a build. It is reported at the owner, which may be an unchanged file."""
     from packwise.build.summary import RULES
 
     return result.tags.get("rule") in {rule.name for rule in RULES}
@@ -418,7 +425,7 @@ def _is_of_a_build(result: Result) -> bool:
 def _results_of_change(
     results: Iterable[Result], now: Mapping[str, InputFile], folders: Mapping[str, str | None], reached: set[str]
 ) -> Iterable[Result]:
-    """Yield the results about unreadable files that concern the change or prevent its check."""
+    """Return the results about unreadable files that concern the change or prevent a check of it."""
     applied = {folders[path] for path in reached if path in folders}
     passed: set[str] = set()
     for path, file in now.items():

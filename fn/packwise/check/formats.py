@@ -1,11 +1,11 @@
 """The results of a check for programs and forges: JSON, GitHub, GitLab, JUnit, SARIF, and a Markdown comment.
 
-In JUnit an error is a failure. A warning is in the output of a passing case. Source: the Ant task's format in
+In JUnit an error is a failure. A warning is the output of a passing case. Source: the Ant task's format in
 github.com/windyroad/JUnit-Schema.
 
-Source: docs.github.com "Workflow commands for GitHub Actions"; what is escaped: actions/toolkit, core/src/command.ts;
-docs.gitlab.com "Code Quality", "Code Quality report format"; docs.oasis-open.org SARIF v2.1.0 errata 01;
-docs.github.com "SARIF support for code scanning".
+Source: docs.github.com "Workflow commands for GitHub Actions"; escaped characters: actions/toolkit,
+core/src/command.ts; docs.gitlab.com "Code Quality", "Code Quality report format"; docs.oasis-open.org SARIF v2.1.0
+errata 01; docs.github.com "SARIF support for code scanning".
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def as_json(checked: Checked) -> str:
-    """A list of findings. Source: spec/packwise.md#3."""
+    """Return a list of findings. Source: spec/packwise.md#3."""
     return json_text([finding_fields(result) for result in checked.results])
 
 
@@ -68,12 +68,12 @@ def finding_fields(result: Result) -> dict[str, Any]:
 
 
 def as_markdown(checked: Checked) -> str:
-    """The whole comment."""
+    """Return the whole comment."""
     return comment("packwise check", [part_of_check(checked)])
 
 
 def part_of_check(checked: Checked) -> CommentPart:
-    """The check's part of a comment."""
+    """Return the check as a part of a comment."""
     results = checked.results
     lead = [f"### packwise check: {count(results) or 'no findings'} in {count_text(checked.files, 'file')}"]
     lead.append(code(checked.coverage.line))
@@ -99,7 +99,9 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 
 def as_github(checked: Checked) -> str:
-    """Return one command for each finding. It names the place too because GitHub shows the message in the log."""
+    """Return one command for each finding. The message also has the place, because GitHub shows only the message in
+    the log.
+    """
     return "".join([f"{_command(result)}\n" for result in checked.results])
 
 
@@ -112,7 +114,7 @@ def _command(result: Result) -> str:
         "title": f"packwise ({tags['rule']})" if "rule" in tags else "packwise",
     }
     if not properties["file"]:
-        # The forge would show a line without a file at some other file.
+        # Without a file, the forge would show the line at another file.
         del properties["line"], properties["col"]
     options = ",".join([f"{name}={_property(value)}" for name, value in properties.items() if value])
     message = result.line_of_text().removeprefix(f"{result.severity.value}: ")
@@ -157,7 +159,7 @@ def _violation(result: Result, fingerprint: str) -> dict[str, Any]:
 
 
 _SUITE = "packwise"
-"""The suite of findings about the whole input or stdin."""
+"""The name of the suite with findings about the whole input or stdin."""
 
 
 def as_junit(checked: Checked) -> str:
@@ -194,7 +196,7 @@ def _counts(name: str, tests: int, failures: int) -> dict[str, str]:
 
 
 def _names(results: Iterable[Result]) -> list[str]:
-    """Return a name for each case: rule, resource and field. Equal ones are numbered."""
+    """Return a name for each case: rule, resource and field. Equal names are numbered."""
     counted: dict[str, int] = {}
     names: list[str] = []
     for result in results:
@@ -220,7 +222,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def as_sarif(checked: Checked) -> str:
-    """A log of one run, with the rules that occur in it."""
+    """Return a log of one run, with the rules of its findings."""
     rules = sorted({result.tags["rule"] for result in checked.results if result.tags.get("rule") in RULES_BY_NAME})
     hashes = fingerprints(checked.results)
     run = {
@@ -285,7 +287,7 @@ def _message(result: Result) -> str:
 
 
 def _physical_location(result: Result) -> dict[str, Any]:
-    """Return the file and position, or an empty mapping for stdin, which has no address."""
+    """Return the file and the position, or an empty mapping for stdin, which has no address."""
     if result.file is None:
         return {}
     physical: dict[str, Any] = {"artifactLocation": _artifact(result.file.path)}

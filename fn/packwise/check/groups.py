@@ -1,8 +1,8 @@
 """The groups of a check, checked one by one. Each is divided into the batches that one client applies together.
 
-A batch is one file, the files of a kustomization, a kpt package, or stdin. Below a configuration of packwise it is also
-a folder without a kustomization, as in Argo CD and `kubectl apply -f`. Otherwise, two files of one folder may define
-variants of an object, and users apply one of them. Source: spec/gitops.md; spec/clients.md#2a and #3.
+A batch is one file, the files of a kustomization, a kpt package, or stdin. Below a configuration of packwise, a folder
+without a kustomization is also a batch, as in Argo CD and `kubectl apply -f`. Otherwise, two files of one folder may
+define variants of an object, and users apply one of them. Source: spec/gitops.md; spec/clients.md#2a and #3.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LIMITS = frozenset({UNNAMED.name, PLACEHOLDER.name})
 
 
 def limits_answer(result: Result) -> bool:
-    """Return True if a result names a limit of all other output: an assumed release, or an unknown value."""
+    """Return True if a result limits all other output: an assumed release, or an unknown value."""
     return result.tags.get("rule") in _LIMITS
 
 
@@ -57,7 +57,7 @@ class Verdict(Record):
 
 
 class Batch(Record):
-    """The `group` with the items of one batch, the render of it, and the batch's own `files`."""
+    """A batch: its files, the group with only its items, and the render of this group."""
 
     files: frozenset[str | None]
     group: Group
@@ -65,11 +65,11 @@ class Batch(Record):
 
 
 class _GroupVerdict(Record):
-    """The verdict of a render on one group: the reported results and the number of checked `workloads`.
+    """The result of a render of one group: the reported results and the number of checked `workloads`.
 
-    `configuration` describes the configuration, or is None without one. `is_new` is true if a workload has no status.
-    `objects` counts workloads that are Kubernetes objects. `has_plans` is true if workloads need a release of Grove or
-    KAI. `rendered` is the render.
+    `configuration` describes the configuration, or is None without one. `is_new` is true if a workload has no status. `objects`
+    counts workloads that are Kubernetes objects. `has_plans` is true if workloads need a release of Grove or KAI.
+    `rendered` is the render, or None if it is not needed.
     """
 
     results: tuple[Result, ...]
@@ -82,11 +82,11 @@ class _GroupVerdict(Record):
 
 
 def check_groups(checkup: Checkup, *, is_listed: bool = False, renderer: Renderer = render) -> Verdict:
-    """Return the results of each file, by its own configuration, and the renders if all objects are listed."""
+    """Return the results of all groups, each checked with its own configuration. With `is_listed`, add the renders."""
     checked = [(group, _verdict_of(group, renderer, is_listed=is_listed)) for group in checkup.groups]
     results = [*checkup.results]
     passed = rules_missed_by(checkup.results)
-    # If one group has a workload, the others need none. If no group has one, no configuration is needed.
+    # One group with a workload is enough for all groups. Without workloads, no configuration is needed.
     passed |= {NO_WORKLOADS.name} if any(each.workloads for _, each in checked) else set()
     passed |= set() if any(each.has_plans for _, each in checked) else _OF_WORKLOADS
     for _, each in checked:
@@ -94,7 +94,7 @@ def check_groups(checkup: Checkup, *, is_listed: bool = False, renderer: Rendere
     coverage = groups_covered(
         checkup, [(group, each.workloads, each.configuration, each.objects) for group, each in checked]
     )
-    # Report a definition that several groups read only once.
+    # Several groups may read one definition. Report its problems only once.
     unique = {str(result): result for result in _with_reasons(results, coverage)}
     is_new = any(each.is_new for _, each in checked)
     reported = without_echoes(unique.values())
@@ -108,7 +108,7 @@ def check_groups(checkup: Checkup, *, is_listed: bool = False, renderer: Rendere
 
 
 def _verdict_of(group: Group, renderer: Renderer, *, is_listed: bool) -> _GroupVerdict:
-    """Return the verdict on a group. Objects that no client applies together are checked separately."""
+    """Return the results of a group. Objects that no client applies together are checked separately."""
     rendered = renderer(group.package, is_listed=is_listed)
     batches = render_batches(group, rendered)
     checked = [batch.rendered for batch in batches]
@@ -123,13 +123,13 @@ def _verdict_of(group: Group, renderer: Renderer, *, is_listed: bool) -> _GroupV
         number = sum(item.location().file not in group.unchanged for each in checked for item in each.checked_workloads)
         planned = [item for item in planned if item.location().file not in group.unchanged]
     objects = sum([count_checked_objects(each, group.unchanged) for each in checked])
-    # Without a use for them, the renders of thousands of groups need not stay in memory.
+    # The renders of thousands of groups stay in memory only if they are needed.
     kept = rendered if is_listed else None
     return _GroupVerdict(results, number, describe_configuration(rendered), is_new, objects, bool(planned), kept)
 
 
 def render_batches(group: Group, rendered: Rendered, *, is_listed: bool = False) -> list[Batch]:
-    """Return the group with its render, or each batch with its render if its objects have variants."""
+    """Return the group with its render, or each batch with its render if the objects have variants."""
     batches = batches_of(group) if has_repeated(rendered.results) else []
     if len(batches) < 2:
         return [Batch(frozenset(), group, rendered)]
@@ -145,7 +145,7 @@ def render_batches(group: Group, rendered: Rendered, *, is_listed: bool = False)
 
 
 def render_groups(checkup: Checkup, *, is_listed: bool = False) -> list[tuple[Group, list[Batch]]]:
-    """Return each group with the batches that it is rendered in."""
+    """Return each group with the batches in which it is rendered."""
     return [
         (group, render_batches(group, render(group.package, is_listed=is_listed), is_listed=is_listed))
         for group in checkup.groups
@@ -153,7 +153,7 @@ def render_groups(checkup: Checkup, *, is_listed: bool = False) -> list[tuple[Gr
 
 
 def coverage_of_groups(checkup: Checkup, rendered: Iterable[tuple[Group, list[Batch]]]) -> Coverage:
-    """Return the coverage of groups that are rendered: every command that checks by groups counts alike."""
+    """Return the coverage of rendered groups. All commands that check groups count in this way."""
     counted = [
         (
             group,
@@ -167,8 +167,9 @@ def coverage_of_groups(checkup: Checkup, rendered: Iterable[tuple[Group, list[Ba
 
 
 def results_of(batches: Sequence[Batch]) -> list[Result]:
-    """Return the results of all batches. Later batches add results about their own files, and rules of packages appear
-    once.
+    """Return the results of all batches. A later batch adds only results about its own files.
+
+    A rule about the whole package reports only once.
     """
     results = list(batches[0].rendered.results)
     for batch in batches[1:]:
@@ -182,7 +183,9 @@ def results_of(batches: Sequence[Batch]) -> list[Result]:
 
 
 def _with_reasons(results: Iterable[Result], coverage: Coverage) -> Iterator[Result]:
-    """Yield the results. A missing workload is reported with the skipped files, for formats without a last line."""
+    """Yield the results. A finding about missing workloads counts the skipped files, for formats without a last
+    line.
+    """
     over = count_unchecked(coverage.reasons)
     for result in results:
         is_absence = result.tags.get("rule") == NO_WORKLOADS.name and over
@@ -190,11 +193,11 @@ def _with_reasons(results: Iterable[Result], coverage: Coverage) -> Iterator[Res
 
 
 def _select_reported(results: Iterable[Result], obstacles: Iterable[Result], group: Group) -> tuple[Result, ...]:
-    """Return the results of a group that concern the user's files or prevent their check.
+    """Return the results of a group that concern the user's files or prevent a check of them.
 
     `obstacles` are results about configurations and CRDs.
     """
-    # There can be a hundred thousand of each, so look them up instead of comparing all pairs.
+    # There can be a hundred thousand of each, so a set is used instead of comparing all pairs.
     preventing = {repr(result) for result in obstacles if result.severity is Severity.ERROR}
     results = list(results)
     if group.unchanged:
@@ -206,7 +209,7 @@ def _select_reported(results: Iterable[Result], obstacles: Iterable[Result], gro
 def _without_earlier(results: Iterable[Result], group: Group) -> list[Result]:
     """Remove findings on unchanged files that predate the change. Results that prevent a check stay.
 
-    A change can break a file that it does not touch: a second object of a name is reported at either.
+    A change can break a file that it does not touch: two objects with the same name may be reported at either one.
     """
 
     results = list(results)
@@ -221,7 +224,7 @@ def _without_earlier(results: Iterable[Result], group: Group) -> list[Result]:
 
 
 def _is_reported(result: Result, group: Group) -> bool:
-    """Return True if a result is about a checked file or an error in its configuration."""
+    """Return True if a result is about a checked file, or is an error in the configuration of the group."""
     file = None if result.file is None else result.file.path
     if file not in group.around:
         return True

@@ -23,7 +23,7 @@ class Output(Record):
 
 
 class Fix(Record):
-    """Options of `--fix`. `unsafe` fixes change the meaning. `show` prints a diff and writes no file."""
+    """Options of `--fix`. `unsafe` includes fixes that change the meaning. `show` prints a diff and writes no file."""
 
     unsafe: bool = False
     show: bool = False
@@ -32,8 +32,8 @@ class Fix(Record):
 class FindingChoice(Record):
     """The findings that a check reports, and the limit of warnings.
 
-    `selected` rules, if any, are the only reported ones. `known` is the file of earlier findings and `written` the file
-    to write.
+    If `selected` has rules, only these are reported. `known` is the file of earlier findings. `written` is the file to
+    write findings to.
     """
 
     ignored: tuple[str, ...] = ()
@@ -44,10 +44,10 @@ class FindingChoice(Record):
 
 
 class CheckOptions(Record):
-    """`packwise check`. `fix` is None without fixes.
+    """`packwise check`. `fix` is None if no files are fixed.
 
-    `changed_since` is a commit: only findings affected by the change since then are reported. With
-    `requires_workloads`, at least one must be checked.
+    `changed_since` is a commit: only findings that the change since then affects are reported. With
+    `requires_workloads`, at least one workload must be checked.
     """
 
     named: Named

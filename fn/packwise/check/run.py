@@ -1,4 +1,4 @@
-"""A check: findings reported in the requested form, and files fixed."""
+"""A check: findings reported in the requested format, and files fixed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def check(command: CheckOptions, terminal: Terminal = PLAIN) -> Answer:
         verbosity=command.verbosity,
         changed_since=command.changed_since,
     )
-    # The input has workloads, and neither a baseline nor a status shows what changed.
+    # The input has workloads, but neither a baseline nor a status that shows an update.
     is_compared = command.named.baseline is not None or exit_code(checkup.results) or not verdict.is_new
     if command.verbosity is Verbosity.VERBOSE and not is_compared:
         lines.append("note: without --baseline (as in --baseline git:main) the rules for updates are not checked")
@@ -73,7 +73,7 @@ def check(command: CheckOptions, terminal: Terminal = PLAIN) -> Answer:
 
 
 def _checkup_of(command: CheckOptions) -> Checkup:
-    """Return the groups to check, on the cluster's nodes if given."""
+    """Return the groups to check, on the nodes of the cluster if the command names them."""
     if command.changed_since is None:
         checkup = read_groups(command.named, is_unread)
     else:
@@ -88,7 +88,7 @@ def _checkup_of(command: CheckOptions) -> Checkup:
 
 
 def _report(command: CheckOptions, checked: Checked, terminal: Terminal) -> Answer:
-    """Return the findings in each format that is asked for, and the last line."""
+    """Return the findings in each requested format, and the last line."""
     choice, lines = command.choice, _absence(command, checked)
     absence = int(bool(lines))
     if choice != FindingChoice():
@@ -108,7 +108,7 @@ def _report(command: CheckOptions, checked: Checked, terminal: Terminal) -> Answ
             count = count_text(chosen.gone, "finding")
             lines.append(f"{count} of {choice.known} no longer {exist}; write the file again")
     if command.verbosity is Verbosity.VERBOSE:
-        # Print it before the findings, because otherwise it would be far above the last line.
+        # Print the details before the findings. Otherwise they would separate the findings from the last line.
         lines += checked.coverage.detail_lines
     excess = _excess(checked.results, choice)
     code = max(exit_code(checked.results), int(bool(excess)), absence)
@@ -138,7 +138,7 @@ def _excess(results: Sequence[Result], choice: FindingChoice) -> list[str]:
 
 
 def _absence(command: CheckOptions, checked: Checked) -> list[str]:
-    """Return the error about a missing checked workload if one is required, or none."""
+    """Return the error that no workload was checked, if the command requires one, or none."""
     if not command.requires_workloads or checked.coverage.number:
         return []
     return ["error: no workload was checked (--require-workloads)"]
@@ -152,7 +152,7 @@ def _show(fixed: _Fixed) -> Answer:
 
 
 def _unsafe_note(fixed: _Fixed) -> list[str]:
-    """Return the note on objects with further unsafe fixes, because these change the meaning."""
+    """Return the note on objects that only unsafe fixes can fix, because these change the meaning."""
     if not fixed.hidden:
         return []
     return [
@@ -162,7 +162,10 @@ def _unsafe_note(fixed: _Fixed) -> list[str]:
 
 
 class _Chosen(Record):
-    """`results` are reported. `known` counts the results in the file of known ones, `gone` its obsolete entries."""
+    """`results` are reported. `known` counts the results that are in the file of known findings.
+
+    `gone` counts the entries of that file without a result.
+    """
 
     results: tuple[Result, ...]
     known: int = 0
@@ -195,7 +198,9 @@ def _choose(results: Sequence[Result], choice: FindingChoice) -> _Chosen:
 
 
 def _divide(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
-    """Divide `results` into findings that may be known, and errors that never are because they prevent verdict."""
+    """Divide `results` into findings that may be known, and errors that prevent a check and are therefore never
+    known.
+    """
     known: list[Result] = []
     never: list[Result] = []
     for result in results:
@@ -206,7 +211,7 @@ def _divide(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
 def _is_chosen(result: Result, choice: FindingChoice) -> bool:
     rule = result.tags.get("rule", "")
     if result.severity is Severity.ERROR:
-        # If no rule was checked, a result without findings means nothing.
+        # An error that prevents a check is always reported. Without a check, an empty result means nothing.
         return not choice.selected or rule in choice.selected or prevents(result)
     return rule not in choice.ignored and (not choice.selected or rule in choice.selected)
 
@@ -226,16 +231,16 @@ def _read_known(name: str) -> frozenset[str]:
 
 
 class _Fixed(Record):
-    """The changed files: name, text before, text after. `hidden` counts objects that need unsafe fixes."""
+    """The changed files: name, text before, text after. `hidden` counts objects that only unsafe fixes can fix."""
 
     texts: tuple[tuple[str, str, str], ...] = ()
     hidden: int = 0
 
 
 def _fix(named: Named, how: Fix) -> _Fixed:
-    """Fix the files in `named`, or only compute the changes if `how` shows them. Change none if one is unreadable.
+    """Fix the files in `named`, or only return the changes if `how` shows them. Change no file if one is unreadable.
 
-    Raise UsageError for stdin and for ResourceLists, OSError if a file cannot be written.
+    Raise UsageError for stdin and for ResourceLists, and OSError if a file cannot be written.
     """
     if STDIN in named.paths:
         raise UsageError("--fix needs files or folders, because packwise cannot write to stdin")
@@ -247,7 +252,7 @@ def _fix(named: Named, how: Fix) -> _Fixed:
     fixed_package = fix_package(inputs.package, unsafe=how.unsafe)
     fixed = _Fixed(tuple(_texts(inputs, fixed_package)), fixed_package.hidden_fixes)
     if fixed.texts and not how.show:
-        # Most checks write nothing.
+        # The import is here because most checks write nothing.
         from packwise.output.write import FileChange, change_files, common_folder
 
         paths = {Path(name): encode_text(text) for name, _, text in fixed.texts}
@@ -262,22 +267,22 @@ def _texts(inputs: Inputs, fixed: FixedPackage) -> list[tuple[str, str, str]]:
 
 
 class FixedPackage(Record):
-    """The fixed items in order. `hidden_fixes` counts items with further unsafe fixes."""
+    """The fixed items in order. `hidden_fixes` counts items that only unsafe fixes can fix."""
 
     items: tuple[KubeObject, ...]
     hidden_fixes: int
 
 
 def fix_package(package: Package, *, unsafe: bool = False) -> FixedPackage:
-    """Return the items with all unambiguous fixes. With `unsafe`, fixes that change the meaning are applied too.
+    """Return the items with all unambiguous fixes. With `unsafe`, also apply fixes that change the meaning.
 
-    Items without fixes are returned unchanged, also if an anchor or alias prevents a fix.
+    Items without fixes are returned unchanged, and also items with an anchor or alias that prevents a fix.
     """
     inventory, selection = read_package(package)
     try:
         cluster = cluster_of(selection, topologies_of(inventory, selection))
     except FieldError:
-        # A topology that cannot be read decides the meaning of other objects. A check reports its problem.
+        # The meaning of other objects depends on the topologies, and one is unreadable. A check reports its problem.
         return FixedPackage(package.items, 0)
     safe = [
         _attempt(item, partial(_fix_safely, cluster=cluster, settings=selection.settings)) for item in package.items
@@ -292,7 +297,7 @@ def _attempt(item: KubeObject, change: Callable[[KubeObject], KubeObject]) -> Ku
     try:
         return change(item)
     except FieldError:
-        # The finding stays and describes the fix by hand.
+        # The finding stays, and describes the fix by hand.
         return item
 
 
@@ -304,9 +309,9 @@ def _fix_safely(item: KubeObject, cluster: Cluster, settings: TopologyRender) ->
 
 
 def _fix_by_decision(item: KubeObject, cluster: Cluster, settings: TopologyRender) -> KubeObject:
-    """Return the item changed to match a cluster as configured: labels renamed, topologies listed.
+    """Return the item changed to match the configured cluster: labels are renamed, and topologies are listed.
 
-    The operator then behaves differently: it places by other labels or makes no KAI Topology.
+    The operator then behaves differently: it places pods by other labels, or makes no KAI Topology.
     """
     item = with_new_labels(item)
     for scheduler in schedulers(cluster.revision):
@@ -317,7 +322,7 @@ def _fix_by_decision(item: KubeObject, cluster: Cluster, settings: TopologyRende
 def _printer(name: Format) -> Callable[[Checked], str]:
     if name == "text":
         return as_text
-    # Import the formats for programs only if they are used.
+    # The formats for programs are imported only if they are used.
     from packwise.check.formats import PRINTERS
 
     return PRINTERS[name]

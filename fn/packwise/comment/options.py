@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
 
 class Comment(Record):
-    """`packwise comment`. With `nodes`, files with a cluster's nodes and pods, it includes the gangs' places."""
+    """`packwise comment`. `nodes` are files with a cluster's nodes and pods. If they are set, the comment includes
+    the gangs' places.
+    """
 
     named: Named
     nodes: tuple[str, ...] = ()

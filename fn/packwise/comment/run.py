@@ -1,4 +1,4 @@
-"""The parts of one comment: a change as check, diff and place see it."""
+"""The parts of one comment on a change: the results of check, diff and place."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _DIFF = "### What changes for the scheduler"
 _PLACE = "### Where the scheduler places it"
 
 _LONGEST = 400
-"""The largest number of path characters in a marker."""
+"""The largest number of characters of paths in a marker."""
 
 
 _Answer = tuple[CommentPart, int, tuple[str, ...]]
@@ -48,9 +48,9 @@ _Answer = tuple[CommentPart, int, tuple[str, ...]]
 
 
 def comment(command: Comment, terminal: Terminal = PLAIN) -> Answer:  # noqa: ARG001
-    """Return the comment with the highest exit code of its commands. Raise UsageError if an option is wrong.
+    """Return the comment, with the highest exit code of its parts. Raise UsageError if an option is wrong.
 
-    After an unexpected exception the comment reports that, because the comment of an earlier push must not stay.
+    After an unexpected exception the comment reports the error, so that the comment of an earlier push does not stay.
     """
     try:
         return _comment(command)
@@ -79,7 +79,7 @@ def _comment(command: Comment) -> Answer:
 
 
 def _marker(paths: Sequence[str]) -> str:
-    """Return the marker that distinguishes comments by paths. It cannot end an HTML comment."""
+    """Return the marker that distinguishes comments by their paths. Its text cannot end an HTML comment."""
     named = " ".join([quote(path, safe="/._~", errors="surrogateescape") for path in paths])[:_LONGEST]
     return f"packwise comment {named}".replace("--", "-%2D")
 
@@ -91,7 +91,7 @@ def _check_answer(checkup: Checkup, verdict: Verdict) -> _Answer:
 
 
 def _diff_answer(checkup: Checkup, named: Named, reported: frozenset[str], renderer: Renderer) -> _Answer:
-    """Return the changes for the scheduler by configuration. `reported` refusals are not repeated."""
+    """Return the changes for the scheduler by configuration. Refusals in `reported` are not repeated."""
     baseline = named.baseline or ""
     if has_own_errors(checkup.results):
         return CommentPart([_DIFF, "packwise compares nothing, because it cannot read all files."], [], ""), 1, ()

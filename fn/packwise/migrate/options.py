@@ -8,7 +8,7 @@ from krmfn.hints import Record
 class Migrate(Record):
     """`packwise migrate`. `source` is the revision of the objects in `paths`, or None to infer it.
 
-    Without a `target`, only objects of schedulers are migrated.
+    Without a `target`, only the objects of schedulers are migrated.
     """
 
     paths: tuple[str, ...]

@@ -1,8 +1,9 @@
 """The documents of a package rewritten for a later release with every comment, and the proof of their equal meaning.
 
-The scheduler gets the same input. Running workloads with a refused migration are named. From alpha.12 on, names contain
-their creation time. Pod groups keep their names, and each is in one gang. In that release a gang beyond minAvailable
-has the PodCliqueSet's constraint, and its group's as a group config. Before, it has only the group's.
+The scheduler gets the same input. Running workloads are named if the webhook refuses their migration. From alpha.12 on,
+names contain their creation time. Pod groups keep their names, and each is in one gang. In that release a gang above
+minAvailable has the PodCliqueSet's constraint, and the constraint of its group as a group config. Before, it has only
+the constraint of its group.
 
 Source: spec/designs.md#1, #2; spec/grove.md#5, #9, #12; spec/grove-releases.md#2.6, #3.3.
 """
@@ -51,12 +52,12 @@ _ROOT, _CONFIGS = "topologyConstraint", "topologyConstraintGroupConfigs"
 
 
 def gang_key(spec: Value) -> tuple[str, ...]:
-    """The key of a gang: its pod groups."""
+    """Return the key of a gang: the sorted names of its pod groups."""
     return tuple(sorted(_names(spec)))
 
 
 def normalize(spec: Value) -> Value:
-    """Return `spec` without group configs that have no demand."""
+    """Return `spec` without the group configs that have no constraint."""
     if not isinstance(spec, dict) or not isinstance(spec.get(_CONFIGS), list):
         return spec
     configs = [config for config in _configs(spec) if config.get(_ROOT) is not None]
@@ -65,9 +66,9 @@ def normalize(spec: Value) -> Value:
 
 
 def added_bounds(old: Value, new: Value) -> Value:
-    """Return the bounds of all pods that only `new` has, if that is the only difference, else None.
+    """Return the bounds of all pods that only `new` has, or None if the specs differ in more than these bounds.
 
-    They are empty if the demands are equal in other places, or follow from remaining ones.
+    The result is empty if `new` has no further bound of all pods.
     """
     (rest, demands), (rest_after, demands_after) = _split_bounds(old), _split_bounds(new)
     if not is_same_json(rest, rest_after) or not all(
@@ -79,7 +80,10 @@ def added_bounds(old: Value, new: Value) -> Value:
 
 
 def _split_bounds(spec: Value) -> tuple[Value, list[dict[str, Value]]]:
-    """Return the spec without bounds of all its pods, and these: the root's constraint and a config's with all pods."""
+    """Return the spec without the bounds of all its pods, and a list of these bounds.
+
+    They are the root's constraint, and the constraint of a group config with all pods.
+    """
     if not isinstance(spec, dict):
         return spec, []
     configs = _configs(spec)
@@ -126,8 +130,8 @@ _COMPARED = (TOPOLOGY.name, PODGANG.name)
 def changed_meanings(before: Package, after: Package, step: Step) -> list[Result]:
     """Return a finding for each object that is different for the scheduler in `after`, or the errors of a render.
 
-    Labels and annotations are ignored, because later revisions write others. A preference on every source object is
-    ignored too if the target cannot express it.
+    Labels and annotations are ignored, because later revisions write others. If the target has no preference on every
+    object, the preferences of the source are ignored too.
     """
     drops = step.preferred is not None and (not step.target.deprecates_pack_domain or step.keep_pack_domain)
     known, results = scheduled_specs(before, step.source.name, drops=drops)
@@ -149,7 +153,7 @@ def changed_meanings(before: Package, after: Package, step: Step) -> list[Result
 
 
 def _compare(name: str, old: Value, new: Value, step: Step) -> list[Finding]:
-    """Return the change of a gang: a warning if the target's own rule adds it, else an error."""
+    """Return the findings about a changed gang: a warning if a rule of the target adds the bounds, else an error."""
     if step.target.podgang_maps and not step.source.podgang_maps:
         added = added_bounds(old, new)
         if added == {}:
@@ -164,8 +168,9 @@ def _compare(name: str, old: Value, new: Value, step: Step) -> list[Finding]:
 
 
 def _difference_finding(name: str, old: Value, new: Value) -> Finding:
-    """Return a finding with the first field that differs in two specs, or with all if only the order of entries
-    differs.
+    """Return a finding with the first field that differs in two specs.
+
+    If only the order of entries differs, it has the whole specs.
     """
     whole = FieldChange(("spec",), old, new)
     change = next(field_changes(old, new, whole.path), whole)
@@ -177,7 +182,9 @@ _Key = tuple[str, ...]
 
 
 def scheduled_specs(package: Package, name: str, *, drops: bool) -> tuple[dict[_Key, tuple[str, Value]], list[Result]]:
-    """Return the scheduler's view of each rendered object by its stable parts, or the errors of the render."""
+    """Return the spec of each rendered object by the parts of its identity that stay equal, or the errors of the
+    render.
+    """
     rendered = render(as_admitted(package, "Existing", name))
     if exit_code(rendered.results):
         return {}, [
@@ -196,7 +203,7 @@ def scheduled_specs(package: Package, name: str, *, drops: bool) -> tuple[dict[_
 
 
 def as_admitted(package: Package, admission: str, revision: str) -> Package:
-    """Return `package` without earlier generated objects, for workloads of that admission.
+    """Return `package` without generated objects of an earlier render. Workloads are checked by `admission`.
 
     A package without a TopologyRender gets one with `revision`.
     """
@@ -216,7 +223,7 @@ def as_admitted(package: Package, admission: str, revision: str) -> Package:
 def _without_preferred(value: Value) -> Value:
     if isinstance(value, dict):
         kept = {key: _without_preferred(entry) for key, entry in value.items() if key != "preferred"}
-        # A constraint with only a preference does not count.
+        # A constraint that had only a preference is removed.
         return {key: entry for key, entry in kept.items() if not (key == "topologyConstraint" and _is_empty(entry))}
     if isinstance(value, list):
         return [_without_preferred(entry) for entry in value]
@@ -234,9 +241,9 @@ def _text_of(value: Value) -> str:
 
 
 def refused_workloads(before: Package, after: Package, step: Step) -> tuple[str, ...] | None:
-    """Return `namespace/name` of each workload with a change that the target's webhook refuses.
+    """Return `namespace/name` of each workload if the target's webhook refuses its change.
 
-    Return None without workloads.
+    Return None if there are no workloads.
     """
     stored = as_admitted(before, "Auto", step.source.name)
     if not any(item.kind == POD_CLIQUE_SET.name for item in stored.items):
@@ -259,9 +266,9 @@ _ITEM = re.compile(r"( *)-(?: |$)")
 
 
 def levels_text(text: str, path: FieldPath, levels: Sequence[Level], indent: str) -> str:
-    """Return `levels:` and the levels in this order at `indent`, using the lines of `text` at `path` if possible.
+    """Return `levels:` and the levels in this order at `indent`. If possible, use the lines of `text` at `path`.
 
-    `path` leads to the levels as written. Lines of a block list move with the comments above them. Other styles are
+    `path` leads to the levels in `text`. Lines of a block list move with the comments above them. Other styles are
     rewritten below their comments.
     """
     value: list[Value] = [{"domain": level.domain, "key": level.key} for level in levels]
@@ -270,13 +277,15 @@ def levels_text(text: str, path: FieldPath, levels: Sequence[Level], indent: str
         if is_same_json(_read(moved), value):
             return "".join([f"{indent}{line}\n" if line else "\n" for line in moved])
     span = locate(text, path)
-    # A part of a text may not be YAML: its first line is moved without the others.
+    # The moved lines may not be YAML, because the first line is moved differently from the others.
     lost = [comment for at, comment in placed_comments(text) if span is not None and span.start <= at < span.end]
     return "".join([f"{indent}{line}\n" for line in (*lost, *write({"levels": value}).splitlines())])
 
 
 def _lines(text: str, path: FieldPath) -> list[str]:
-    """Return the lines of the entry at `path` moved to column 0, without the text before the first one."""
+    """Return the lines of the entry at `path`, moved to column 0. Text before the entry on its first line is
+    omitted.
+    """
     key, value = locate(text, path, key=True), locate(text, path)
     if key is None or value is None:
         return []
@@ -307,7 +316,7 @@ def _in_order(lines: list[str], value: list[Value]) -> list[str]:
         return []
     places: list[int] = []
     for wanted in value:
-        # A repeated level is two items.
+        # A level that is listed twice is two items.
         left = [place for place, entry in enumerate(written) if place not in places and is_same_json(entry, wanted)]
         places += left[:1]
     if len(places) != len(items):
@@ -324,9 +333,9 @@ def _read(lines: list[str]) -> Value:
 
 
 def edit_place(place: Place, edit: Callable[[KubeObject, FieldPath], KubeObject]) -> Place:
-    """Return `place` after `edit`. It is called with the object or embedded document of the section, and the path.
+    """Return `place` after `edit`, which gets an object or an embedded document, and the path in it.
 
-    Raise FieldError if an anchor prevents it.
+    Raise FieldError if an anchor prevents the edit.
     """
     if not place.embedded:
         return place.replace(item=edit(place.item, place.path))
@@ -336,7 +345,7 @@ def edit_place(place: Place, edit: Callable[[KubeObject, FieldPath], KubeObject]
 
 
 def rename_key(place: Place, key: str) -> Place:
-    """Return `place` with its key renamed to `key`. Raise FieldError if `key` exists beside it."""
+    """Return `place` with its key renamed to `key`. Raise FieldError if the mapping already has `key`."""
     path = place.inner if place.embedded and place.inner else place.path
     last = path[-1]
     if last == key:
@@ -352,7 +361,7 @@ def rename_key(place: Place, key: str) -> Place:
 
 
 def text_at(place: Place) -> tuple[str, FieldPath]:
-    """The text that holds the section, and the section's path in it."""
+    """Return the text that contains the section, and the path of the section in it."""
     if place.embedded:
         text = place.item.get(place.path)
         return text if isinstance(text, str) else "", place.inner
@@ -382,7 +391,7 @@ RULES = (UNKNOWN, ORDER, COMMENT, MEANING, LOST, GAINED)
 
 
 class NewFile(Record):
-    """An object with a separate file `name` in the folder of the file of `neighbour`."""
+    """An object in a separate file `name`, in the same folder as the file of `neighbour`."""
 
     neighbour: KubeObject
     name: str
@@ -390,10 +399,11 @@ class NewFile(Record):
 
 
 class Migrated(Record):
-    """`items` are the package's in order, followed by `new_files`. With an error among `results`, no item is changed.
+    """`items` are the items of the package in order. `new_files` are more objects.
 
-    `refused_workloads` are running workloads with a change that the target's webhook refuses, or None if unknown.
-    `steps` is true if `keep_pack_domain` would divide the change into two that the webhook accepts.
+    If `results` has an error, no item is changed. `refused_workloads` are running workloads with a change that the
+    target's webhook refuses, or None if unknown. `steps` is true if `keep_pack_domain` would divide the change into two
+    changes that the webhook accepts.
     """
 
     items: tuple[KubeObject, ...]
@@ -406,10 +416,10 @@ class Migrated(Record):
 def migrate(
     package: Package, target: Revision, *, source: Revision | None = None, keep_pack_domain: bool = False
 ) -> Migrated:
-    """Return `package` as `target` writes it. `source` is its revision if its configuration shows none.
+    """Return `package` as `target` writes it. `source` is its revision if its configuration does not show it.
 
-    `keep_pack_domain` keeps that field in workloads. Once the workload runs, the webhook accepts a topology's name and
-    the move to `pack` only one after the other (spec/grove.md#5).
+    `keep_pack_domain` keeps the field `packDomain` in workloads. For a running workload, the webhook accepts the name
+    of a topology and the change to `pack` only one after the other (spec/grove.md#5).
     """
     inventory, selection = read_package(package)
     evidence = selection.evidence.findings if source is None and selection.evidence is not None else ()
@@ -433,7 +443,7 @@ def migrate(
 
 
 def migrate_objects(package: Package) -> Migrated:
-    """Return `package` with the schedulers' objects in versions that all known releases serve."""
+    """Return `package` with schedulers' objects in versions that all known releases serve."""
     known = [entry.load() for entry in SCHEDULERS]
     items = list(package.items)
     try:
@@ -445,7 +455,7 @@ def migrate_objects(package: Package) -> Migrated:
 
 
 def _rewrite(rewriting: _Rewriting, package: Package, *, configured: bool) -> Migrated:
-    """Return the result of the rewriting, or `package` itself if the scheduler's input would change."""
+    """Return the result of the rewriting. If it would change the scheduler's input, return `package` with errors."""
     try:
         rewriting.run()
     except FieldError as error:
@@ -462,7 +472,7 @@ def _rewrite(rewriting: _Rewriting, package: Package, *, configured: bool) -> Mi
 
 
 def _respell(package: Package, selection: Selection, revision: Revision, *, configured: bool) -> Migrated:
-    """Return `package` in the same revision, with its workloads in the newest compatible spelling."""
+    """Return `package` in the same revision, with its workloads in the newest spelling that the revision accepts."""
     step = _step(selection, revision, revision, keep_pack_domain=False)
     try:
         items = tuple(item if is_generated(item.value) else migrate_workload(item, step) for item in package.items)
@@ -474,7 +484,7 @@ def _respell(package: Package, selection: Selection, revision: Revision, *, conf
 
 
 def _is_later(target: Revision, source: Revision) -> bool:
-    """Return True if `source` may become `target`: a later record or tag, or the design of the same record."""
+    """Return True if `source` may become `target`: a later record or release, or the design of the same record."""
     is_design = same_record(source, target) and target.name not in target.releases
     return precedes(source, target) or (is_design and source.name != target.name)
 
@@ -488,7 +498,7 @@ def _unknown_source() -> Finding:
 
 
 def _beside_input(package: Package, selection: Selection) -> list[Finding]:
-    """Report the nearest configuration outside the package. Its file must be named to be rewritten."""
+    """Report a configuration outside the package that applies to it. To be rewritten, its file must be named."""
     configuration, settings = selection.configuration, selection.settings.item
     places = [] if configuration is None else [configuration.place.item]
     items = [*places, *([] if settings is None else [settings])]
@@ -498,7 +508,7 @@ def _beside_input(package: Package, selection: Selection) -> list[Finding]:
 
 
 def _not_later(selection: Selection, source: Revision, target: Revision) -> list[Finding]:
-    """Return the reason why packwise cannot migrate from `source` to `target`."""
+    """Return the finding that `target` is not later than `source`."""
     message = (
         f'is for revision "{source.name}", but packwise migrates only to later revisions, and "{target.name}" '
         "is earlier"
@@ -525,7 +535,7 @@ def _step(selection: Selection, chosen: Revision | None, target: Revision, *, ke
 
 
 class _Rewriting:
-    """One migration: the current form of each original item, new items, and findings."""
+    """One migration in progress: the current form of each original item, new items, and findings."""
 
     def __init__(self, package: Package, inventory: Inventory, selection: Selection, step: Step) -> None:
         self._package, self._inventory, self._selection, self.step = package, inventory, selection, step
@@ -535,16 +545,16 @@ class _Rewriting:
 
     @property
     def package(self) -> Package:
-        """Return the current package with new items at its end."""
+        """Return the current package, with new items at its end."""
         items = [*(self._now[id(item)] for item in self._package.items), *(file.item for file in self.new)]
         config = self._package.function_config
         config = None if config is None else self._now.get(id(config), config)
         return self._package.replace(items=tuple(items), function_config=config)
 
     def run(self) -> None:
-        """Run all steps. Raise FieldError if an anchor prevents one or a comment cannot be kept."""
+        """Run all steps. Raise FieldError if an anchor prevents a step or a comment cannot be kept."""
         configuration = self._selection.configuration
-        # Append new entries first. Only then remove the old ones, so that their comments stay in place.
+        # First append new entries. Then remove the old ones, so that their comments stay in place.
         self._settings()
         if configuration is not None:
             self._order(configuration)
@@ -590,7 +600,7 @@ class _Rewriting:
         self._now[id(original)] = place.item
 
     def _moved_levels(self, configuration: Configuration, place: Place) -> Place:
-        """Return `place` without its levels. They become a separate object."""
+        """Return `place` without its levels. They move into a separate object."""
         target, name = self.step.target, self.step.topology
         levels = configuration.hierarchy(self.step.source)
         own = self._inventory.items.of_kind(*CLUSTER_TOPOLOGY.key)
@@ -604,22 +614,24 @@ class _Rewriting:
         return edit_place(place, lambda item, path: item.remove((*path, "levels")))
 
     def _others_make_topologies(self) -> bool:
-        """Return True if the profiles state, in words that will be removed, that only the cluster's owners make KAI
-        Topologies.
+        """Return True if the profiles state that the owners of the cluster make the KAI Topologies, and not the
+        operator.
+
+        The migration removes the field of the profiles with this statement.
         """
         configuration = self._selection.configuration
         leaves = self.step.changes_topologies and self.step.source.scheduler_profiles
         return leaves and configuration is not None and configuration.makes_kai_topologies is False
 
     def _mark_external(self, topology: KubeObject) -> KubeObject:
-        """Return `topology` with the scheduler's object marked as made by others if the profiles say so."""
+        """Return `topology`. If the owners of the cluster make the KAI Topology, mark it as made by others."""
         if not self._others_make_topologies():
             return topology
         reference = {"schedulerName": KAI_PROFILE, "topologyReference": topology.name}
         return topology.set("spec.schedulerTopologyBindings", [reference])
 
     def _profiles(self, configuration: Configuration) -> None:
-        """Add the KAI profile in the target's form. Without it the target makes no KAI Topology."""
+        """Add the KAI profile as the target expects it. Without the profile the target makes no KAI Topology."""
         if not self.step.changes_topologies:
             return
         settings = self._selection.settings
@@ -661,7 +673,7 @@ class _Rewriting:
         self._now[id(original)] = item
 
     def _object(self, original: KubeObject) -> None:
-        """A workload, or a topology that a user wrote."""
+        """Rewrite a workload, or a topology that a user wrote."""
         source, target = self.step.source, self.step.target
         item = migrate_workload(self._now[id(original)], self.step)
         if original.kind == source.topology_kind and original.api_version.startswith(f"{CLUSTER_TOPOLOGY.group}/"):
@@ -676,8 +688,8 @@ class _Rewriting:
         self._now[id(original)] = item
 
     def _list_new(self) -> None:
-        """Add the new files to the resources of the kustomization in their folder. kustomize reads only listed
-        files.
+        """Add the new files to the resources of the kustomization in their folder, because kustomize reads only
+        listed files.
         """
         for original in self._package.items:
             listed = original.get(("resources",))
@@ -689,7 +701,7 @@ class _Rewriting:
                 self._now[id(original)] = self._now[id(original)].set(("resources", index), name)
 
     def _comments(self) -> None:
-        """Yield an error for each lost comment. None is lost unless a file has an unforeseen form."""
+        """Report each lost comment as an error. A comment is lost only if a file has an unforeseen form."""
         new = [comment for file in self.new for comment in comments(file.item.text)]
         for original in self._package.items:
             item = self._now[id(original)]
@@ -705,7 +717,7 @@ class _Rewriting:
 
 
 def _dynamo_release(name: str | None, target: Revision) -> str | None:
-    """Return the release of Dynamo in the settings, or a compatible one if it does not match `target`."""
+    """Return the release of Dynamo in the settings, or a compatible release if it does not match `target`."""
     if name is None:
         return None
     release, fitting = release_of(name), release_that_goes_with(target)
@@ -717,7 +729,7 @@ def _folder(item: KubeObject) -> str:
 
 
 def _place_beside(place: Place, key: str) -> Place:
-    """Return the place of the entry `key` beside the section at `place`."""
+    """Return the place of the entry `key` in the mapping with the section at `place`."""
     if not place.embedded:
         return place.replace(path=(*place.path[:-1], key))
     if place.inner:
@@ -727,7 +739,7 @@ def _place_beside(place: Place, key: str) -> Place:
 
 
 def _with_profile(item: KubeObject, path: FieldPath) -> KubeObject:
-    """Return `item` with KAI's profile in its scheduler section at `path`, in the spelling of the newest API.
+    """Return `item` with KAI's profile in its scheduler section at `path`, spelt as in the newest API.
 
     Source: spec/grove.md#9.
     """
@@ -754,15 +766,15 @@ def _comments_of(item: KubeObject) -> list[str]:
             try:
                 texts += comments(text)
             except ValueError:
-                # It is not YAML, and stays unchanged.
+                # The text is not YAML, and stays unchanged.
                 continue
     return texts
 
 
 def migrate_workload(item: KubeObject, step: Step) -> KubeObject:
-    """Return `item` in the step's later revision, or itself if it is not a workload or is the same in both.
+    """Return `item` as the later revision of the step writes it. Return `item` itself if it is equal in both revisions.
 
-    An object of a scheduler gets the version that all its known releases serve.
+    An object of a scheduler gets the version that all known releases of the scheduler serve.
 
     Raise FieldError if an anchor prevents it or a comment cannot be kept.
     """

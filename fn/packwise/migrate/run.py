@@ -75,9 +75,9 @@ def _write(texts: Sequence[tuple[str, str, str]], inputs: Inputs) -> None:
 
 
 def _with_own_configuration(package: Package) -> Package:
-    """Return `package` with its configuration among its items, so that it is rewritten.
+    """Return `package` with its configuration among its items, so that the configuration is rewritten too.
 
-    Raise UsageError if it is in a ResourceList.
+    Raise UsageError if the configuration is in a ResourceList.
     """
     configuration = package.function_config
     if configuration is None:
@@ -92,7 +92,7 @@ def _with_own_configuration(package: Package) -> Package:
 
 
 def _texts(inputs: Inputs, migrated: Migrated) -> list[tuple[str, str, str]]:
-    """Return name, old text and new text of each changed file. New files come last with an empty old text."""
+    """Return the name, the old text and the new text of each changed file. New files come last and have no old text."""
     now = dict(zip(map(id, inputs.package.items), migrated.items, strict=True))
     changed = [(file, edited_text(file, now, "migrate")) for file in inputs.files]
     texts = [(str(file.path.name), file.text, text) for file, text in changed if text is not None]
@@ -105,7 +105,7 @@ def _texts(inputs: Inputs, migrated: Migrated) -> list[tuple[str, str, str]]:
 
 
 def _running_notes(migrated: Migrated, target: str | None) -> Iterator[str]:
-    """Yield the known consequence for running workloads: refusals by the target's webhook."""
+    """Yield a note on running workloads: whether the target's webhook accepts their changes."""
     if migrated.refused_workloads is None:
         return
     if not migrated.refused_workloads:
@@ -117,7 +117,7 @@ def _running_notes(migrated: Migrated, target: str | None) -> Iterator[str]:
 
 
 def _report(terminal: Terminal, inputs: Inputs, results: Sequence[Result], last: Iterable[str] = ()) -> Answer:
-    """Return the findings as lines for stderr, because stdout holds the difference, followed by `last`."""
+    """Return the findings as lines for stderr, followed by `last`. stdout is for the difference."""
     lines: list[str] = []
     results = sort_results(results)
     coverage = files_covered(inputs.files, inputs.skipped, inputs.read)
@@ -128,7 +128,7 @@ def _report(terminal: Terminal, inputs: Inputs, results: Sequence[Result], last:
             len(inputs.files),
             inputs.text_of,
             coloured=terminal.is_stderr_coloured,
-            # No other run would list the skipped files.
+            # No other command of the user would list the skipped files.
             verbosity=Verbosity.VERBOSE,
             coverage=coverage,
         )

@@ -1,8 +1,8 @@
 """Files of rendered objects as a stream or a folder: the place of each object, and the list of written files.
 
 A path comes from a client's annotation or an object's name, and both may be hostile. packwise later removes only files
-on its list. One Kustomization of Flux cannot hold a workload and its topology: folders for GitOps tools keep them
-apart. Source: spec/gitops.md#2.
+on its list. One Kustomization of Flux cannot contain a workload and its topology. Folders for GitOps tools therefore
+separate them. Source: spec/gitops.md#2.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class RenderedFiles(Record):
-    """The read `files` with their changes. `emptied` are files that lost all content.
+    """The read `files` with their changes. `emptied` are files that have no content any more.
 
     `new` are the generated objects outside these files.
     """
@@ -52,9 +52,9 @@ class RenderedFiles(Record):
 
 
 def render_inputs(inputs: Inputs, *, writes: bool = False) -> Rendered:
-    """Return the render of `inputs` with sorted results, and an error if they could not be read completely.
+    """Return the render of `inputs` with sorted results, including the errors of files that could not be read.
 
-    With `writes`, the objects are written.
+    `writes` is true if the objects will be written.
     """
     if inputs.is_lost:
         return Rendered(inputs.package.items, (), sort_results(inputs.results))
@@ -70,7 +70,7 @@ def render_inputs(inputs: Inputs, *, writes: bool = False) -> Rendered:
 
 
 def outcome_of(files: Iterable[InputFile], rendered: Rendered) -> RenderedFiles:
-    """Return the files with each object as in `rendered`: edited in place or removed."""
+    """Return the files with the objects of `rendered`: each object is edited in place or removed."""
     kept = iter(rendered.kept)
     files = tuple(files)
     generated = dict(zip(_keys(rendered.generated), rendered.generated, strict=True))
@@ -96,13 +96,13 @@ def _keys(items: Iterable[KubeObject]) -> list[Identity]:
 
 
 def without_bookkeeping(item: KubeObject) -> KubeObject:
-    """Return the object without annotations in which clients record its document's place.
+    """Return the object without the annotations in which clients record its file and its position.
 
     Raise FieldError if an anchor prevents it.
     """
     annotations = item.get(("metadata", "annotations"))
     if not item.has_source and isinstance(annotations, dict):
-        # A new object has no text yet, so nothing must be spliced.
+        # A new object has no text yet, so no text must be preserved.
         kept = {key: value for key, value in annotations.items() if not is_bookkeeping(key)}
         metadata = {**cast("Mapping[str, Value]", item.value["metadata"]), "annotations": kept}
         if not kept:
@@ -133,7 +133,8 @@ def _documents(
     for document in file.documents:
         item = document.item
         if document.entries:
-            # Objects within a List belong to the list. They are checked, and the derived objects are new ones.
+            # Objects within a List belong to the list. They are checked, and objects rendered from them are new
+            # objects.
             for entry in document.entries:
                 if not is_generated(entry.value):
                     next(kept)
@@ -159,13 +160,13 @@ def _text(file: InputFile, before: Document, item: KubeObject | None) -> str:
 
 
 def _comment(separator: str) -> str:
-    """Return the authored part of `separator`: all but its last marker, if it has a comment line."""
+    """Return `separator` without its last marker if it has a comment line, else ""."""
     lines = separator.splitlines(keepends=True)
     return "".join(lines[:-1]) if any(line.lstrip().startswith("#") for line in lines) else ""
 
 
 def _join_documents(documents: Iterable[Document]) -> str:
-    """Return one stream of some documents of a file, each with the comments before it."""
+    """Return some documents of a file as one stream, each with the comments before it."""
     return join_streams([_comments(document.separator) + document.text for document in documents])
 
 
@@ -177,10 +178,11 @@ _START = re.compile(r"---(?=[ \t\r\n]|\Z)")
 
 
 def stream_of(outcome: RenderedFiles) -> str:
-    """Return every file and then the new objects, for clients that apply them.
+    """Return all files and then the new objects as one stream, for clients that apply them.
 
-    API servers do not accept kustomizations and configurations. A stream or list from a client keeps its
-    configuration, because a second render of the stream needs it. Raise FieldError if an object cannot be written.
+    Kustomizations and configurations are omitted, because API servers do not accept them. A stream or list from a
+    client keeps its configuration, because a second render of the stream needs it. Raise FieldError if an object cannot
+    be written.
     """
     files = [
         _stream_text(file)
@@ -200,9 +202,9 @@ def _stream_text(file: InputFile) -> str:
 
 
 def _is_configuration(document: Document) -> bool:
-    """Return True if no API server accepts the document, or if its author excludes the object from clusters.
+    """Return True if no API server accepts the document, or if its author marks the object as not to apply.
 
-    OSMO's documents are included. Previews are not, because they are for the reader.
+    This includes OSMO's documents. It does not include previews, because users want to read them.
     """
     item = document.item
     if item is None:
@@ -211,7 +213,7 @@ def _is_configuration(document: Document) -> bool:
 
 
 def join_streams(texts: Iterable[str]) -> str:
-    """Return one stream of all `texts`. A marker is added between texts without one."""
+    """Return one stream of all `texts`. If a text has no marker at its start, one is added between the texts."""
     pieces: list[str] = []
     for text in texts:
         if not text:
@@ -233,7 +235,7 @@ def join_streams(texts: Iterable[str]) -> str:
 
 
 LIST = ".packwise.sha256"
-"""File with the list, in the folder itself. It is hidden, so that no tool reads it as a manifest."""
+"""The name of the file with the list, in the folder itself. It is hidden, so that no tool reads it as a manifest."""
 
 _NO_TEXT = "surrogateescape"
 """The error handler for bytes of a file name that are not UTF-8, as in `os.fsdecode`."""
@@ -244,17 +246,17 @@ _ESCAPE = re.compile(r"\\([n\\])")
 
 
 def digest(content: bytes) -> str:
-    """Return the digest of a file in the form of the list."""
+    """Return the digest of a file, as the list contains it."""
     return sha256(content).hexdigest()
 
 
 def listing(contents: Mapping[str, bytes]) -> bytes:
-    """The list of files by slash-separated path, as `sha256sum --check` reads it."""
+    """Return the list of files by slash-separated path, in the format of `sha256sum --check`."""
     return "".join([_line(path, contents[path]) for path in sorted(contents)]).encode("utf-8", _NO_TEXT)
 
 
 def read_list(folder: Path) -> dict[str, str]:
-    """Return the digest of each file in the list of `folder` by path, or none without a list.
+    """Return the digest of each file in the list of `folder` by path, or none if the folder has no list.
 
     Raise FieldError if packwise did not write the list.
     """
@@ -266,7 +268,7 @@ def read_list(folder: Path) -> dict[str, str]:
     except OSError:
         raise _unreadable_error(file) from None
     digests: dict[str, str] = {}
-    # A name may contain other line ends. Git may have written this one for Windows.
+    # A name may contain other line ends. Git may have changed the line ends of the list for Windows.
     for line in text.removesuffix("\n").split("\n") if text else ():
         match = _LINE.fullmatch(line.removesuffix("\r"))
         if match is None:
@@ -298,7 +300,7 @@ _MAX_NAME = 255
 """The largest number of bytes of a path on macOS, and of a name on every system."""
 
 _CONTROLS = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Categories of characters that end a line, change the direction or print nothing."""
+"""Categories of characters that end a line, change the direction of text, or print nothing."""
 
 _SHORT = re.compile(r"git~[0-9]+", re.IGNORECASE)
 """Short names of `.git` on Windows."""
@@ -309,7 +311,7 @@ class TargetError(ValueError):
 
 
 def target_path(path: str) -> str:
-    """Return `path` in its shortest form, with slashes and relative to the output folder.
+    """Return `path` normalized, with slashes and relative to the output folder.
 
     Raise TargetError if it leads out of the folder, is hidden, is unprintable, or is too long for some systems.
     """
@@ -334,19 +336,19 @@ def target_path(path: str) -> str:
 
 
 def target_field(item: KubeObject) -> FieldPath:
-    """Return the field that determines the file of `item`: the client's annotation, else the name."""
+    """Return the field that determines the file of `item`: the client's annotation if it is set, else the name."""
     annotations = item.annotations
     key = next((key for key in PATH_KEYS if annotations.get(key)), None)
     return ("metadata", "name") if key is None else ("metadata", "annotations", key)
 
 
 def fold_path(path: str) -> str:
-    """Return one text for all paths that are equal without case or Unicode normalization."""
+    """Return the same text for all paths that differ only in case or Unicode normalization."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
 
 
 def is_of_git(parts: Iterable[str]) -> bool:
-    """Return True if the path leads into a repository's own folder, also on a system that ignores case."""
+    """Return True if the path leads into the folder `.git` of a repository, also on a system that ignores case."""
     return any(part.casefold() == ".git" or _SHORT.fullmatch(part) for part in parts)
 
 
@@ -355,16 +357,16 @@ def _size(text: str) -> int:
 
 
 TOPOLOGIES = "topologies"
-"""Folder of topologies and queues that workloads name, and of all CRDs."""
+"""The folder of topologies and queues that workloads name, and of all CRDs."""
 
 WORKLOADS = "workloads"
-"""Folder of all other objects that a cluster accepts."""
+"""The folder of all other objects that a cluster accepts."""
 
 LOCAL = "local"
-"""Folder of files that are not applied: configuration, previews and files without objects."""
+"""The folder of files that are not applied: configuration, previews and files without objects."""
 
 FOLLOWED = (TOPOLOGIES, WORKLOADS)
-"""Folders that a tool applies, in this order."""
+"""The folders that a tool applies, in this order."""
 
 _PARTS = (TOPOLOGIES, WORKLOADS, LOCAL)
 
@@ -376,7 +378,7 @@ _LOCAL_GROUPS = frozenset({GROUP, "operator.config.grove.io"})
 
 
 def part_of(item: KubeObject) -> str:
-    """Return the folder of an object."""
+    """Return the folder that the object belongs to."""
     kind = identity(item.value)[:2]
     if is_local_config(item) or kind[0] in _LOCAL_GROUPS:
         return LOCAL
@@ -384,7 +386,9 @@ def part_of(item: KubeObject) -> str:
 
 
 def path_within(part: str, path: str) -> str:
-    """Return `path` within the folder `part`. A path there is kept, so that a second render moves no file."""
+    """Return `path` within the folder `part`. A path that is there already is kept, so that a second render moves no
+    file.
+    """
     if path.startswith(f"{part}/"):
         return path
     for before, after in _GENERATED.items():
@@ -399,7 +403,9 @@ def count_previews(rendered: Rendered) -> int:
 
 
 def parts_of(file: InputFile) -> Iterator[tuple[str, InputFile]]:
-    """Yield the file by the folders of its objects: unchanged for one folder, else document by document."""
+    """Yield the file with the folder of its objects. If they belong to several folders, yield a piece for each
+    folder.
+    """
     documents = [document for document in file.documents if document.item is not None]
     parts = [part for part in _PARTS if any(_part(document) == part for document in documents)]
     if len(parts) < 2:
@@ -411,7 +417,7 @@ def parts_of(file: InputFile) -> Iterator[tuple[str, InputFile]]:
 
 
 def is_kustomization(item: KubeObject) -> bool:
-    """Return True if kustomize must build the object. kustomize fails after its files are moved."""
+    """Return True if the object is a kustomization. kustomize fails if the files of a kustomization are moved."""
     return identity(item.value)[:2] == ("kustomize.config.k8s.io", "Kustomization")
 
 
@@ -437,11 +443,11 @@ _BUILD = (
 
 
 class FolderPlan(Record):
-    """`contents` maps paths with slashes below the folder to bytes. `generated` are the paths of new objects among
+    """`contents` maps paths below the folder, with slashes, to bytes. `generated` are the paths of new objects among
     them.
 
-    `loose` are the paths of objects from stdin and lists: the author of the object chose the path. `emptied` are the
-    paths that lost all content. With an error among `results`, nothing may be written.
+    `loose` are the paths of objects from stdin and lists: the author of an object may have chosen its path. `emptied`
+    are the paths of files that have no content any more. If `results` has an error, nothing may be written.
     """
 
     contents: Mapping[str, bytes]
@@ -459,7 +465,7 @@ def refuse_same_target(files: Iterable[InputFile]) -> None:
             continue
         others = files_by_target.setdefault(fold_path(path.target), [])
         for other in others:
-            # Within one folder the system distinguishes names. Here, the names of two folders come together.
+            # Within one folder, the system has distinguished the names. Here, names of two folders come together.
             if other.target == path.target or _root(other) != _root(path):
                 both = f'"{other.name}" and "{path.name}" would both be written to "{path.target}"'
                 raise UsageError(f"{both}; render them one by one")
@@ -467,16 +473,15 @@ def refuse_same_target(files: Iterable[InputFile]) -> None:
 
 
 def _root(path: InputPath) -> str:
-    """Return the named path: the folder, or "" if it is the file."""
+    """Return the path that the user named: a folder, or "" if the user named the file itself."""
     return str(path.name).removesuffix(str(path.target))
 
 
 def plan_folder(outcome: RenderedFiles, *, split: bool = False) -> FolderPlan:
-    """Return the contents of a folder after `outcome`. Files keep their path. A client or packwise chooses the path of
-    others.
+    """Return the contents of a folder after `outcome`. Files of folders keep their path.
 
-    With `split`, topologies, workloads and files that no cluster needs get separate folders. Raise FieldError if an
-    object cannot be written.
+    A client's annotation or packwise chooses the path of other objects. With `split`, topologies, workloads and files
+    that no cluster needs get separate folders. Raise FieldError if an object cannot be written.
     """
     plan = _Plan(split=split)
     loose: list[Document] = []
@@ -515,7 +520,7 @@ class _Plan:
         self._owners[target] = file
 
     def add_parts(self, target: str, file: InputFile) -> None:
-        """Add the file to the folders of its objects, as one file for each folder."""
+        """Add the file to the folders of its objects, as one file in each folder."""
         for item in file.items:
             if is_kustomization(item):
                 self._refuse(item, _BUILD)
@@ -529,7 +534,7 @@ class _Plan:
             self.add_file(path, piece)
 
     def add_loose(self, documents: Iterable[Document]) -> None:
-        """The documents of stdin and of lists, each in the file that the client's annotations name."""
+        """Add the documents of stdin and of lists, each in the file that the client's annotations name."""
         groups: dict[str, list[KubeObject]] = {}
         for document in documents:
             item = document.item
@@ -565,13 +570,13 @@ class _Plan:
             self.generated.add(path)
 
     def keep_followed(self) -> None:
-        """Keep folders that tools follow even if they are empty: Git cannot store empty ones."""
+        """Add a file to an empty folder that a tool applies, because Git cannot store empty folders."""
         for part in FOLLOWED:
             if not any(path.startswith(f"{part}/") for path in self.texts):
                 self.texts[f"{part}/.keep"] = ""
 
     def refuse_files_in_files(self) -> None:
-        """Report paths that lead through a file."""
+        """Report paths with a file as one of their folders."""
         files = {fold_path(path): path for path in self.texts}
         for path in sorted(self.texts):
             for parent in PurePosixPath(path).parents:
@@ -581,7 +586,7 @@ class _Plan:
                     self.results.append(Result(message, file=ResultFile(path), tags={"rule": OUTPUT.name}))
 
     def refuse_alike(self) -> None:
-        """Report paths that are equal on some systems. Files of one folder coexist already and are skipped."""
+        """Report paths that are equal on some systems. Files that already exist in one folder are skipped."""
         seen: dict[str, str] = {fold_path(LIST): LIST}
         for path in sorted(self.texts):
             first = seen.setdefault(fold_path(path), path)
@@ -597,7 +602,9 @@ class _Plan:
         return all(isinstance(self._owners.get(path), InputFile) for path in paths)
 
     def _place(self, item: KubeObject, target: str) -> str | None:
-        """Return the path of an object with the wanted `target`, or None after reporting an invalid path."""
+        """Return the path of an object that should have the path `target`, or report an invalid path and return
+        None.
+        """
         try:
             path = target_path(target)
         except TargetError as error:
@@ -606,14 +613,14 @@ class _Plan:
         return path_within(part_of(item), path) if self._split else path
 
     def _refuse_owner(self, new: str, path: str, owner: KubeObject | InputFile) -> None:
-        """Report that the path of a `new` object belongs to another file."""
+        """Report that a `new` object has the path of another file."""
         message = f'packwise writes {new} to "{path}"; rename this file'
         name = owner.path.name if isinstance(owner, InputFile) else owner.file
         file = ResultFile(name or path)
         self.results.append(Result(message, file=file, tags={"rule": OUTPUT.name}))
 
     def _refuse_content(self, document: Document) -> None:
-        """Report content that is not an object and so has no file. Comments need none."""
+        """Report content that is not an object, because it has no file. Comments need no file."""
         if document.is_blank:
             return
         message = (
@@ -627,7 +634,7 @@ class _Plan:
 
 
 def _target_of(item: KubeObject) -> str:
-    """Return the path in a client's annotation, else packwise's path for generated objects and kpt's for others."""
+    """Return the path for an object: from a client's annotation if it has one, else packwise's or kpt's usual path."""
     if item.path is not None:
         return item.path
     if is_generated(item.value):

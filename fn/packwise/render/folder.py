@@ -46,14 +46,14 @@ _NOT_REPLACED = (
 
 
 _OWN = "packwise"
-"""The folder of generated objects, in which packwise looks for files of an earlier render."""
+"""The folder of generated objects. packwise searches it for files of an earlier render."""
 
 
 class Changes(Record):
-    """Differences from the disk: contents to write by path below the folder, and files to remove, by path.
+    """The differences from the disk: contents to write by path below the folder, and files to remove.
 
-    `targets` maps a path to its real path below the folder if a link is in between. `listing` is the list of packwise's
-    own files if it differs too. With an error among `results`, nothing may be written.
+    If a path leads through a link, `targets` maps it to its real path below the folder. `listing` is the new list of
+    packwise's own files, or None if it does not change. If `results` has an error, nothing may be written.
     """
 
     contents: Mapping[str, bytes]
@@ -69,8 +69,8 @@ class Changes(Record):
 def survey(folder: Path, plan: FolderPlan, *, with_list: bool = False) -> Changes:
     """Return the difference between `plan` and `folder`.
 
-    `with_list` is true if the folder has a list of packwise's files. Listed files outside the plan are then removed.
-    Raise FieldError if the list is unreadable.
+    `with_list` is true if the folder has a list of packwise's files. Listed files that are not in the plan are then
+    removed. Raise FieldError if the list is unreadable.
     """
     places = _Places(real(folder))
     contents: dict[str, bytes] = {}
@@ -106,7 +106,8 @@ def survey(folder: Path, plan: FolderPlan, *, with_list: bool = False) -> Change
 class _Place(Record):
     """The target of a path below a folder: the real path, its status, and the reason why it cannot be written.
 
-    `status` is None if it does not exist. `target` is the real path below the folder if a link is in between.
+    `status` is None if the file does not exist. If the path leads through a link, `target` is the real path below the
+    folder.
     """
 
     real: str
@@ -116,9 +117,9 @@ class _Place(Record):
 
 
 class _Places:
-    """The places below a folder with this real path. A plan's paths have no `.` and no `..`.
+    """The targets of paths below a folder with the real path `root`. Paths of a plan have no `.` and no `..`.
 
-    Each folder's existence is recorded: nothing is looked up below a missing one.
+    The folders are recorded. Below a folder that does not exist, nothing is looked up.
     """
 
     __slots__ = ("_folders", "_root")
@@ -128,7 +129,7 @@ class _Places:
         self._folders: dict[str, tuple[_Place, bool]] = {"": (_Place(self._root), _may_be_there(root))}
 
     def place(self, name: str) -> _Place:
-        """The place of the file at a slash-separated path."""
+        """Return the target of the file at a slash-separated path."""
         above, _, base = name.rpartition("/")
         parent, is_there = self._folder(above)
         place, error = self._look_at(parent, base, is_there=is_there)
@@ -181,7 +182,7 @@ def _may_be_there(path: str) -> bool:
     except FileNotFoundError:
         return False
     except OSError:
-        # A later search for a file below it reports the reason.
+        # The search for a file below the path will report the reason.
         return True
     return True
 
@@ -205,7 +206,7 @@ def _is_left(folder: Path, path: Path, kept: Set[str]) -> bool:
 
 
 def _no_longer_listed(folder: Path, plan: FolderPlan, kept: Set[str]) -> tuple[set[Path], list[Result]]:
-    """Return files of the last list outside the plan, and a warning for each that was edited since."""
+    """Return files of the last list that are not in the plan, and a warning for each file that was edited since."""
     own: set[Path] = set()
     edited: list[Result] = []
     for name, known in read_list(folder).items():
@@ -223,7 +224,7 @@ def _no_longer_listed(folder: Path, plan: FolderPlan, kept: Set[str]) -> tuple[s
 
 
 def _content(folder: Path, path: Path) -> bytes | None:
-    """Return the content of a file of `folder`, or None for a link, a file of git, or an unreadable file."""
+    """Return the content of a file of `folder`. Return None for a link, a file in `.git`, or an unreadable file."""
     if "\0" in str(path):
         return None
     root, at = real(folder), real(path)
@@ -253,7 +254,7 @@ def _own_files(folder: Path) -> Iterator[str]:
 
 
 def _is_generated(path: Path) -> bool:
-    """True if the file holds objects that packwise made, and no others."""
+    """Return True if the file holds only objects that packwise made."""
     try:
         file = read_file(InputPath(path.as_posix()))
         items = [document.item for document in file.documents if not document.is_blank]
@@ -281,18 +282,19 @@ _MARK = ".packwise-"
 
 
 _COPY = re.compile(r"\..+\.packwise-[0-9]+", re.DOTALL)
-"""The names of copies: the name of the folder and the number of the process."""
+"""The names of copies: a dot, the name of the folder, and the number of the process."""
 
 
 class SwapError(Exception):
-    """Raised if the folder cannot be exchanged with another. The text gives the reason."""
+    """Raised if the folder cannot be exchanged with another one. The text gives the reason."""
 
 
 @contextmanager
 def swap_folder(folder: Path) -> Generator[Path]:
-    """Yield a copy of `folder`, or an empty folder, that replaces it at the end of the block.
+    """Yield a copy of `folder`, or an empty folder if it does not exist. The copy replaces the folder at the end of the
+    block.
 
-    The copy shares the bytes of its files with the folder: replace files and never write into them. Raise SwapError
+    The copy shares the bytes of its files with the folder, so replace files and never write into them. Raise SwapError
     without a change if the system cannot exchange folders.
     """
     if sys.platform == "win32":
@@ -341,7 +343,7 @@ def _as_refusal() -> Generator[None]:
 
 
 def _link_tree(source: Path, target: Path) -> None:
-    """Link the folders of `source` into `target`, with the same files."""
+    """Make the folders of `source` in `target`, and link its files there."""
     target.mkdir()
     with os.scandir(source) as entries:
         for entry in entries:
@@ -355,7 +357,7 @@ def _link_tree(source: Path, target: Path) -> None:
 
 
 def remove_left(folder: Path) -> None:
-    """Remove the copies of `folder` left by killed runs."""
+    """Remove the copies of `folder` that killed runs left behind."""
     target = Path(real(folder))
     for left in _copies(target.parent):
         name, _, owner = left.name[1:].rpartition(_MARK)
@@ -364,7 +366,7 @@ def remove_left(folder: Path) -> None:
 
 
 def folders_with_copies(folder: Path) -> frozenset[str]:
-    """Return the names of folders with copies in `folder`, from current or killed runs."""
+    """Return the names of folders that have copies in `folder`, from current or killed runs."""
     return frozenset(copy.name[1:].rpartition(_MARK)[0] for copy in _copies(folder))
 
 
@@ -377,7 +379,7 @@ def _copies(folder: Path) -> list[Path]:
 
 
 def _exchange(first: Path, second: Path) -> None:
-    """Exchange two paths in one step. Raise OSError."""
+    """Exchange two paths in one step. Raise OSError if the system cannot do that."""
     call = _system_call()
     if call(os.fsencode(first), os.fsencode(second)):
         code = ctypes.get_errno()
@@ -403,7 +405,7 @@ def refuse_no_folder(output: str) -> None:
 
 
 def refuse_lists_within(files: Iterable[InputFile], folder: str) -> None:
-    """Raise UsageError if the objects of a ResourceList would be written beside the list itself."""
+    """Raise UsageError if the objects of a ResourceList would be written into the folder of the list itself."""
     for file in files:
         name = file.path.name
         if file.is_list and name is not None and contains(real(folder), real(name)):
@@ -420,11 +422,11 @@ def apply(
     as_read: Mapping[Path, bytes] | None = None,
     look: Callable[[Path], object] | None = None,
 ) -> str | None:
-    """Make the changes and remove folders that lost their last file.
+    """Make the changes, and remove folders that lost their last file.
 
-    With `at_once`, other processes see only the old or the new folder. `look` is called with the new state before
-    others see it. If the system cannot do that, files change one by one and the reason is returned. Raise OSError if
-    the disk refuses a file or if a file `as_read` has new content.
+    With `at_once`, other processes see only the old or the new folder. `look` is called with the new folder before
+    other processes see it. If the system cannot exchange folders, files change one by one and the reason is returned.
+    Raise OSError if the disk refuses a file, or if a file in `as_read` has new content.
     """
     if not at_once:
         change_files(folder, _as_list(folder, changes), as_read or {})
@@ -444,12 +446,12 @@ def apply(
 def _as_list(folder: Path, changes: Changes) -> list[FileChange]:
     written = [FileChange(folder / name, content) for name, content in changes.contents.items()]
     removed = [FileChange(path, None) for path in changes.removed]
-    # Write the list last. As long as it names a file to remove, the next run knows who wrote that file.
+    # Write the list last. Until then, the next run knows from the list which files packwise wrote.
     return written + removed + ([] if changes.listing is None else [FileChange(folder / LIST, changes.listing)])
 
 
 def _apply(folder: Path, copy: Path, changes: Changes) -> None:
-    """Make the changes of `folder` in a private copy. Raise OSError naming the file."""
+    """Make the changes of `folder` in a private copy. Raise OSError with the name of the file in `folder`."""
     root = Path(real(folder))
     unseen = _Unseen(copy)
     for name, content in changes.contents.items():
@@ -474,7 +476,7 @@ class _Unseen:
         self._folders = {""}
 
     def write(self, path: str, content: bytes, seen: Path) -> None:
-        """Make a new file at `path` and never write into an existing one: it may share its bytes with the copied
+        """Make a new file at `path`. Never write into an existing file, because it may share its bytes with the copied
         folder.
 
         Raise OSError with the file's name in the folder `seen`.
@@ -510,7 +512,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 def _open_anew(path: str) -> int:
-    """Replace a file by a new one with its permissions. Rendered files are read and never executed."""
+    """Replace a file by a new one with the same permissions, except permission to execute it."""
     mode = stat.S_IMODE(os.lstat(path).st_mode) & 0o666
     os.unlink(path)  # noqa: PTH108
     file = os.open(path, _NEW, mode)

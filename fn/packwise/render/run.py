@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class RenderReport(Record):
-    """The report of a render on stderr: findings, and a last line of actions and coverage.
+    """The report of a render on stderr: findings, and a last line with the actions and the coverage.
 
     `coverage` is the part of that line about checked and skipped files.
     """
@@ -51,7 +51,7 @@ class RenderReport(Record):
 
     @property
     def verbosity(self) -> Verbosity:
-        """The verbosity of the command."""
+        """Return the verbosity of the command."""
         return self.command.verbosity
 
     def findings(self, results: Sequence[Result]) -> list[str]:
@@ -59,13 +59,13 @@ class RenderReport(Record):
         return stderr_lines(results, self.verbosity, coloured=self.is_coloured)
 
     def end(self, results: Iterable[Result], done: str = "") -> list[str]:
-        """Return the last line: the actions `done`, the number of hidden `results`, and the coverage."""
+        """Return the last lines: the actions `done`, the number of hidden `results`, and the coverage."""
         hidden = hidden_infos(results) if self.verbosity is Verbosity.NORMAL else ""
         last = "; ".join([part for part in (done, hidden, self.coverage.line) if part])
         return closing_lines(last, self.coverage.detail_lines, self.verbosity)
 
     def refuse(self, results: Iterable[Result], error: FieldError | None = None) -> Answer:
-        """Return the answer if nothing was written: the results and an `error` as the reason."""
+        """Return the answer if nothing was written: the results, and `error` as the reason."""
         ordered = sort_results([*results, *([] if error is None else [error_result(error)])])
         refusal = f"{count_of_causes(ordered)}: nothing was written"
         quiet = [refusal] if self.verbosity is Verbosity.QUIET else []
@@ -73,7 +73,7 @@ class RenderReport(Record):
 
 
 def render(command: Render, terminal: Terminal = PLAIN) -> Answer:
-    """Return the result, or write it. Raise UsageError before anything is written."""
+    """Return the result, or write it to a folder. Raise UsageError before anything is written."""
     if command.output is not None or command.in_place or command.check:
         return render_folder(command, terminal)
     inputs = read_inputs(command.named)
@@ -86,7 +86,7 @@ def render(command: Render, terminal: Terminal = PLAIN) -> Answer:
         text = stream_of(outcome_of(inputs.files, rendered))
     except FieldError as error:
         return report.refuse(rendered.results, error)
-    # kubectl has no annotation that excludes an object.
+    # kubectl applies every object: no annotation excludes one.
     previews = count_previews(rendered)
     note = f"do not apply the {count_text(previews, 'preview')}" if previews else ""
     lines = tuple(report.findings(rendered.results))
@@ -136,7 +136,7 @@ def _write_outcome(
 
 
 def _output_of(command: Render) -> str:
-    """The folder to write to."""
+    """Return the folder to write to. Raise UsageError if the options name none."""
     if command.in_place:
         paths = command.named.paths
         if len(paths) != 1 or not Path(paths[0]).is_dir():
@@ -154,7 +154,7 @@ def _output_of(command: Render) -> str:
 def _lock_output(folder: Path, command: Render) -> Generator[None]:
     """Keep other renders from reading or writing the folder until the block ends."""
     if command.in_place:
-        # A render in place has its own lock, and compares the files with what it read.
+        # A render in place has its own lock, and compares the files with the content that it read.
         yield
         return
     parent = Path(real(folder)).parent
@@ -188,7 +188,7 @@ def _write(
 
 
 def _stale_lines(changes: Changes, folder: Path) -> Iterator[str]:
-    """Yield the lines for files that a render would change."""
+    """Yield the lines about files that a render would change."""
     for name in changes.contents:
         path = folder / name
         yield f"{path.as_posix()}: {'differs' if path.exists() else 'is missing'}"

@@ -1,7 +1,7 @@
 """A report as SVG for a README, as Mermaid, and as one page that works offline.
 
 The page has the picture as JSON and a script that draws it. Texts of the input are data and never markup: the script
-writes them as text nodes. The page's policy permits no other script and no loading.
+writes them as text nodes. The page's policy permits no other script and loads nothing.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MOST_DOMAINS = 160
 
 
 class DrawnState(Record):
-    """A state of a gang in words with a sign, because not all readers see colours."""
+    """A state of a gang in words, with a sign, because not all readers see colours."""
 
     sign: str
     text: str
@@ -61,7 +61,7 @@ STATES = {
 }
 
 HUES, TINTS = 12, 3
-"""The number of hues for queues, which repeat if there are more, and of tints of each hue."""
+"""The number of hues for queues, and of tints of each hue. Hues repeat if there are more queues."""
 
 _HUES = (
     "#77b0f0", "#efad6b", "#7bcc92", "#cf9edb", "#63d2d5", "#f08d83",
@@ -76,16 +76,16 @@ def _lighten(colour: str, tint: int) -> str:
 
 
 PALETTE = tuple(_lighten(hue, tint) for hue in _HUES for tint in range(TINTS))
-"""The colours of gangs: the tints of each hue."""
+"""The colours of gangs: all tints of the first hue, then of the next one."""
 
 INK = "#10151c"
 """The colour of text on a colour of the palette."""
 
 
 class Drawn(Record):
-    """The picture. `root` is the base folder of file names, relative to the drawing's folder.
+    """A picture to draw. `root` is the base folder of file names, relative to the folder of the drawing.
 
-    `source_url` is the base of links instead.
+    If `source_url` is set, links use this template instead.
     """
 
     picture: Picture
@@ -108,7 +108,7 @@ class Drawn(Record):
 
     @property
     def headline(self) -> str:
-        """The drawing in one line."""
+        """Return the picture in one line."""
         outcomes = [gang.after for gang in self.picture.gangs if gang.after is not None]
         errors = sum([result.severity is Severity.ERROR for result in self.picture.findings])
         also = f", {count_text(errors, 'error')}" if errors else ""
@@ -121,7 +121,7 @@ class Drawn(Record):
 
 
 def verdict_of(gang: GangBox) -> str:
-    """Return the outcome of a gang: its state, or the change that removes it."""
+    """Return the outcome of a gang: its state, or the change that removes the gang."""
     state = STATES[gang.outcome.state]
     return gang.change if gang.after is None else f"{state.sign} {state.text}".strip()
 
@@ -132,12 +132,12 @@ def place_of(gang: GangBox) -> str:
 
 
 def listed_gangs(gangs: Sequence[GangBox]) -> list[tuple[int, GangBox]]:
-    """Return the first gangs of a picture with their positions."""
+    """Return the first gangs of a picture, each with its index."""
     return list(enumerate(gangs[:_MOST_GANGS]))
 
 
 def constraint_of(gang: GangBox) -> str:
-    """Return the level that bounds the gang, or its first part with a level; "" if there is none."""
+    """Return the level that bounds the gang, or its first part that has a level, or "" if there is none."""
     part = next((part for part in gang.parts if part.required or part.preferred), None)
     if part is None:
         return ""
@@ -160,7 +160,7 @@ _PAD = 10
 _LINE = 18
 _BAR = 14
 _CARD, _BAR_CARD = 280, 200
-"""The least width of a domain that is drawn with its nodes, and as a bar."""
+"""The smallest width of a domain that is drawn with its nodes, and of a domain that is drawn as a bar."""
 _MOST_NODES = 300
 
 _STYLE = f"""\
@@ -179,7 +179,7 @@ _HATCH = (
 
 
 def as_svg(drawn: Drawn) -> str:
-    """Return the picture. Few nodes are drawn each. Otherwise the innermost domains are bars."""
+    """Return the picture. If there are few nodes, each is drawn. Otherwise the innermost domains are bars."""
     picture = drawn.picture
     canvas = _Canvas(picture)
     y = canvas.head(drawn)
@@ -209,7 +209,7 @@ class _Area(Record):
 
 
 class _Canvas:
-    """The shapes so far. Drawing methods return the y below their shapes."""
+    """The shapes that are drawn so far. Drawing methods return the y coordinate below their shapes."""
 
     def __init__(self, picture: Picture) -> None:
         self.shapes: list[str] = []
@@ -220,7 +220,7 @@ class _Canvas:
         self._largest = max([node.gpus for node in picture.nodes], default=0)
 
     def head(self, drawn: Drawn) -> float:
-        """Draw the headline and its subject."""
+        """Draw the headline, and below it the nodes, the GPUs and the notes."""
         picture = self._picture
         self._write(_PAD, 26, drawn.headline, "t k")
         gpus = sum([node.gpus for node in picture.nodes])
@@ -238,7 +238,7 @@ class _Canvas:
         return y + _PAD
 
     def cluster(self, drawn: TopologyMap, y: float) -> float:
-        """The domains of a topology, and the nodes in none."""
+        """Draw the domains of a topology, and the nodes in none."""
         area = _Area(_PAD, y, _WIDTH - 2 * _PAD)
         self._deepest = len(drawn.levels) - 1 if self._with_nodes else deepest_level(drawn.domains)
         y = self._domains(drawn.domains, area, 0)
@@ -278,7 +278,7 @@ class _Canvas:
         self._write(510, y + 12, _shorten(where or reason, 72), "m l")
 
     def _domains(self, domains: Sequence[DomainBox], area: _Area, depth: int) -> float:
-        """Draw domains below each other. Innermost ones are also beside each other if there is room."""
+        """Draw domains below each other. Innermost domains are also next to each other if there is room."""
         card = _CARD if self._with_nodes else _BAR_CARD
         columns = max(1, min(len(domains), int(area.width // card))) if depth == self._deepest else 1
         gap = _PAD * (columns - 1)
@@ -311,7 +311,7 @@ class _Canvas:
         return bottom
 
     def _bar(self, domain: DomainBox, area: _Area) -> float:
-        """Draw the used amounts of a domain without drawn nodes."""
+        """Draw the used GPUs of a domain as a bar, without its nodes."""
         unit = area.width / domain.gpus if domain.gpus else 0
         self._rect("f", area.x, area.y, area.width, 8)
         self._rect("u", area.x, area.y, domain.in_use * unit, 8)
@@ -322,7 +322,7 @@ class _Canvas:
         return area.y + 8 + _PAD
 
     def _hues(self, domain: DomainBox) -> list[tuple[int, int]]:
-        """Return the GPUs that gangs take of a domain, by the first tint of their colours."""
+        """Return the GPUs that gangs use in a domain, by the first tint of their colour."""
         taken: Counter[int] = Counter()
         for index in _nodes_within(domain):
             for share in self._picture.nodes[index].after:
@@ -382,7 +382,7 @@ def _nodes_within(domain: DomainBox) -> Iterator[int]:
 
 
 def _segments(box: NodeBox) -> Iterator[tuple[int | None, int, str]]:
-    """Yield the GPUs of a node with the class of their shape: used ones, each gang's, and free ones."""
+    """Yield the GPUs of a node with the class of their shape: used GPUs, each gang's GPUs, and free GPUs."""
     if box.in_use:
         yield None, box.in_use, "u"
     for share in box.after:
@@ -416,16 +416,18 @@ _RESERVED = re.compile(r'["#&<>\[\](){}|`\\;]')
 
 
 def as_mermaid(drawn: Drawn) -> str:
-    """Return the chart. Many nodes are reduced to domains, and a chart that is still too long to the headline."""
+    """Return the chart. If there are many nodes, it has only domains. If it is still too long, it has only the
+    headline.
+    """
     text = "".join([f"{line}\n" for line in _Chart(drawn).lines()])
     return text if len(text) <= LIMIT else f'flowchart LR\n  headline(["{_headline_label(drawn)}"])\n'
 
 
 class _Chart:
-    """The parts of a chart. Subgraphs and nodes have numbers as names, so that the input's names are never syntax.
+    """The parts of a chart. Subgraphs and nodes have numbers as names, so that names of the input are never syntax.
 
-    Parts without links are beside each other in a subgraph from top to bottom, and below each other in one from left to
-    right.
+    Mermaid draws parts without links next to each other in a subgraph from top to bottom. In a subgraph from left to
+    right it draws them below each other.
     """
 
     def __init__(self, drawn: Drawn) -> None:
@@ -453,7 +455,7 @@ class _Chart:
             yield "  gangs ~~~ cluster"
 
     def _gangs(self) -> Iterator[str]:
-        """Yield the gangs with their states as a legend of the colours."""
+        """Yield the gangs with their states. They are also the legend of the colours."""
         listed = listed_gangs(self._picture.gangs)
         yield f'  subgraph gangs ["{self._headline}"]'
         yield "    direction LR"
@@ -501,7 +503,7 @@ class _Chart:
 
 
 def _headline_label(drawn: Drawn) -> str:
-    """The headline, and the notes below it."""
+    """Return the headline, and the notes below it."""
     return "<br>".join([_label(drawn.headline), *(f"note: {_label(note)}" for note in drawn.picture.notes)])
 
 
@@ -513,7 +515,7 @@ def _gang_label(number: int, gang: GangBox) -> str:
 
 
 def _label(text: str) -> str:
-    """Return a text for Mermaid, with characters of its syntax, of HTML and of Markdown as numbers."""
+    """Return a text for Mermaid. Characters with a meaning in Mermaid, HTML or Markdown are written as numbers."""
     return _RESERVED.sub(lambda match: f"#{ord(match[0])};", shorten(escape_line(text), _LONGEST))
 
 
@@ -522,7 +524,7 @@ _UNSAFE = re.compile("[<>&]")
 
 
 def as_html(drawn: Drawn) -> str:
-    """The whole page."""
+    """Return the whole page."""
     style = _palette() + _static_file("page.css")
     script = _static_file("page.js")
     parts = {
@@ -551,7 +553,7 @@ def _palette() -> str:
 
 
 def _hash(text: str) -> str:
-    """The text as a source of a Content-Security-Policy."""
+    """Return the hash of the text as a source in a Content-Security-Policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
@@ -569,14 +571,14 @@ def _subject_text(drawn: Drawn) -> str:
 
 
 class _Data:
-    """The picture as the page's script reads it. Files are listed once, and named by their positions."""
+    """The picture as the page's script reads it. Files are listed once, and their index is used elsewhere."""
 
     def __init__(self, drawn: Drawn) -> None:
         self._drawn = drawn
         self._files: dict[str | None, int] = {}
 
     def value(self) -> dict[str, Any]:
-        """The whole document."""
+        """Return the whole document."""
         picture = self._drawn.picture
         value: dict[str, Any] = {
             "nodes": [_node(box) for box in picture.nodes],

@@ -1,6 +1,6 @@
 """The picture of a report: domains with nodes and GPUs, and the gangs placed in them, before and after a change.
 
-It is the same for every format. Nodes and gangs are identified by their positions in the picture.
+The picture is the same for every format. Nodes and gangs are identified by their index in the picture.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _NUMBER = re.compile("([0-9]+)")
 
 
 class NodeShare(Record):
-    """Pods of a gang on a node, and their GPUs. `gang` is its position in the picture."""
+    """Pods of a gang on a node, and their GPUs. `gang` is the index of the gang in the picture."""
 
     gang: int
     pods: int
@@ -65,9 +65,9 @@ class NodeShare(Record):
 
 
 class NodeBox(Record):
-    """A node: its GPUs, the part used by pods outside gangs, and the gangs' pods. `notes` are reasons against pods.
+    """A node: its GPUs, the number used by pods outside gangs, and the pods of gangs.
 
-    `in_use_before` is the part used by pods outside gangs before the change, when removed gangs still counted.
+    `notes` are reasons why the node gets no pods. `in_use_before` is `in_use` before the change.
     """
 
     name: str
@@ -80,9 +80,10 @@ class NodeBox(Record):
 
 
 class DomainBox(Record):
-    """A domain of `level`. The innermost ones hold `nodes` by their positions in the picture, the others `domains`.
+    """A domain of `level`. An innermost domain has `nodes`, as indexes in the picture. Every other has `domains`.
 
-    `gpus` is the sum of its nodes. `in_use` is the part of pods outside gangs, and `after` and `before` are the gangs'.
+    `gpus` is the sum of its nodes. `in_use` counts GPUs of pods outside gangs. `after` and `before` count GPUs of
+    gangs.
     """
 
     level: str
@@ -98,9 +99,9 @@ class DomainBox(Record):
 
 
 class TopologyMap(Record):
-    """The cluster by a topology: its levels as words, without a last level of single hosts.
+    """The cluster by one topology: its levels as words, without a last level of single hosts.
 
-    `outside` are nodes without a label of some level. KAI puts them in no domain.
+    `outside` are nodes that lack the label of some level. KAI puts them in no domain.
     """
 
     topology: str
@@ -110,10 +111,10 @@ class TopologyMap(Record):
 
 
 def _maps(side: Side, boxes: Sequence[NodeBox]) -> tuple[TopologyMap, ...]:
-    """Return the cluster by each topology that gangs name, or by all existing ones if they name none.
+    """Return the cluster by each topology that gangs name, or by all topologies if gangs name none.
 
-    Topologies with equal levels are drawn once, and ones without nodes are skipped. If none is left, all nodes are
-    outside.
+    Topologies with equal levels are drawn once. Topologies without nodes are skipped. If no topology is left, all nodes
+    are outside.
     """
     maps = [_map(topology, side, boxes) for topology in _shown_topologies(side)]
     return tuple(each for each in maps if each.domains) or (
@@ -122,7 +123,7 @@ def _maps(side: Side, boxes: Sequence[NodeBox]) -> tuple[TopologyMap, ...]:
 
 
 def _shown_topologies(side: Side) -> list[Levels]:
-    """Return the distinct topologies that gangs name, or all if they name none."""
+    """Return the distinct topologies that gangs name, or all topologies if gangs name none."""
     known = [topology for each in side.situation.simulations for topology in each.topologies]
     shown = [topology for topology in known if topology.is_named] or known
     by_levels = {topology.keys: topology for topology in reversed(shown)}
@@ -154,7 +155,7 @@ def _map(topology: Levels, side: Side, boxes: Sequence[NodeBox]) -> TopologyMap:
 def _domains(
     levels: tuple[str, ...], inside: Iterable[int], paths: Mapping[int, tuple[str, ...]], boxes: Sequence[NodeBox]
 ) -> tuple[DomainBox, ...]:
-    """Return the domains of the first of `levels`. `paths` are the nodes' labels from the top level on."""
+    """Return the domains of the first of `levels`. `paths` are the labels of each node, from the broadest level on."""
 
     def child_boxes(indexes: Iterable[int], depth: int) -> tuple[DomainBox, ...]:
         members: dict[str, list[int]] = {}
@@ -185,7 +186,7 @@ def _domains(
 
 
 def _natural_key(name: str) -> tuple[tuple[str, int], ...]:
-    """Return the key that sorts names with r2 before r10."""
+    """Return a key that sorts names with r2 before r10."""
     parts = _NUMBER.split(name)
     texts, numbers = parts[::2], parts[1::2]
     return tuple((text, int(number[:18])) for text, number in zip(texts, [*numbers, "0"], strict=True))
@@ -194,7 +195,7 @@ def _natural_key(name: str) -> tuple[tuple[str, int], ...]:
 class Side(Record):
     """A state of the workloads: its gangs, and the schedulers' answers if nodes are known.
 
-    `words` are the domains of levels by node label, as workloads name them.
+    `words` maps the node label of a level to the name that workloads use for it.
     """
 
     situation: Situation
@@ -205,8 +206,8 @@ class Side(Record):
 class PicturePart(Record):
     """A set of pods in a gang, `depth` sets below the gang itself. The gang needs `members` of its `pods`.
 
-    The levels are words, as in workloads, or "". `place` is the constraint's or the set's. `nodes` has the pods by
-    node.
+    `required` and `preferred` are levels in the words of workloads, or "". `place` is the place of the constraint, or
+    of the set without one. `nodes` has the number of pods for the index of a node.
     """
 
     name: str
@@ -220,10 +221,10 @@ class PicturePart(Record):
 
 
 class Outcome(Record):
-    """The outcome of a gang. `state` is KAI's word as in JobAnswer, or "" without nodes.
+    """The outcome of a gang. `state` is KAI's word for it as in JobAnswer, or "" without nodes.
 
-    `domain` is the common domain of all its pods. `nearest` is the id of the domain that lacks least for a gang that
-    does not fit.
+    `domain` is the common domain of all its pods. If the gang does not fit, `nearest` is the id of the domain that
+    lacks the least.
     """
 
     state: str = ""
@@ -235,7 +236,7 @@ class Outcome(Record):
 
 
 class LevelLine(Record):
-    """A level of a topology: its word and its node label."""
+    """A level of a topology: the workloads' word for it, and its node label."""
 
     word: str
     key: str
@@ -251,9 +252,8 @@ class TopologyLevels(Record):
 class GangBox(Record):
     """A gang. `title` is its name without an unknown epoch. `parts` begin with the gang itself.
 
-    `after` is None if the change removes it.
-
-    `before` is None if the gang is new or there is no comparison. `change` distinguishes these and states the outcome.
+    `after` is None if the change removes the gang. `before` is None if the gang is new or nothing is compared. `change`
+    is the effect of the change in words.
     """
 
     namespace: str
@@ -279,8 +279,8 @@ class GangBox(Record):
 class Picture(Record):
     """All content of the drawing. `maps` are the cluster by each topology that gangs name, or empty without nodes.
 
-    `paths` are the input, and `baseline` the state of the comparison, or None. `has_before` is true if the earlier
-    gangs are known and not only the objects. `changes` is None if the states could not be compared. `facts` describe
+    `paths` are the input. `baseline` is the state of the comparison, or None. `has_before` is true if the earlier gangs
+    are known, and not only the earlier objects. `changes` is None if the states could not be compared. `facts` describe
     the picture: releases, the cluster's time, the commit. `notes` name gangs that were not placed.
     """
 
@@ -298,7 +298,7 @@ class Picture(Record):
 
 
 def _boxes(after: Side, before: Side | None) -> tuple[tuple[GangBox, ...], tuple[NodeBox, ...]]:
-    """Return the gangs and nodes of these states. Removed gangs follow the current ones."""
+    """Return the gangs and nodes of these states. Removed gangs come after the current ones."""
     # Gangs that do not fit come first, so that numbers and lists have one order.
     pairs = sorted(_pairs(after, before), key=lambda pair: not _is_waiting(after, pair[0]))
     drawer = _Drawer(after.situation.nodes)
@@ -343,7 +343,7 @@ def _colour_gangs(gangs: tuple[GangBox, ...]) -> tuple[GangBox, ...]:
 
 
 def _pairs(after: Side, before: Side | None) -> list[tuple[int | None, int | None]]:
-    """Return each gang by its position after the change and before it. Removed gangs come last."""
+    """Return the index of each gang after the change and before it. Removed gangs come last."""
     old = {} if before is None else _indexes_by_key(before)
     new = _indexes_by_key(after)
     gone = [index for key, index in old.items() if key not in new]
@@ -351,10 +351,10 @@ def _pairs(after: Side, before: Side | None) -> list[tuple[int | None, int | Non
 
 
 def _indexes_by_key(side: Side) -> dict[tuple[object, ...], int]:
-    """Return the positions of gangs by identity without epochs."""
+    """Return the index of each gang by its identity without epochs."""
     gangs = side.situation.gangs
     stable = gang_identities([(gang.namespace, gang.name, gang.labels) for gang in gangs])
-    # Two front ends may create gangs with the same name.
+    # Two front ends may create gangs with the same name, so the key has a number too.
     alike: Counter[Identity] = Counter()
     keys: dict[tuple[object, ...], int] = {}
     for index, key in enumerate(stable):
@@ -364,7 +364,9 @@ def _indexes_by_key(side: Side) -> dict[tuple[object, ...], int]:
 
 
 def _shares(side: Side | None, numbers: Mapping[int, int]) -> dict[str, tuple[NodeShare, ...]]:
-    """Return the amounts that gangs use on each node. `numbers` are their positions in the picture."""
+    """Return the pods and GPUs of gangs on each node. `numbers` maps the index of a gang to its index in the
+    picture.
+    """
     shares: dict[str, list[NodeShare]] = {}
     if side is None or side.placing is None:
         return {}
@@ -375,14 +377,14 @@ def _shares(side: Side | None, numbers: Mapping[int, int]) -> dict[str, tuple[No
 
 
 class _Drawer:
-    """Drawer of gangs on nodes. Places in files are computed once."""
+    """Makes the gangs of a picture. Locations in files are computed once."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._positions = {node.name: index for index, node in enumerate(nodes)}
         self._locations: dict[tuple[int, str], Location] = {}
 
     def gang(self, after: Side, before: Side | None, new: int | None, old: int | None) -> GangBox:
-        """The gang at these positions of the two states."""
+        """Return the gang with the index `new` after the change and `old` before it."""
         later = None if new is None else _outcome(after, new)
         earlier = None if before is None or old is None else _outcome(before, old)
         side, index = (after, new) if new is not None else (before or after, old or 0)
@@ -399,7 +401,7 @@ class _Drawer:
             after=later,
             before=earlier,
             change="" if before is None else _change(after, before, new, old),
-            # Notes about missing objects of the cluster need a cluster.
+            # Notes about objects that the cluster lacks make no sense without a cluster.
             notes=() if not self._positions else known.notes if answer is None else answer.notes,
         )
 
@@ -408,7 +410,7 @@ class _Drawer:
         whole, *others = known.parts
         yield self._part(whole)
         for each in others:
-            # A scheduler may name domains that are not nodes.
+            # A scheduler may name places that are not nodes of the picture.
             nodes = [
                 (self._positions[node], count) for node, count in spread.get(each.name, ()) if node in self._positions
             ]
@@ -447,7 +449,7 @@ def _outcome(side: Side, index: int) -> Outcome:
 
 
 def _change(after: Side, before: Side, new: int | None, old: int | None) -> str:
-    """Return the move of a gang in words, or "" if it stays."""
+    """Return the effect of the change on a gang in words, or "" if the gang stays."""
     if new is None or old is None:
         return "removed" if new is None else "new"
     if after.placing is None or before.placing is None:
@@ -459,11 +461,14 @@ def _change(after: Side, before: Side, new: int | None, old: int | None) -> str:
 
 
 _COMMIT = re.compile(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])")
-"""A commit in the template of links."""
+"""Matches a commit in the template of links."""
 
 
 def report(command: ReportOptions, terminal: Terminal = PLAIN) -> Answer:
-    """Return the drawings, with exit code 0 if every gang fits and there is no error, else 1. Raise UsageError."""
+    """Return the drawings. The exit code is 0 if every gang fits and there is no error, else 1.
+
+    Raise UsageError if an option is wrong or a file is unreadable.
+    """
     refuse_stdin_twice([STDIN in command.nodes, STDIN in command.named.paths])
     inputs = read_inputs(command.named)
     if command.nodes:
@@ -475,7 +480,7 @@ def report(command: ReportOptions, terminal: Terminal = PLAIN) -> Answer:
         picture, fits, comparison_lines = _picture(command, inputs, rendered, snapshot)
     except TooManyPodsError as error:
         raise UsageError(str(error)) from None
-    # The drawing repeats it, but is not open yet.
+    # The drawing has the headline too, but the user has not opened it yet.
     is_filed = any(output.file is not None for output in command.outputs)
     return Answer(
         tuple(_text_of(output, picture, command) for output in command.outputs),
@@ -499,7 +504,7 @@ def _picture(
     if command.named.baseline is not None and not exit_code(inputs.results):
         comparison = _compare(inputs.package, command.named.baseline, " ".join(paths), snapshot)
         if exit_code(rendered.results):
-            # If an update is refused, the gangs are the result of the refused update.
+            # If an update is refused, show the gangs as if it were accepted.
             accepted = render(inputs.package.replace(baseline=None))
     after = _side(accepted, snapshot)
     gangs, nodes = _boxes(after, comparison.before)
@@ -520,7 +525,7 @@ def _picture(
 
 
 def _facts(rendered: Rendered, snapshot: Snapshot, source_url: str | None) -> Iterator[str]:
-    """Yield facts of the picture from the input alone, without clock or repository."""
+    """Yield facts that come from the input alone, and not from the clock or the repository."""
     commit = None if source_url is None else _COMMIT.search(source_url)
     if commit is not None:
         yield f"commit {commit[0][:12]}"
@@ -538,7 +543,7 @@ def _facts(rendered: Rendered, snapshot: Snapshot, source_url: str | None) -> It
 
 
 class _Comparison(Record):
-    """The gangs before the change, or None if only its objects are known, and the changed objects.
+    """The state before the change, or None if only its objects are known, and the kinds with changes.
 
     Both are None if a state cannot be rendered.
     """
@@ -554,20 +559,20 @@ def _compare(package: Package, name: str, other: str, snapshot: Snapshot) -> _Co
     compared = Comparison(compare(old, new), name, other, old.is_rendered, new.is_rendered)
     unreadable = stderr_lines(compared.difference.unreadable, Verbosity.NORMAL)
     lines = (*[f"note: {note}" for note in notes(compared)], *unreadable)
-    # An export shows objects, but no workloads whose gangs could be placed.
+    # An export shows objects, but no workloads with gangs to place.
     before = _side(render(earlier), snapshot) if old.is_rendered and old.objects is not None else None
     return _Comparison(before, tuple(changed_kinds(compared)) if compared.difference.is_compared else None, lines)
 
 
 def _earlier_package(package: Package) -> Package:
-    """Return the package before the change. The current configuration applies if the baseline has workloads without
-    one.
+    """Return the package before the change. If the baseline has no configuration, the current one applies to its
+    workloads.
     """
     items = package.baseline or ()
     earlier = package.replace(items=items, baseline=None, documents=package.documents_before, documents_before=())
     bare = earlier.replace(function_config=None, context=())
     if not has_sources(bare):
-        # An export that no configuration marks as a source.
+        # An export, because no configuration makes its objects a source.
         return bare
     if any(has_topology(item) for item in items):
         return earlier
