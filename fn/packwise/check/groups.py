@@ -67,9 +67,9 @@ class Batch(Record):
 class _GroupVerdict(Record):
     """The result of a render of one group: the reported results and the number of checked `workloads`.
 
-    `configuration` describes the configuration, or is None without one. `is_new` is true if a workload has no status. `objects`
-    counts workloads that are Kubernetes objects. `has_plans` is true if workloads need a release of Grove or KAI.
-    `rendered` is the render, or None if it is not needed.
+    `configuration` describes the configuration, or is None without one. `is_new` is true if a workload has no status.
+    `objects` counts workloads that are Kubernetes objects. `has_plans` is true if workloads need a release of Grove or
+    KAI. `rendered` is the render, or None if it is not needed.
     """
 
     results: tuple[Result, ...]

@@ -1,6 +1,6 @@
 """The differences between releases of Dynamo's operator, as data. Source: spec/dynamo.md#1 and #3.
 
-A minor release is one record, because changes within one are unknown (spec/dynamo.md#6).
+A minor release is one record, because changes within a minor release are unknown (spec/dynamo.md#6).
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
 
 class Known(Enum):
-    """The certainty about a feature of a release."""
+    """The certainty that a release has a feature."""
 
     NO = auto()
     UNSURE = auto()
-    """The sources name either this release or the one next to it. packwise warns, and refuses nothing."""
+    """The feature came with this release or with the next one, as far as the sources show. packwise warns, and
+    refuses nothing.
+    """
     YES = auto()
 
 
@@ -37,7 +39,7 @@ class Texts(Enum):
 
 
 class DynamoRelease(Record):
-    """One minor release of Dynamo, and its operator's treatment of a DynamoGraphDeployment."""
+    """One minor release of Dynamo, and the way in which its operator handles a DynamoGraphDeployment."""
 
     name: str
     """The minor release, such as `1.4`."""
@@ -146,23 +148,23 @@ NEWEST = RELEASES[-1]
 """The release that packwise assumes if none is set."""
 
 STUCK_AT_ZERO = ("v0.1.0-alpha.12",)
-"""Releases of Grove whose pods stay gated after a workload returns from zero replicas. Source: grove#809."""
+"""Releases of Grove in which pods stay gated after a workload returns from zero replicas. Source: grove#809."""
 
 _BY_NAME = {release.name: release for release in RELEASES}
 
 
 def release_of(name: str) -> DynamoRelease | None:
-    """Return the record of a release named like `1.4` or `1.4.2`, or None."""
+    """Return the record of the release with a name such as `1.4` or `1.4.2`, or None."""
     return _BY_NAME.get(".".join(name.split(".")[:2]))
 
 
 def goes_with(release: DynamoRelease, revision: Revision) -> bool:
-    """True if the operator of `release` runs with that Grove, by its compatibility table."""
+    """Return True if the operator of `release` runs with `revision` of Grove, by its compatibility table."""
     is_older = release.grove in REVISIONS and precedes(revision, REVISIONS[release.grove])
     is_newer = release.grove_before is not None and not precedes(revision, REVISIONS[release.grove_before])
     return not is_older and not is_newer
 
 
 def release_that_goes_with(revision: Revision) -> DynamoRelease | None:
-    """Return the newest release that is compatible with that Grove, or None."""
+    """Return the newest release that is compatible with `revision` of Grove, or None."""
     return next((release for release in reversed(RELEASES) if goes_with(release, revision)), None)

@@ -1,7 +1,7 @@
 """Designs and releases of Grove, each as a record of its differences from the previous one, and their texts.
 
-They are in the order in which a cluster upgrades. Source: spec/designs.md#1, spec/grove.md#12, spec/grove-releases.md#1
-and #7.
+Records are in the order in which a cluster upgrades. Source: spec/designs.md#1, spec/grove.md#12,
+spec/grove-releases.md#1 and #7.
 """
 
 from __future__ import annotations
@@ -30,17 +30,19 @@ class ConditionCase(Record):
 
 
 class ConditionTexts(Record):
-    """The condition of workloads. A case is None if the revision lacks it, and then there is no condition.
+    """The condition of workloads. A case is None if the revision does not have it. There is then no condition.
 
-    Messages may contain `{topology}`, the ClusterTopology, and for missing levels `{levels}`: their domains, broadest
-    first, joined by `separator`.
+    Messages may contain `{topology}`, the ClusterTopology. A message about missing levels may contain `{levels}`: their
+    domains, broadest first, joined by `separator`.
     """
 
     type: str
     """The condition's type."""
 
     disabled: ConditionCase | None
-    """The condition of a workload with constraints while TAS is disabled. A workload without constraints has none."""
+    """The condition of a workload with constraints if topology-aware scheduling is disabled. Without constraints
+    there is none.
+    """
 
     unconstrained: ConditionCase | None
     """The condition of a workload without constraints. If it is None, `constrained_only` decides."""
@@ -49,16 +51,18 @@ class ConditionTexts(Record):
     """True if a workload without constraints has no condition, False if it is handled like any other."""
 
     unnamed: ConditionCase | None
-    """The condition of a workload whose constraints name no topology, or None if there is a default topology."""
+    """The condition of a workload if its constraints name no topology, or None if there is a default topology."""
 
     topology_missing: ConditionCase | None
-    """The condition if the ClusterTopology does not exist, or None if it always exists while TAS is enabled."""
+    """The condition if the ClusterTopology does not exist, or None if it always exists with topology-aware
+    scheduling.
+    """
 
     level_missing: ConditionCase
     """The condition if one level that the workload names does not exist."""
 
     levels_missing: ConditionCase
-    """The condition if several such levels do not exist."""
+    """The condition if several levels that the workload names do not exist."""
 
     separator: str
     """The text between the missing levels."""
@@ -89,9 +93,10 @@ _PATTERN = r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]/)?([A-Za-z0-9][-A-Za-z0-
 
 
 class Limits(Record):
-    """The largest number of levels (None for any) and length of a key, and True if a key must be a qualified name.
+    """The limits of levels and keys. `levels` is the largest number of levels, or None for any number.
 
-    Otherwise a key follows the CRD's pattern, which also accepts a prefix in upper case.
+    `key_length` is the largest length of a key. With `qualified_keys`, a key must be a qualified name. Otherwise it
+    must match the pattern of the CRD, which also accepts a prefix in upper case.
     """
 
     levels: int | None = 7
@@ -111,7 +116,7 @@ class Limits(Record):
         return Problem(path, f'{message}; got "{key}"', text, Stage.SCHEMA)
 
     def _fault(self, path: FieldPath, key: str) -> tuple[str, ErrorType, str] | None:
-        """packwise's message, and the API server's error type and detail."""
+        """Return packwise's message, and the API server's error type and detail, or None."""
         if not key:
             detail = f"{format_path(path)} in body should be at least 1 chars long"
             return "must not be empty", ErrorType.INVALID, detail
@@ -135,10 +140,10 @@ class Limits(Record):
 
 
 class WorkloadFields(Record):
-    """The workload fields that an API has and the API `beyond` lacks, by part.
+    """The workload fields that an API has and the older API `beyond` does not have, by part.
 
-    `strategies` are types of an updateStrategy. `is_known` is false if the fields are only possible. A possible field
-    in a workload is no evidence of the release.
+    `strategies` are types of an updateStrategy. `is_known` is false if the API may have the fields, but it is not
+    known. A workload with such a field is then no evidence of the release.
     """
 
     beyond: str
@@ -204,26 +209,29 @@ class Revision(Record):
     """The levels and keys that the configuration and a topology object may have."""
 
     duplicate_level: str | None
-    """The operator's whole text for a `{field}` with a repeated `{value}`, if the operator has a text only for this
-    error. None if it has field errors for all of them.
+    """The operator's text for a `{field}` with a repeated `{value}`, in a design that has a text only for this error.
+
+    None if the operator has a text for every error.
     """
 
     listed_order: bool
-    """True if the listed order of the levels is the hierarchy, broadest first. False if the fixed order of the domains
-    is.
+    """True if the list of levels is the hierarchy, broadest first. False if the fixed order of the domains is the
+    hierarchy.
     """
 
     topology_kind: str
     """Kind of the topology objects."""
 
     chosen_by_topologies: bool
-    """True if such an object in the input selects this revision."""
+    """True if an object of that kind in the input selects this revision."""
 
     topology_name_field: str | None
     """Field of `spec.template` that names a workload's topology, or None if no field or only a constraint does."""
 
     default_topology: str | None
-    """The topology that the operator creates from the levels of its configuration, or None if it has no levels."""
+    """The topology that the operator creates from the levels of its configuration, or None if the configuration has
+    no levels.
+    """
 
     topology_labels: tuple[tuple[str, str], ...]
     """Labels of the ClusterTopology that the operator creates."""
@@ -259,8 +267,9 @@ class Revision(Record):
     """True if PodGangs have the labels and annotations of their PodCliqueSet."""
 
     scheduler_label: Literal["Never", "Named", "Always"]
-    """The PodGangs that have a label with their scheduler: none, those whose workload or configuration names it, or
-    all.
+    """The PodGangs with a label that names their scheduler: none, all, or the PodGangs with a named scheduler.
+
+    The workload or the configuration names it.
     """
 
     apimachinery: str
@@ -273,7 +282,7 @@ class Revision(Record):
     """True if every PodGang, PodGroup and group config prefers the strictest level, whatever users wrote."""
 
     keeps_preferred: bool
-    """True if PodGangs with a preferred level keep it while TAS is disabled."""
+    """True if PodGangs with a preferred level keep it while topology-aware scheduling is disabled."""
 
     mutable_constraints: bool
     """True if an update may change constraints. They are then validated again."""
@@ -282,11 +291,15 @@ class Revision(Record):
     """True if PodGangs have `grove.io/topology-name`, False if only `topologyNameAnnotation` adds it."""
 
     annotate_unconstrained: bool
-    """True if every PodGang has `grove.io/topology-name` while TAS is enabled, False if only translated ones have it.
+    """True if every PodGang has `grove.io/topology-name` while topology-aware scheduling is enabled.
+
+    False if only PodGangs with translated constraints have it.
     """
 
     fixed_domain_order: bool
-    """True if the operator lists known domains broadest first, False if in the configuration's order."""
+    """True if the operator's messages list known domains broadest first, False if they keep the order of the
+    configuration.
+    """
 
     names_missing_domain: bool
     """True if an empty packDomain has its own webhook error, False if it counts as an unknown domain."""
@@ -296,20 +309,23 @@ class Revision(Record):
     """
 
     follows_references: bool
-    """True if these PodGroups name the Topology that the ClusterTopologyBinding lists for KAI, if any. False if they
-    name the binding.
+    """True if the operator's PodGroups name the Topology that the ClusterTopologyBinding lists for KAI, if it lists
+    one.
+
+    False if they name the binding.
     """
 
     empty_podgroups: bool
-    """True if a PodGang without pods also has such a PodGroup, with no required member."""
+    """True if a PodGang without pods also has a PodGroup, with no required member."""
 
     splits_lpx: bool
-    """True if cliques for lpx-scheduler that request no LPU are left to KAI, if KAI has a profile too."""
+    """True if KAI schedules cliques for lpx-scheduler that request no LPU. KAI must have a profile too."""
 
     podgang_maps: bool
-    """True if PodGangs are built from PodGangMaps. Their names and labels contain epochs, and every PodGang has the
-    PodCliqueSet's constraint. The constraint of a scaling group becomes a group config, which is skipped without a
-    level.
+    """True if PodGangs are built from PodGangMaps. Their names and labels contain epochs.
+
+    Every PodGang has the PodCliqueSet's constraint. The constraint of a scaling group becomes a group config, unless it
+    has no level.
     """
 
     min_available_default: Literal["WrittenReplicas", "One"]
@@ -371,7 +387,7 @@ _ERROR = ("KAI_TOPOLOGY_CREATE_ERROR", "Failed to create KAI Topology resource: 
 _DUPLICATE = "duplicate topology {field} '{value}' in configuration"
 
 TOPOLOGY_MISSING = ConditionCase("Unknown", "ClusterTopologyNotFound", "ClusterTopology resource not found")
-"""The condition of a workload whose topology does not exist."""
+"""The condition of a workload that names a missing topology."""
 
 _UNAVAILABLE = ConditionCase("True", "ClusterTopologyLevelsUnavailable", "Unavailable topology domains: [{levels}]")
 _AVAILABLE = ConditionCase("False", "AllClusterTopologyLevelsAvailable", "All topology levels are available")
@@ -469,7 +485,7 @@ DESIGN_2 = DESIGN_1.replace(
         unnamed=None,
         topology_missing=None,
         level_missing=ConditionCase("False", "TopologyLevelNotFound", f"{_NOT_FOUND} {_IGNORED}"),
-        # The design has no text for several levels. Put each in quotes, as a single one is.
+        # The design has no text for several levels. Each is in quotes, as in the text for a single level.
         levels_missing=ConditionCase(
             "False", "TopologyLevelNotFound", f"{_NOT_FOUND.replace('level', 'levels', 1)} {_IGNORED}"
         ),
@@ -667,7 +683,7 @@ _ORDER = {tag: place for place, tag in enumerate([tag for record in RECORDS for 
 def is_within(tag: str, since: Revision | None, until: Revision | None) -> bool:
     """Return True if the release with this tag is `since` or later, and before `until`. None means no limit.
 
-    An empty tag is before all.
+    An empty tag is before all releases.
     """
     place = _ORDER.get(tag, -1)
     return (since is None or _ORDER[since.webhook] <= place) and (until is None or place < _ORDER[until.webhook])
@@ -774,7 +790,9 @@ class Step(Record):
 
     @property
     def changes_topologies(self) -> bool:
-        """Return True if users afterwards make topologies of another kind from the configuration's levels."""
+        """Return True if users must then write topologies of another kind, which replace the levels of the
+        configuration.
+        """
         return self.source.topology_kind != self.target.topology_kind
 
     @property

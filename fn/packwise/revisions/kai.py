@@ -1,4 +1,4 @@
-"""Releases of KAI as data: the groups that their pod-grouper makes of workloads, and the fields that they read.
+"""Releases of KAI as data: the groups that their pod-grouper makes from workloads, and the fields that they read.
 
 Source: spec/podgrouper.md#11, spec/kai.md (v0.12 to v0.18).
 """
@@ -21,7 +21,7 @@ class KaiRelease(Record):
     """The number of the minor release, which decides the rules of KAI's objects."""
 
     source: str
-    """The tag whose code was run or read to learn this behaviour."""
+    """The tag of the code that was run or read to learn this behaviour."""
 
     is_run: bool = True
     """True if its code was run. If it was only read, packwise warns and refuses nothing."""
@@ -67,16 +67,19 @@ RELEASES = (_13, _14, _15, _16, _17, _18)
 """Every release with a record, oldest first."""
 
 OLDEST = 12
-"""The oldest minor release whose API the output supports. It has no record."""
+"""The oldest minor release with an API that the output supports. It has no record."""
 
 NEWEST = _17
-"""The release that packwise assumes if none is set: the newest one whose code was run."""
+"""The release that packwise assumes if none is set: the newest release that was run."""
 
 _BY_NAME = {release.name: release for release in RELEASES}
 
 
 def release_of(name: str | None) -> KaiRelease:
-    """Return the record of a release such as `v0.16`. None and newer releases give the newest known one."""
+    """Return the record of a release such as `v0.16`. For None and for a newer release, return the assumed one.
+
+    For an older release, return the oldest record.
+    """
     if name is None:
         return NEWEST
     known = _BY_NAME.get(name)
@@ -98,7 +101,7 @@ class Versions(Record):
 
     @property
     def text(self) -> str:
-        """The range as a message names it, in the singular: `KAI from v0.15 on`."""
+        """Return the range as a message names it, in the singular: `KAI from v0.15 on`."""
         if self == KNOWN:
             return "KAI"
         if self.newest == KNOWN.newest:
@@ -117,7 +120,7 @@ SUBGROUP_COUNTS = 15
 
 
 LEVEL_ALIASES = 17
-"""The first version whose Topologies have other names of levels (alias). Only these may change."""
+"""The first version with Topologies that have other names of levels (alias). Only the aliases may change."""
 
 
 SEGMENT_COUNTS = 16
@@ -141,7 +144,7 @@ def minor_of(version: str | None) -> int:
 
 
 def versions_for(version: str | None, *, counts_subgroups: bool = False) -> Versions:
-    """Return the versions that the output must suit: `version` and newer ones, or all for None.
+    """Return the versions that the output must suit: `version` and newer ones, or all known versions for None.
 
     A PodGroup that counts subgroups always needs v0.15 or newer. Source: spec/packwise.md#2.
     """

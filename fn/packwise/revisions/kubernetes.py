@@ -57,13 +57,13 @@ class KubernetesRelease(Record):
     """The gates of the release, each with its stage. All of them are off by default."""
 
     always_on: frozenset[str] = frozenset()
-    """Removed gates whose fields the release always keeps."""
+    """Removed gates. The release always keeps the fields of these gates."""
 
     most_priority: int | None = 1_000_000_000
     """The highest priority of a group, None for no limit."""
 
     refuses_mixed_modes: bool = False
-    """True if it refuses mixed policies and disruption modes that v1.37 accepts."""
+    """True if the release refuses mixed policies and disruption modes that v1.37 accepts."""
 
     compares_preemption: bool = False
     """True if the templates of a Workload must agree on their `preemptionPolicy`, as on their priority."""
@@ -72,28 +72,28 @@ class KubernetesRelease(Record):
     """True if `minGroupCount` of a CompositePodGroup cannot change."""
 
     empty_is_domain: bool = True
-    """True if nodes whose label has an empty value are a domain of their own."""
+    """True if the nodes with an empty value of the label are a domain."""
 
     looks_at_all: bool = True
     """True if the scheduler checks every candidate domain before it chooses."""
 
     @property
     def short_name(self) -> str:
-        """The release without its v, as messages name it."""
+        """Return the release without its v, as messages name it."""
         return self.name.removeprefix("v")
 
     def serves(self, kinds: Iterable[tuple[str, str]]) -> bool:
-        """Return True if it serves each of `kinds`, pairs of a kind and a version."""
+        """Return True if the release serves each of `kinds`, pairs of a kind and a version."""
         return all(version in self.served_versions.get(kind, ()) for kind, version in kinds)
 
     def effective_gates(self, wanted: Iterable[str]) -> frozenset[str]:
-        """Return the effective gates of `wanted`: gates of the release with all their own needs met."""
+        """Return the effective gates of `wanted`: the release has them, and every gate that they need is on."""
         has = {gate for gate in wanted if gate in self.gates} | self.always_on
         return frozenset(gate for gate in has if has.issuperset(NEEDS[gate]) or gate in self.always_on)
 
 
 GROUP_KINDS = _WORKLOAD, _POD_GROUP, _COMPOSITE_GROUP = "Workload", "PodGroup", "CompositePodGroup"
-"""The kinds of the API group, in the order of the checks."""
+"""The kinds of the API group, in the order in which they are checked."""
 
 _BOTH = ("v1beta1", "v1alpha3")
 _ALPHA, _BETA = "alpha", "beta"
@@ -135,9 +135,9 @@ NEWEST = _BY_NAME["v1.37"]
 
 
 def kubernetes_release(version: str | None, kinds: Collection[tuple[str, str]] = ()) -> KubernetesRelease:
-    """Return the release in the settings, with any patch.
+    """Return the release in the settings. `version` may have a patch number.
 
-    If none is set, return the newest tested one, or else the newest one that serves each of `kinds`.
+    If none is set, return the newest tested release if it serves each of `kinds`, else the newest release that does.
     """
     if version is not None:
         return _BY_NAME[".".join(version.split(".")[:2])]
@@ -146,7 +146,7 @@ def kubernetes_release(version: str | None, kinds: Collection[tuple[str, str]] =
 
 
 def release_for(index: Index, version: str | None) -> KubernetesRelease:
-    """Return the release in the settings, or the one to assume for the objects of the input if none is set."""
+    """Return the release in the settings. If none is set, return the release to assume for the objects of the input."""
     items = [item for kind in GROUP_KINDS for item in index.of_kind(GROUP, kind)]
     return kubernetes_release(version, set(map(kind_and_version, items)))
 

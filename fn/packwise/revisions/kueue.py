@@ -30,7 +30,9 @@ class KueueRelease(Record):
     """True if the node labels and tolerations of a ResourceFlavor with a topology cannot change."""
 
     refuses_false: bool = False
-    """True if the API server refuses `podset-unconstrained-topology: "false"`. Otherwise, no flavor ever matches it."""
+    """True if the API server refuses `podset-unconstrained-topology: "false"`. Otherwise no flavor matches such
+    pods.
+    """
 
     spreads_topology: bool = False
     """True if Kueue reads the annotation `podset-topology-spreading`."""
@@ -48,7 +50,7 @@ class KueueRelease(Record):
     """True if pod sets of a group may request slices (TASGroupedPodSetSlicing)."""
 
     most_pod_sets: int = 18
-    """The most pod sets of a Workload."""
+    """The largest number of pod sets of a Workload."""
 
     spark_memory: bool = False
     """True if the memory of a SparkApplication must use Spark's units, `512m` and not `512Mi`."""

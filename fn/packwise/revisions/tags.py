@@ -1,4 +1,4 @@
-"""The tags of Grove's releases: their order, and the error of one without a record.
+"""The tags of Grove's releases: their order, and the error about a tag without a record.
 
 Source: spec/grove-releases.md#1.
 """
@@ -77,18 +77,20 @@ def is_newer(name: str) -> bool:
 
 
 def known_release(text: str) -> tuple[str, Revision] | None:
-    """Return the tag in `text`, such as an image's or a chart's version, and its record, or None without a record."""
+    """Return the tag in `text`, such as the version of an image or a chart, and its record. Return None without a
+    record.
+    """
     tag = str(Tag.read(text) or "")
     return (tag, REVISIONS[tag]) if tag in _TAGS else None
 
 
 def newest_as(name: str) -> Revision:
-    """The newest record, called `name`."""
+    """Return the newest record under the name `name`."""
     return REVISIONS[NEWEST].replace(name=name)
 
 
 def wrong_name(name: str) -> str:
-    """Return the error if `name` is no revision, with the likely one, or ""."""
+    """Return the error about a name that is not a revision, with a suggestion, or "" for a revision."""
     if name in REVISIONS or is_newer(name):
         return ""
     tag = Tag.read(name)

@@ -1,6 +1,6 @@
-"""Releases of KAI, Kueue and Dynamo in users' spellings: `v0.18.6`, `0.18`, `v1.5`. Only the minor release counts.
+"""Releases of KAI, Kueue and Dynamo in spellings of users: `v0.18.6`, `0.18`, `v1.5`. Only the minor release matters.
 
-Each component's records list the known releases. Grove's tags have a separate module.
+The records of each component list the known releases. Grove's tags have a separate module.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ class Component(Record):
         return self.releases[-1]
 
     def release(self, text: str) -> str | None:
-        """Return the release in the text: the newest one for a newer release, or None for an unknown one."""
+        """Return the release in the text. For a newer release, return the newest known one. Return None for an
+        unknown text.
+        """
         number = _number(text)
         if number is None:
             return None
@@ -39,7 +41,7 @@ class Component(Record):
         return number is not None and newest is not None and number > newest
 
     def wrong_release(self, text: str) -> str:
-        """Return the error of a text that is neither a known release nor a newer one, or ""."""
+        """Return the error about a text that is neither a known nor a newer release, or ""."""
         if self.release(text) is not None:
             return ""
         message = (

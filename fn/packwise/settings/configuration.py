@@ -1,4 +1,5 @@
-"""The topology configuration and the schedulers beside it: their possible sources, their content, and their rules.
+"""The topology configuration and the scheduler section next to it: their possible sources, their content, and their
+rules.
 
 Source: spec/designs.md#2, spec/grove.md#9.
 """
@@ -49,8 +50,9 @@ class Operator(Record):
 class TopologySource(Record):
     """A mapping with a topology section: the spec of a TopologyRender, or a Grove OperatorConfiguration.
 
-    `noun` is its name in messages. `sections` are the topology sections by key, `scheduler` and `network` the sections
-    of that name, all as written. `scheduler_place` and `network_place` are set if these are not in `place`.
+    `noun` is its name in messages. `sections` are the topology sections by key, and `scheduler` and `network` are the
+    sections with these names, all as written. `scheduler_place` and `network_place` are the places of these sections if
+    they are outside `place`.
     """
 
     noun: str
@@ -71,9 +73,9 @@ def operators_of(index: Index, findings: list[Finding]) -> list[Operator]:
 def chosen_source(
     settings: TopologyRender, configurations: list[Operator], findings: list[Finding]
 ) -> TopologySource | None:
-    """Return the source of the topology configuration, completed by the others, or None.
+    """Return the source of the topology configuration, or None. Sections that it lacks come from the other sources.
 
-    Every further source with a topology section is added to `findings`.
+    A finding is added to `findings` for every further source with a topology section.
     """
     operators = [_operator_source(operator) for operator in configurations]
     with_topology = [source for source in operators if source.sections]
@@ -88,7 +90,9 @@ def chosen_source(
 
 
 def _with_section(operator: TopologySource, settings: TopologyRender) -> TopologySource:
-    """Return Grove's own configuration. By default TAS is disabled."""
+    """Return Grove's own configuration. Without a topology section it gets an empty one, which disables all
+    topologies.
+    """
     if operator.sections:
         return operator
     return operator.replace(sections={REVISIONS.get(settings.revision or "", NEWEST).configuration_key: {}})
@@ -100,7 +104,7 @@ def _operator_source(operator: Operator) -> TopologySource:
 
 
 def _operator_documents(index: Index, findings: list[Finding]) -> list[Operator]:
-    """OperatorConfigurations in the data of ConfigMaps, as Grove's Helm chart renders them."""
+    """Return the OperatorConfigurations in the data of ConfigMaps, as Grove's Helm chart renders them."""
     operators: list[Operator] = []
     for item in index.of_kind("", "ConfigMap"):
         data = item.get("data")
@@ -135,7 +139,7 @@ def _second_sources(sources: list[TopologySource]) -> Iterator[Finding]:
 def _complete_source(
     source: TopologySource, settings: TopologyRender, operator: TopologySource | None
 ) -> TopologySource:
-    """Return `source` completed with the scheduler and network sections of the others."""
+    """Return `source`. If it has no scheduler or network section, the section comes from the other sources."""
     scheduler, place = source.scheduler, source.place
     if scheduler is None and settings.scheduler is not None:
         scheduler, place = settings.scheduler, settings_place(settings)
@@ -155,7 +159,7 @@ def _complete_source(
 
 
 def _sections(value: Mapping[str, Value]) -> dict[str, Value]:
-    """The topology sections of a configuration by key."""
+    """Return the topology sections of a configuration by key."""
     return {key: value[key] for key in DIALECTS if value.get(key) is not None}
 
 
@@ -175,10 +179,10 @@ RULES = (SOURCES, SHAPE, LEVELS, DOMAIN, UNIQUE, KEY, NAME)
 
 
 class Configuration(Record):
-    """The topology configuration. `levels` are in its own order. `place` is the topology section.
+    """The topology configuration. `levels` have the order in which they are listed. `place` is the topology section.
 
-    `key` is the section's key. `makes_kai_topologies` is from the scheduler profiles, or None without profiles.
-    `scheduler` is that section as written, and its place.
+    `key` is the key of the section. `makes_kai_topologies` comes from the scheduler profiles, or is None without
+    profiles. `scheduler` is the scheduler section as written, and its place.
     """
 
     place: Place
@@ -192,7 +196,7 @@ class Configuration(Record):
 
     @property
     def domains(self) -> tuple[str, ...]:
-        """The domains in the configuration's own order."""
+        """The domains in the order in which the configuration lists them."""
         return tuple(level.domain for level in self.levels)
 
     def hierarchy(self, revision: Revision) -> tuple[Level, ...]:
@@ -200,7 +204,7 @@ class Configuration(Record):
         return tuple(self.levels[position] for position in self._order(revision))
 
     def topology(self, revision: Revision) -> KnownTopology | None:
-        """Return the topology that the operator makes of the levels, or None without one."""
+        """Return the topology that the operator makes from the levels, or None if it makes none."""
         if not self.enabled or revision.default_topology is None:
             return None
         levels = self.place.child("levels")
@@ -209,13 +213,13 @@ class Configuration(Record):
         return KnownTopology(topology, places, levels, self.place.item)
 
     def _order(self, revision: Revision) -> list[int]:
-        """Positions in the list of levels, broadest level first."""
+        """Return the indexes of the levels, broadest level first."""
         positions = list(range(len(self.levels)))
         return positions if revision.listed_order else sorted(positions, key=lambda at: rank(self.levels[at].domain))
 
 
 def read_source(source: TopologySource, findings: list[Finding]) -> Configuration | None:
-    """Return the configuration in `source`. Wrong types and a second section are added to `findings`."""
+    """Return the configuration in `source`. If it has wrong types or a second section, add findings and return None."""
     keys = list(source.sections)
     if len(keys) > 1:
         first, second = keys[:2]
@@ -250,13 +254,13 @@ def read_source(source: TopologySource, findings: list[Finding]) -> Configuratio
     )
 
 
-# The fields that are read in sections without a decoder. Another decoder reports all other problems.
+# packwise reads these fields of the sections itself. The operator's decoder reports all other problems.
 
 _TEXT, _FLAG = Field(Text(), nullable=True), Field(Flag(), nullable=True)
 
 
 def _part(noun: str = "a mapping", **fields: Field) -> Object:
-    """A mapping with these fields, among others."""
+    """Return a mapping with these fields. Other fields are permitted."""
     return Object("", fields, takes_others=True, noun=noun)
 
 
@@ -282,7 +286,7 @@ def _scheduler_findings(place: Place, scheduler: Value) -> list[Finding]:
     findings = _shape_findings(place, scheduler, _SCHEDULER)
     for index, profile in enumerate(_profiles(scheduler)):
         at = place.child("profiles", index)
-        # An entry without a value is a profile without a name, and the operator has a text for it.
+        # Grove reads an entry without a value as a profile without a name. Another rule reports it.
         problems = () if profile is None else field_problems(profile, _PROFILE)
         findings += [at.finding(SHAPE, problem.replace(stage=Stage.DECODE)) for problem in problems]
         if isinstance(profile, dict) and profile.get("name") == KAI_PROFILE:
@@ -296,7 +300,10 @@ def _levels(levels: Value) -> tuple[Level, ...]:
 
 
 def _makes_topologies(scheduler: Value) -> bool | None:
-    """Return True if KAI's profile makes its Topologies, which is the default, or None without profiles."""
+    """Return True if the operator makes KAI's Topologies, or None without profiles.
+
+    It makes them for a KAI profile, unless the profile disables them.
+    """
     profiles = [profile for profile in _profiles(scheduler) if isinstance(profile, dict)]
     own = [profile for profile in profiles if profile.get("name") == KAI_PROFILE]
     config = own[-1].get("config") if own else None
@@ -309,9 +316,10 @@ def _profiles(scheduler: Value) -> Sequence[Value]:
 
 
 def check_levels(configuration: Configuration, revision: Revision) -> list[Finding]:
-    """Problems of the levels of an enabled configuration: the operator's texts first, in its order.
+    """Return problems of the levels of an enabled configuration: first the ones that the operator reports, in its
+    order.
 
-    Source: spec/grove.md#9, crds/alpha7 for the keys. While TAS is disabled nothing is checked.
+    Source: spec/grove.md#9, crds/alpha7 for the keys. If topology-aware scheduling is disabled, nothing is checked.
     """
     if not configuration.enabled:
         return []
@@ -405,7 +413,7 @@ class _LevelCheck:
 
 
 # The objects that configure a render, and their texts. A ConfigMap can contain a TopologyRender or an
-# OperatorConfiguration as a document. Grove's chart writes the latter.
+# OperatorConfiguration as a document. Grove's chart writes such a ConfigMap with an OperatorConfiguration.
 
 
 def is_settings(item: KubeObject) -> bool:
@@ -430,7 +438,7 @@ def has_topology(item: KubeObject) -> bool:
 
 
 def held_configuration(item: KubeObject) -> KubeObject | None:
-    """Return the TopologyRender document in a ConfigMap, at its place in the file, or None."""
+    """Return the TopologyRender document in a ConfigMap, with its place in the file, or None."""
     if group_and_kind(item.value) != ("", "ConfigMap"):
         return None
     for key, text, value in _documents(item):
@@ -443,7 +451,7 @@ def kai_names(items: Iterable[KubeObject]) -> frozenset[str]:
     """Return the names with which pods select KAI: its own, and the names in configurations among the items."""
     names = {KAI_PROFILE}
     for item in items:
-        # Few ConfigMaps contain one, and some are large.
+        # Few ConfigMaps contain a configuration, and some are large. Search the text before parsing it.
         may_hold = not item.has_source or "schedulerName" in item.source.text
         settings = item if is_settings(item) else held_configuration(item) if may_hold else None
         name = None if settings is None else settings.get(("spec", "kai", "schedulerName"))
@@ -453,7 +461,7 @@ def kai_names(items: Iterable[KubeObject]) -> frozenset[str]:
 
 
 def _documents(item: KubeObject) -> list[tuple[str, str, Mapping[str, Value]]]:
-    """The texts in the data of a ConfigMap that are documents with a mapping."""
+    """Return the documents in the data of a ConfigMap that are mappings: key, text and value."""
     data = item.get(("data",))
     documents: list[tuple[str, str, Mapping[str, Value]]] = []
     for key, text in mapping(data).items():
@@ -469,7 +477,7 @@ def _documents(item: KubeObject) -> list[tuple[str, str, Mapping[str, Value]]]:
 
 
 def _source(item: KubeObject, key: str, text: str) -> Source:
-    """Return the document at its place, with the lines of a literal block and their indentation."""
+    """Return the source of the document in its file. A literal block keeps its lines with their indentation."""
     at = item.location(("data", key))
     lines = item.origin.text.split("\n")
     first = at.line - item.origin.line
@@ -498,10 +506,11 @@ KUBE_PROFILE = "default-scheduler"
 def read_schedulers(
     configuration: Configuration | None, revision: Revision, settings: KubeObject | None
 ) -> tuple[Schedulers, list[Finding]]:
-    """Return the schedulers and the operator's refusals at its start, in its order.
+    """Return the schedulers, and the operator's refusals at its start, in its order.
 
-    Kubernetes' own scheduler is always included and the default. In `settings`, packwise's own configuration, absent
-    profiles mean KAI, and a profile may declare itself the default. Other configurations cannot do either.
+    Kubernetes' own scheduler is always included and is the default. In packwise's own configuration, which is
+    `settings`, absent profiles mean KAI, and a profile may declare itself the default. Other configurations cannot do
+    either.
     """
     section, place = configuration.scheduler or (None, None) if configuration is not None else (None, None)
     # Grove reads `null` as a profile without a name.

@@ -1,4 +1,4 @@
-"""Grove's OperatorConfiguration: its decoder's fields and the operator's checks at its start.
+"""Grove's OperatorConfiguration: the fields of its decoder, and the checks of the operator at its start.
 
 The decoder is lenient: it ignores unknown fields. Source: Grove, operator/api/config/v1alpha1.
 
@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 
 
 class API(Record):
-    """The parts that an OperatorConfiguration has: the levels of the topology, scheduler profiles."""
+    """The parts that the OperatorConfiguration of a release may have: the levels of the topology, scheduler
+    profiles.
+    """
 
     levels: bool
     profiles: bool
@@ -69,7 +71,7 @@ _PROFILE = Object("SchedulerProfile", {"config": _ANY, "name": _text_of("Schedul
 
 @cache
 def _table_of(api: API) -> ObjectTable:
-    """Return the fields of the OperatorConfiguration of `api`. Each mapping's are in alphabetical order."""
+    """Return the fields of the OperatorConfiguration of `api`. The fields of each mapping are in alphabetical order."""
     controllers = ("podClique", "podCliqueScalingGroup", "podCliqueSet", *(("podGang",) if api.profiles else ()))
     levels = {"levels": Field(Array(_LEVEL, "[]v1alpha1.TopologyLevel"))} if api.levels else {}
     fields: dict[str, Field] = {
@@ -157,7 +159,7 @@ RULES = (DECODE, FIELD, LOG, ELECTION, CLIENT, SYNCS, SERVER)
 """Rules of the operator's own configuration."""
 
 _READ = frozenset({"topologyAwareScheduling", "scheduler", "network"})
-"""The sections that packwise renders. The rules of packwise's own configuration check them."""
+"""The sections that a render depends on. The rules of the topology configuration check them."""
 
 _LOG = {"logLevel": ("debug", "info", "error"), "logFormat": ("json", "text")}
 _DURATIONS = {"leaseDuration": "15s", "renewDeadline": "10s", "retryPeriod": "2s"}
@@ -169,9 +171,9 @@ _LAST_PORT = 65535
 
 
 def operator_findings(operators: Iterable[Operator], revision: Revision) -> list[Finding]:
-    """Findings of the operator of `revision` about each configuration, in its order."""
+    """Return the findings about each configuration that the operator of `revision` would report, in its order."""
     if revision.duplicate_level is not None:
-        # A design that was never built.
+        # The revision is a design that was never built.
         return []
     profiles = bool(revision.scheduler_backends) or revision.scheduler_profiles
     api = API(levels=revision.default_topology is not None, profiles=profiles)
@@ -190,13 +192,16 @@ def _findings(place: Place, value: Mapping[str, Value], api: API) -> Iterator[Fi
     for problem in unknown:
         # The selection reports other sections, and levels that the release does not have.
         if problem.path[0] not in DIALECTS or problem.path[1:] not in {(), ("levels",)}:
-            # The author relies on a name that is nearly right.
+            # A misspelt field is an error, because its author expects an effect.
             misspelt = problem.effect is Effect.UNKNOWN
             yield place.finding(FIELD, problem, severity=None if misspelt else Severity.WARNING)
 
 
 def _checks(value: Mapping[str, Value], api: API) -> Iterator[tuple[Rule, Problem]]:
-    """Yield problems in the operator's order: its validation's, and if there are none its start's."""
+    """Yield problems in the operator's order: first of its validation, then of its start.
+
+    If there are problems of the validation, the operator does not report the others.
+    """
     election = mapping_at(value, "leaderElection")
     elected = [election] if election.get("enabled") is True else []
     validated = [
@@ -230,7 +235,7 @@ def _time_problems(times: Mapping[str, int]) -> Iterator[Problem]:
             yield _refusal(error, f'{_POSITIVE}; got "{format_duration(time)}"', "leaderElection", name)
     lease, deadline = times["leaseDuration"], times["renewDeadline"]
     if lease <= deadline:
-        # The operator prints the other value.
+        # The operator prints the value of renewDeadline.
         text = "LeaseDuration must be greater than RenewDeadline"
         error = OperatorError("leaderElection.leaseDuration", ErrorType.INVALID, format_duration(deadline), text)
         message = f'must be greater than renewDeadline, "{format_duration(deadline)}"; got "{format_duration(lease)}"'
@@ -259,7 +264,7 @@ def _lock(election: Mapping[str, Value]) -> Iterator[Problem]:
 def _burst(value: Mapping[str, Value]) -> Iterator[Problem]:
     burst = whole_number(value_at(value, "runtimeClientConnection", "burst"), None)
     if burst is not None and burst < 0:
-        # The operator has another name for the section.
+        # The operator's text has another name for the section.
         error = OperatorError("clientConnection.burst", ErrorType.INVALID, burst, "must be non-negative")
         yield _refusal(error, f'must be at least 0; got "{burst}"', "runtimeClientConnection", "burst")
 
@@ -311,7 +316,7 @@ def _refusal(error: OperatorError | str, message: str, *path: str) -> Problem:
 
 
 def _durations(election: Mapping[str, Value]) -> dict[str, int]:
-    """Return the times in nanoseconds. The operator fills in absent or zero ones."""
+    """Return the times in nanoseconds. Like the operator, use the default for an absent time and for zero."""
     written = {name: election.get(name) for name in _DURATIONS}
     parsed = {name: parse_duration(text) if isinstance(text, str) else None for name, text in written.items()}
     return {name: parsed[name] or parse_duration(default) or 0 for name, default in _DURATIONS.items()}

@@ -53,8 +53,8 @@ DIALECTS = ("topologyAwareScheduling", "clusterTopology", "topology")
 class Osmo(Record):
     """Settings of OSMO's front end: facts about a submission that no file states.
 
-    With `key_sets`, Uniform refuses unequal requirements as OSMO does, and Pad combines them as in its design. `values`
-    set the variables in workflow templates.
+    `key_sets` handles tasks with different topology keys: Uniform refuses them as OSMO does, and Pad adds the missing
+    keys as in OSMO's design. `values` set the variables in workflow templates.
     """
 
     namespace: str = "osmo-workflows"
@@ -67,8 +67,8 @@ class Osmo(Record):
 class Dynamo(Record):
     """The configuration of Dynamo's operator, which no DynamoGraphDeployment states, and its release.
 
-    `release` is None if not named. `grove` and `kai_scheduler` are true if they are enabled there. `termination_delay`
-    is the value in its PodCliqueSets.
+    `release` is None if not named. `grove` and `kai_scheduler` are true if the operator's configuration enables them.
+    `termination_delay` is the value that the operator writes into PodCliqueSets.
     """
 
     release: str | None = None
@@ -85,9 +85,9 @@ class KueueFlavor(Record):
 
 
 class Kueue(Record):
-    """The release of Kueue that the output must suit, or None for the assumed one, and the flavors to write.
+    """The release of Kueue that the output must suit, or None for the assumed release, and the flavors to write.
 
-    With `unreleased`, workloads may have Grove's backend for Kueue, which is in no release.
+    With `unreleased`, workloads may use Grove's backend for Kueue, which is in no release.
     """
 
     version: str | None = None
@@ -96,7 +96,7 @@ class Kueue(Record):
 
 
 class Kubernetes(Record):
-    """The release of the API server and its feature gates, each None if not named.
+    """The release of the API server and its feature gates. Each is None if not named.
 
     With `unreleased`, objects that no release of an operator makes yet are rendered.
     """
@@ -107,7 +107,9 @@ class Kubernetes(Record):
 
 
 class NewerRelease(Record):
-    """A release that is `written` at `steps` below `spec`, and is newer than the `newest` that packwise knows."""
+    """A release that is newer than `newest`, the newest release that packwise knows. It is `written` at `steps`
+    below `spec`.
+    """
 
     steps: tuple[str, ...]
     component: str
@@ -122,7 +124,9 @@ class RunLimits(Record):
 
 
 class RuleEntry(Record):
-    """An entry of `rules` in the list `level` at `place`. Without `paths` it applies to all files."""
+    """An entry of `rules`: the entry with the index `place` in the list `level`. Without `paths` it applies to all
+    files.
+    """
 
     level: str
     place: int
@@ -133,13 +137,14 @@ class RuleEntry(Record):
 class TopologyRender(Record):
     """The settings of a TopologyRender. `sections` holds the topology sections by key, as written.
 
-    `scheduler` and `network` are the sections of that name, as written. `exclude` are globs of files to skip.
+    `scheduler` and `network` are the sections with these names, as written. `exclude` are globs of files to skip.
 
     `item` is the source object, or None. `embedded` is true if its fields are texts in a ConfigMap's data.
     `emit_is_set`, `apply_is_set` and `podgang_epoch_is_set` are true if the user set these fields. `kai_version` is the
-    oldest KAI that the output must suit, or None for every known one. `kai_name` is its scheduler name in pods.
-    `podgang_epoch` is the first epoch if the cluster's are unknown. Its default has as many digits as these.
-    `newer_releases` are releases of other components after all known ones, treated as the newest.
+    oldest KAI that the output must suit, or None for every known release. `kai_name` is the name of KAI's scheduler in
+    pods. `podgang_epoch` is the first epoch if the epochs of the cluster are unknown. Its default has as many digits as
+    an epoch in a cluster. `newer_releases` are releases of other components that are newer than all known ones.
+    packwise treats them as the newest known release.
     """
 
     item: KubeObject | None = None
@@ -177,7 +182,9 @@ class TopologyRender(Record):
         return self.replace(osmo=self.osmo.replace(values={**self.osmo.values, **values})) if values else self
 
     def emits(self, kind: str, *, by_default: bool = False) -> bool:
-        """Return True if objects of `kind` are written. With `by_default`, they are also if `spec.emit` is not set."""
+        """Return True if objects of `kind` are written. With `by_default`, they are also written if `spec.emit` is
+        not set.
+        """
         return kind in self.emit or (by_default and not self.emit_is_set)
 
 
@@ -189,17 +196,17 @@ def no_configuration() -> TopologyRender:
 def _wrong_revision(name: str) -> str:
     if name in REVISIONS:
         return ""
-    # Known names are nearly all that is ever written.
+    # The import is here because nearly all names are known.
     from packwise.revisions.tags import wrong_name
 
     return wrong_name(name)
 
 
 def _release_kind(name: str, pattern: str) -> Text:
-    """The kind of a field that names a release of a component, with the pattern of known and newer ones."""
+    """Return the type of a field that names a release of a component, with the pattern of known and newer releases."""
 
     def wrong_release(text: str) -> str:
-        # Few configurations name one.
+        # The import is here because few configurations name a release.
         from packwise.revisions.versions import component
 
         return component(name).wrong_release(text)
@@ -216,7 +223,7 @@ _LONGEST_GLOB = 500
 def _wrong_glob(glob: str) -> str:
     if not glob.strip() or len(glob) > _LONGEST_GLOB:
         return f'must be a glob of at most {_LONGEST_GLOB} characters, such as "examples/**"'
-    # Few configurations have globs.
+    # The import is here because few configurations have globs.
     from packwise.globs import Globs
 
     return "" if Globs.read([glob]).patterns else f'must be a glob of .gitignore; got "{glob}"'
@@ -510,7 +517,7 @@ SPEC = Object(
 
 
 def load(item: KubeObject) -> TopologyRender:
-    """Return the TopologyRender in `item`, an object or a ConfigMap with it in its data.
+    """Return the settings in `item`, which is a TopologyRender, or a ConfigMap with the fields of one.
 
     Raise krmfn's ConfigError with a result for each wrong field, or FieldError if `item` is neither.
     """
@@ -523,7 +530,7 @@ def load(item: KubeObject) -> TopologyRender:
         _refuse_unknown(item)
     spec, places = item.get(("spec",), {}), None
     if embedded or not isinstance(spec, dict):
-        # Few configurations are ConfigMaps.
+        # The import is here because few configurations are ConfigMaps.
         from krmfn.config import read_config
 
         spec, places = read_config(item, _takes_text)
@@ -537,7 +544,9 @@ def load(item: KubeObject) -> TopologyRender:
 
 
 def _takes_text(path: FieldPath) -> bool:
-    """Return True if a ConfigMap entry's text is the value of the field at `path`. Others are read as YAML."""
+    """Return True if the text in a ConfigMap is the value of the field at `path`. Texts of other fields are read as
+    YAML.
+    """
     return isinstance(kind_at(SPEC, path), Text)
 
 
@@ -568,7 +577,7 @@ def _build(item: KubeObject, embedded: bool, spec: Mapping[str, Any]) -> Topolog
 
 
 def _release(section: Mapping[str, Any], steps: tuple[str, str], name: str, newer: list[NewerRelease]) -> str | None:
-    """Return the known release in a section, or the newest one for a newer release, which is added to `newer`."""
+    """Return the known release in a section. For a newer release, return the newest known one and extend `newer`."""
     written = section.get(steps[1])
     if written is None:
         return None
@@ -581,7 +590,7 @@ def _release(section: Mapping[str, Any], steps: tuple[str, str], name: str, newe
 
 
 def _fill(default: RecordT, section: Mapping[str, Any]) -> RecordT:
-    """Return the record with the section's fields of the same names, in Python's spelling."""
+    """Return the record with the values of a section. Names of fields are spelt as in Python."""
     named = {"".join([f"_{c.lower()}" if c.isupper() else c for c in name]): name for name in section}
     values = {field: section[named[field]] for field in field_names(default) if field in named}
     lists = {field: tuple(cast("list[Any]", value)) for field, value in values.items() if isinstance(value, list)}
@@ -606,7 +615,7 @@ def _refuse_unknown(item: KubeObject) -> None:
 
 
 def settings_place(settings: TopologyRender) -> Place:
-    """Return the place of packwise's own settings. Raise ValueError without settings."""
+    """Return the place of packwise's own settings. Raise ValueError for the default settings, which have no place."""
     item = settings.item
     if item is None:
         raise ValueError("default settings have no place in a file")
