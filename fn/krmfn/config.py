@@ -137,7 +137,7 @@ def _put(fields: dict[str, Value], path: FieldPath, value: Value) -> None:
 
 
 def _child(target: Any, step: str | int, new: Value, path: FieldPath, *, last: bool = False) -> Any:
-    clash = ValueError(f"two keys of data set {format_path(path)}; remove one of them")
+    clash = ValueError(f"{format_path(path)} is set by two keys of data; remove one of them")
     if isinstance(step, int):
         if not isinstance(target, list) or step > len(cast("list[Value]", target)):
             raise ValueError(f"index {step} leaves a gap in the list; use consecutive indices from 0") from None

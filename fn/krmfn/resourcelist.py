@@ -309,7 +309,7 @@ API_VERSIONS = (
 
 _FIRST_KIND = r"^[\"']?(apiVersion|kind)[\"']?:[ \t]*[\"']?([^\s\"'#,}]+)"
 _HEAD = 65536
-_ADVICE = "run it through kustomize, kpt or `kpt fn source`"
+_ADVICE = "pass the manifests through kustomize, kpt or `kpt fn source`"
 
 
 class ResourceListError(TextError):

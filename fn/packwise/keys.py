@@ -354,7 +354,7 @@ def stray_key_problems(value: Value, part: Part, table: KeyTable) -> Iterator[tu
         for form in FORMS:
             for name in mapping(holder.get(form)):
                 if name in table.keys:
-                    message = f"no component reads `{form}` here; move it into `metadata` beside it"
+                    message = f"no component reads `{form}` here; move it into `metadata`"
                     yield table.rule_of(PLACE), Problem((*path, form, name), message, at_key=True)
 
 

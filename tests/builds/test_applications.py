@@ -101,7 +101,7 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, str, bool]]] = {
     "a plugin": ({"plugin": {"name": "x"}}, ("UNSUPPORTED", "a config management plugin is not supported", False)),
     "two types": (
         {"helm": {}, "kustomize": {}},
-        ("FAILED", "a source has one type; this one has helm and kustomize", True),
+        ("FAILED", "a source must have one type; this source has helm and kustomize", True),
     ),
 }
 

@@ -414,7 +414,7 @@ def test_a_change_cannot_hide_behind_a_gitignore(call: Call, repository: Path, h
     ran = call("check", ".", "--changed-since", "main", "-o", "json")
 
     assert (ran.code, found(ran)) == (1, [("readable", file)])
-    message = f'"{by}" excludes this file, but git tracks it. Remove it from "{by}", or from git'
+    message = f'"{by}" excludes this file, but git tracks it. Remove the pattern from "{by}", or the file from git'
     assert [finding["message"] for finding in ran.findings if finding["file"] == file] == [message]
 
 

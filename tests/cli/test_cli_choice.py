@@ -284,14 +284,14 @@ def test_what_prevents_a_check_is_never_known(call: Call, package: Path) -> None
 
 
 NO_KNOWN = {
-    "none.json": ("no JSON", "is not a file of --write-findings: it is not JSON"),
-    "list.json": ("[]", "is not a file of --write-findings with version 1"),
-    "later.json": ('{"version": 2, "findings": []}', "is not a file of --write-findings with version 1"),
+    "none.json": ("no JSON", "was not written by --write-findings: it is not JSON"),
+    "list.json": ("[]", "was not written by --write-findings with version 1"),
+    "later.json": ('{"version": 2, "findings": []}', "was not written by --write-findings with version 1"),
     "part.json": (
         '{"version": 1, "findings": [{"rule": "a"}]}',
         "has a finding without a fingerprint; write the file again with --write-findings",
     ),
-    "deep.json": ("[" * 100_000, "is not a file of --write-findings: it is nested too deep"),
+    "deep.json": ("[" * 100_000, "was not written by --write-findings: it is nested too deep"),
 }
 
 

@@ -102,7 +102,7 @@ def test_each_cluster_is_compared_by_its_own_configuration(call: Call) -> None:
     ran = call("comment", "clusters", "--baseline", "before")
 
     assert (ran.code, ran.messages) == (0, "")
-    assert "Changes of 2 of 3 configurations, from `before`.\n" in ran.stdout
+    assert "Changes since `before` in 2 of 3 configurations.\n" in ran.stdout
     assert re.findall(r"<summary>(.*)</summary>", ran.stdout) == [
         "<code>clusters/east</code>: <code>PodGang</code>: 1 added, 1 removed",
         "<code>clusters/west</code>: <code>PodGang</code>: 1 added",

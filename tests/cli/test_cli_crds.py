@@ -141,8 +141,8 @@ def test_users_own_objects_of_rendered_kinds(call: Call, files: Path) -> None:
 TOPOLOGY_REFUSED = [
     (
         "in/topology.yaml",
-        "breaks a rule of its CRD: levels are immutable; KAI refuses the Topology that is made of it; or render none: "
-        "`createTopologyResources: false`, or remove Topology from `emit`",
+        "breaks a rule of its CRD: levels are immutable; KAI refuses the Topology with these levels. Change the "
+        "levels, or render no Topology: `createTopologyResources: false`, or remove Topology from `emit`",
         'spec.levels: Invalid value: "array": levels are immutable',
     )
 ]

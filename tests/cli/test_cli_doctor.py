@@ -83,8 +83,8 @@ SKIPPED: dict[str, tuple[dict[str, str], str]] = {
     ),
     "listed under resources": (
         {"topology.yaml": annotated(), "kustomization.yaml": RESOURCE},
-        "topology.yaml: kustomize does not run packwise: kustomization.yaml lists it under resources; list it under "
-        "transformers",
+        "topology.yaml: kustomize does not run packwise: kustomization.yaml lists this file under resources; list it "
+        "under transformers",
     ),
     "listed nowhere": (
         {"topology.yaml": annotated(), "kustomization.yaml": kustomization(resources=["web.yaml"])},
@@ -93,7 +93,7 @@ SKIPPED: dict[str, tuple[dict[str, str], str]] = {
     ),
     "a generator": (
         {"topology.yaml": annotated(), "kustomization.yaml": kustomization(generators=["topology.yaml"])},
-        "topology.yaml: a generator sees no workloads, so packwise renders none; list it under transformers",
+        "topology.yaml: a generator gets no workloads, so packwise renders none; list this file under transformers",
     ),
     "a validator that answers items": (
         {"topology.yaml": annotated(), "kustomization.yaml": VALIDATOR},

@@ -98,7 +98,7 @@ def test_links_out_of_the_folder_or_to_no_file_are_named(tmp_path: Path) -> None
         "packwise does not follow this link, because it leads out of the folder; pass its target, or copy it "
         "[outside-link]"
     )
-    gone = ", where no file is; restore it, or remove the link [outside-link]"
+    gone = ", which does not exist; restore the file, or remove the link [outside-link]"
     assert sorted(result.line_of_text() for result in results) == [
         'warning: in/far.yaml: is a link to "../gone.yaml"' + gone,
         'warning: in/gone.yaml: is a link to "gone.yaml"' + gone,

@@ -112,7 +112,7 @@ spec:
 """
 IMAGE = 'image: "registry.example.com/router:1"}'
 HIDDEN = (
-    "--unsafe-fixes can fix 1 object more, but changes the meaning; --fix --unsafe-fixes --diff shows the changes\n"
+    "--unsafe-fixes can fix 1 more object, but changes the meaning; --fix --unsafe-fixes --diff shows the changes\n"
 )
 LISTED = """\
   schedulerTopologyBindings:

@@ -131,7 +131,7 @@ def test_a_workflow_that_is_gone_takes_its_objects_with_it(call: Call, package: 
 
 REPLACED = (
     'the levels of Topology "osmo-pool-osmo-workflows-gb200-topology" change (they were %s), but '
-    "KAI does not allow that; delete it in the cluster when you apply this"
+    "KAI does not allow that. Delete the Topology in the cluster when you apply this change"
 )
 
 

@@ -282,7 +282,7 @@ def test_how_many_more_replicas_fit(call: Call) -> None:
     ran = call("place", "in", "--nodes", "nodes.json", "--further")
     as_json = call("place", "in", "--nodes", "nodes.json", "--further", "-o", "json")
 
-    assert ran.stdout.endswith("replicas that fit in addition:\n  shop/web  1\n")
+    assert ran.stdout.endswith("more replicas that fit:\n  shop/web  1\n")
     assert json.loads(as_json.stdout)["furtherReplicas"] == [{"namespace": "shop", "workload": "web", "replicas": 1}]
 
 
@@ -540,9 +540,9 @@ def test_a_required_level_above_one_that_all_nodes_share(folder: Path, call: Cal
 
     assert ran.code == 1
     assert (
-        "2 pods must be in one zone, and zone a may have room. KAI does not see it: all nodes in "
-        "question share a level finer than zone, and KAI counts free resources only within that level. "
-        "Add a preferred level, zone or a finer one"
+        "2 pods must be in one zone, and zone a may have room. KAI counts free resources only "
+        "within the smallest domain that holds all candidate nodes, and does not see the room. Add a preferred "
+        "level: zone, or a finer one"
     ) in ran.stdout
 
 
@@ -615,7 +615,8 @@ def test_a_scenario_is_no_comment(folder: Path, call: Call) -> None:
     ran = call("place", "scenario.json", "-o", "markdown")
 
     assert (ran.code, ran.stdout) == (2, "")
-    assert ran.stderr == "error: -o markdown must go with workloads and --nodes; of a scenario there is text or json\n"
+    formats = "the formats for a scenario are text and json"
+    assert ran.stderr == f"error: -o markdown needs workloads and --nodes; {formats}\n"
 
 
 def test_hostile_names_are_text_in_a_comment(folder: Path, call: Call) -> None:

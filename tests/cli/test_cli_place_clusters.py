@@ -733,7 +733,7 @@ def test_queues_that_compete_by_fair_share_are_a_note(place: Any, first: Any, se
 
     answer = place(text, node("n0"), node("n1"), *queues)
 
-    expected = ['the queue "q" competes with "p"; KAI orders them by fair share, which is not counted']
+    expected = ['the queue "q" competes with "p"; KAI orders them by fair share, which packwise does not simulate']
     assert answer.notes == (expected if is_noted else [])
 
 

@@ -47,8 +47,8 @@ spec:
           containers: [{name: main, image: "registry.example.com/app:1"}]
 """
 REFUSED = (
-    'must stay "2" once the PodCliqueSet exists; got "1" (its default is 1, but earlier releases '
-    'stored replicas; set "2")'
+    'must stay "2" once the PodCliqueSet exists; got "1" (its default is 1, but in earlier releases it '
+    'was the value of replicas; set "2")'
 )
 INSIDE = {"w/topology.yaml": CONFIG, "w/wl.yaml": WORKLOAD}
 ABOVE = {"topology.yaml": CONFIG, "w/wl.yaml": WORKLOAD}

@@ -86,7 +86,8 @@ def test_a_reader_that_goes_early_ends_it(words: str, packwise: Path, package: P
     [
         (
             "fn",
-            "error: <stdin>:1:1: must be a ResourceList; got nothing: run it through kustomize, kpt or `kpt fn source`",
+            "error: <stdin>:1:1: must be a ResourceList; got nothing: pass the manifests through kustomize, kpt or "
+            "`kpt fn source`",
         ),
         (
             "check -",

@@ -92,7 +92,7 @@ def test_an_explanation_says_what_a_gang_needs(folder: Path, call: Call) -> None
 
     assert folder.exists()
     assert "needs 1 of 2  queue research  priority train  non-preemptible" in explained.stdout
-    assert "one of 3 alike" in explained.stdout
+    assert "one of 3 equal gangs" in explained.stdout
     assert "the scheduler makes it in the cluster from the workload" in explained.stdout
 
 

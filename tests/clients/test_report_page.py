@@ -123,7 +123,7 @@ def test_the_page_shows_gangs_domains_and_what_is_in_the_way(show: Show) -> None
         "4 inference/llm-0-decode-0",
     ]
     assert texts(page, ".gang >> nth=0 >> .why li")[0] == (
-        "4 pods must be in one rack; the nearest, east.b2.b2-r0, has room for 2: it lacks 16 GPUs"
+        "4 pods must be in one rack; the closest fit, east.b2.b2-r0, has room for 2: it lacks 16 GPUs"
     )
     assert texts(page, ".domain > details > summary > span:first-child") == [
         "zone east", "block b1", "rack b1-r0", "rack b1-r1", "block b2", "rack b2-r0", "rack b2-r1",
@@ -159,8 +159,8 @@ def test_a_gang_is_shown_on_the_map_by_keyboard_and_by_its_bar(show: Show) -> No
 
     page.locator(".pick").nth(0).focus()
     page.keyboard.press("Enter")
-    assert texts(page, ".domain.near summary >> nth=0") == ["rack b2-r0 nearest 16 of 32 GPUs"]
-    assert texts(page, "#status") == ["Gang 1 has no place; east.b2.b2-r0 comes nearest"]
+    assert texts(page, ".domain.near summary >> nth=0") == ["rack b2-r0 closest fit 16 of 32 GPUs"]
+    assert texts(page, "#status") == ["Gang 1 does not fit; east.b2.b2-r0 is the closest fit"]
     page.locator(".node .seg.of").first.click()
     assert page.locator(".pick[aria-pressed=true]").all_inner_texts() == ["2\ninference/llm-0"]
     assert page.locator(".node .seg.on").count() == 6
@@ -261,7 +261,7 @@ def test_texts_of_the_input_stay_texts(show: Show) -> None:
 
 
 def test_states_that_cannot_be_compared_are_not_called_alike(show: Show) -> None:
-    assert texts(show("broken.html"), "#changes p") == ["Not compared, for one of the states cannot be rendered."]
+    assert texts(show("broken.html"), "#changes p") == ["Not compared: one of the two states cannot be rendered."]
 
 
 def test_the_map_of_another_topology_is_chosen(folder: Path, packwise: Path, show: Show) -> None:

@@ -129,7 +129,7 @@ CASES = {
                 f"{GROUP}.packDomain",
                 'domain "host"',
                 'ClusterTopology "grove-topology" has only the levels "zone", "rack"',
-                f"restore it, or {ANOTHER}",
+                f"restore the level, or {ANOTHER}",
             ),
             (
                 GROUP,
@@ -154,13 +154,13 @@ CASES = {
                 f"{SET}.pack.required",
                 'domain "zone"',
                 'ClusterTopologyBinding "gone" does not exist',
-                f"restore it, or {ANOTHER}",
+                f"restore the topology, or {ANOTHER}",
             ),
             (
                 f"{GROUP}.pack.preferred",
                 'domain "rack"',
                 'ClusterTopologyBinding "gone" does not exist',
-                f"restore it, or {ANOTHER}",
+                f"restore the topology, or {ANOTHER}",
             ),
             (
                 GROUP,
@@ -185,7 +185,7 @@ CASES = {
                 f"{GROUP}.pack.required",
                 'domain "host"',
                 'ClusterTopologyBinding "gb200" has only the levels "zone", "rack"',
-                f"restore it, or {ANOTHER}",
+                f"restore the level, or {ANOTHER}",
             ),
             (
                 GROUP,
@@ -234,13 +234,13 @@ CASES = {
             (
                 "metadata.labels[grove.io/a]",
                 "label grove.io/a",
-                "PodGangs do not repeat the keys of Grove itself, or records that other tools keep of the workload",
+                "PodGangs do not repeat Grove's own keys, or records of other tools about the workload",
                 "",
             ),
             (
                 "metadata.annotations[argocd.argoproj.io/sync-wave]",
                 "annotation argocd.argoproj.io/sync-wave",
-                "PodGangs do not repeat the keys of Grove itself, or records that other tools keep of the workload",
+                "PodGangs do not repeat Grove's own keys, or records of other tools about the workload",
                 "",
             ),
         ],

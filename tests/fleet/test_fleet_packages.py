@@ -258,7 +258,7 @@ FOREIGN = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: a}\n"
             [
                 (
                     "a/kustomization.yaml",
-                    "transformers names Other of example.com/v1, but a fleet runs only packwise and "
+                    "transformers names Other of example.com/v1, but `packwise fleet` runs only packwise and "
                     "kustomize's own plugins. Build this package with kustomize itself",
                 )
             ],
@@ -302,7 +302,7 @@ FOREIGN = "apiVersion: example.com/v1\nkind: Other\nmetadata: {name: a}\n"
             [
                 (
                     "a/topology.yaml",
-                    "a generator sees no workloads, so packwise renders none; list it under transformers",
+                    "a generator gets no workloads, so packwise renders none; list this file under transformers",
                 )
             ],
             id="a generator",
@@ -371,7 +371,7 @@ def test_bases_that_share_bases_are_looked_at_once() -> None:
             KPTFILE + "  - image: example.com/set-labels:1\n",
             {},
             [
-                "the pipeline runs example.com/set-labels:1, but a fleet runs only packwise. "
+                "the pipeline runs example.com/set-labels:1, but `packwise fleet` runs only packwise. "
                 "Render this package with kpt itself"
             ],
             id="another function",

@@ -194,7 +194,7 @@ ATTACKS: dict[str, tuple[dict[str, str], str]] = {
     "two kustomizations": (base() | {"base/Kustomization": f"resources: [{OUT}]\n"}, "must be the only kustomization"),
     "a kustomization as data": (
         base("configMapGenerator: [{name: a, files: [kustomization.yaml]}]"),
-        "kustomize also reads this file",
+        "a generator uses this file as data",
     ),
     "a file in the place of a component": (base("components: [w.yaml]"), "must be a folder with a kustomization"),
     "packwise beside a plugin": (
@@ -296,7 +296,7 @@ def test_packwise_in_another_spelling_makes_no_other_folder() -> None:
     assert package.problems == (
         ClientProblem(
             "a/kustomization.yaml",
-            '[TranſformerS] must be a field of kustomize in kustomize\'s own spelling; did you mean "transformers"?',
+            '[TranſformerS] must be a field of kustomize, with the same capitals; did you mean "transformers"?',
             2,
             1,
         ),

@@ -280,7 +280,7 @@ def test_a_defect_of_packwise_fails_its_package_alone(call: Call, monkeypatch: p
 
     assert ran.code == 1
     assert ran.stdout.endswith(
-        "  error: plain/1: was not finished: packwise fails on it (RecursionError: too deep); this is a bug, "
+        "  error: plain/1: was not finished: packwise fails (RecursionError: too deep); this is a bug, "
         "please report it "
         "[fleet-lost]\n"
     )

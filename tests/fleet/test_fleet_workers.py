@@ -340,7 +340,7 @@ def test_a_damaged_entry_is_rendered_again(fleet: Path, call: Call) -> None:
 
 def test_what_the_function_raises_is_raised_here_and_memory_is_a_reason(dask: Dask) -> None:
     dask.add_worker()
-    lost = Lost("it ran out of memory; use fewer processes, or a machine with more memory")
+    lost = Lost("its process ran out of memory; use fewer processes, or a machine with more memory")
 
     with pytest.raises(ValueError, match="no 7"):
         list(run([7], tasks.refuse, DaskCluster(dask.address)))
@@ -351,7 +351,7 @@ def test_a_worker_without_packwise_is_named(dask: Dask) -> None:
     dask.add_worker(without("packwise"))
 
     with pytest.raises(
-        WorkersError, match=r"tcp://127\.0\.0\.1:\d+ has no packwise: No module named \"packwise\"\. Start"
+        WorkersError, match=r"tcp://127\.0\.0\.1:\d+ has no packwise: No module named \"packwise\", and this"
     ):
         list(run([1], tasks.double, DaskCluster(dask.address)))
 
@@ -365,7 +365,9 @@ def test_a_worker_with_another_packwise_is_named(dask: Dask, monkeypatch: pytest
 
     monkeypatch.setattr(cluster, "build", other_build)
 
-    with pytest.raises(WorkersError, match=r"have another packwise than this machine, which has 9\.9\.9, build other"):
+    with pytest.raises(
+        WorkersError, match=r"must have the same packwise .*, and this machine has 9\.9\.9, build other"
+    ):
         list(run([1], tasks.double, DaskCluster(dask.address)))
 
 

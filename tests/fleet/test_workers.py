@@ -131,7 +131,7 @@ def test_an_answer_that_cannot_be_sent_is_an_error() -> None:
 
 @EVERYWHERE
 def test_a_task_without_memory_is_lost_and_the_others_are_not(workers: Processes) -> None:
-    lost = Lost("it ran out of memory; use fewer processes, or a machine with more memory")
+    lost = Lost("its process ran out of memory; use fewer processes, or a machine with more memory")
 
     assert sorted(run(range(4), tasks.fill_memory, workers), key=str) == [(0, 0), (1, lost), (2, 2), (3, 3)]
 

@@ -127,7 +127,7 @@ REFUSED: list[tuple[str, list[str]]] = [
     ),
     (
         DATA + "  kai: '{}'\n  spec.kai: '{}'\n",
-        ["error: c.yaml:6:13: ConfigMap c data[spec.kai]: two keys of data set kai; remove one of them"],
+        ["error: c.yaml:6:13: ConfigMap c data[spec.kai]: kai is set by two keys of data; remove one of them"],
     ),
     (DATA + "- a\n", ["error: c.yaml:5:1: ConfigMap c data: must be a mapping; got a list"]),
 ]

@@ -233,7 +233,7 @@ def test_where_items_stand() -> None:
     assert str(before.items[1].location("metadata.name")) == "<stdin>:18:11"
 
 
-ADVICE = "run it through kustomize, kpt or `kpt fn source`"
+ADVICE = "pass the manifests through kustomize, kpt or `kpt fn source`"
 REFUSED: list[tuple[str | bytes, str]] = [
     ("", f"<stdin>:1:1: must be a ResourceList; got nothing: {ADVICE}"),
     (" \n\n", f"<stdin>:1:1: must be a ResourceList; got nothing: {ADVICE}"),

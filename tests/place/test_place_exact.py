@@ -76,8 +76,8 @@ def verdict(scenario: dict[str, Any]) -> tuple[str, str, str, str]:
             (
                 "pending",
                 "fits",
-                "KAI counts free capacity only within the narrowest domain that all candidate nodes share, and the "
-                "required level is broader: it counts as empty",
+                "the required level is broader than the narrowest domain that holds all candidate nodes, and KAI "
+                "counts free capacity only within that domain",
                 "also prefer zone",
             ),
         ),

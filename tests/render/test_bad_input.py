@@ -17,7 +17,7 @@ from tests.places import TESTDATA
 
 MIB = 1 << 20
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
-ADVICE = "run it through kustomize, kpt or `kpt fn source`"
+ADVICE = "pass the manifests through kustomize, kpt or `kpt fn source`"
 DEEP = 10_000
 UNREADABLE = "\ufffd"
 BOMB = "- apiVersion: v1\n  kind: ConfigMap\n  data:\n    a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(

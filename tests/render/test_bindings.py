@@ -28,8 +28,8 @@ BINDINGS = (BINDING % ("a100", "a100"), BINDING % ("b200", "theirs"), BINDING % 
 
 LOWEST = (
     '"kubernetes.io/hostname" must be the lowest level, but "example.com/rack" is below it; KAI '
-    "refuses the Topology that is made of it; or render none: let spec.schedulerTopologyBindings "
-    "list another, or remove Topology from `emit`"
+    "refuses the Topology with these levels. Change the levels, or render no Topology: list another Topology in "
+    "spec.schedulerTopologyBindings, or remove Topology from `emit`"
 )
 UNSEEN = (
     'Topology "theirs" is not in the input, so packwise cannot compare its levels. They must equal '
@@ -63,8 +63,8 @@ metadata: {name: a100}
 spec: {levels: [{nodeLabel: example.com/rack}]}
 """
 MISSING = (
-    'KAI Topology "a100" not found: the binding lists it, so the operator does not make it, and no '
-    "render applies it. Remove the entry of kai-scheduler from schedulerTopologyBindings, or apply "
+    'KAI Topology "a100" not found: the binding lists it, so the operator does not make it, and '
+    "packwise renders none to be applied. Remove the entry of kai-scheduler from schedulerTopologyBindings, or apply "
     "the Topology"
 )
 

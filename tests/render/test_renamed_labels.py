@@ -68,8 +68,9 @@ spec:
   - nodeLabel: network.topology.nvidia.com/leaf # switch
 """
 MESSAGE = (
-    'topograph 1.0 renamed the label "network.topology.nvidia.com/leaf" to "fabric.topograph.run/tier-0". Levels with '
-    "the old name place no nodes that lack it. Check the labels of your nodes, and use the new name"
+    'topograph 1.0 renamed the label "network.topology.nvidia.com/leaf" to "fabric.topograph.run/tier-0". A level with '
+    "the old name does not contain nodes that have only the new label. Check the labels of your nodes, and use the new "
+    "name"
 )
 
 

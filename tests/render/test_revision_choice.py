@@ -107,8 +107,8 @@ def test_no_configuration_at_all_counts_as_disabled() -> None:
     without = rendered(UNCONSTRAINED)
 
     assert lines(without.results) == [
-        "info: PodCliqueSet team-a/a metadata.name: the epochs of the PodGangs are unknown, and their names and labels "
-        "contain the placeholder 1000000000000000000. To get the names of the cluster, add its PodGangMaps to the "
+        "info: PodCliqueSet team-a/a metadata.name: the epochs of the PodGangs are unknown, so their names and labels "
+        "contain the placeholder 1000000000000000000. To get the cluster's names, add its PodGangMaps to the "
         f'input or the baseline; Grove "{NEWEST.name}" is assumed [podgang-epoch-unknown]',
         f'warning: the release of Grove is not set; packwise assumes the newest one, "{NEWEST.name}". Add `revision: '
         f"{NEWEST.name}`, or your cluster's release, to the `spec` of a TopologyRender [revision-unnamed]",
@@ -121,7 +121,7 @@ def test_no_configuration_at_all_counts_as_disabled() -> None:
 
 DESIGN_ASSUMED = (
     "warning: TopologyRender topology spec: the release of Grove is not set; packwise assumes the design "
-    '"grep-244-multi" by the key {}, but releases have it too. Add '
+    '"grep-244-multi" because of the key {}, which releases also have. Add '
     "`revision: v0.1.0-alpha.8`, or your cluster's release, to the `spec` of the TopologyRender [revision-unnamed]"
 )
 CONSTRAINT = "    topologyConstraint: {packDomain: rack}\n"

@@ -197,7 +197,10 @@ def test_a_topology_that_its_author_wrote_for_kueue_is_listed_with_its_jobs() ->
         ({"example.com/pool": "gpu"}, []),
         (
             {"example.com/pool": "cpu"},
-            ["the labels match none of the 1 nodes of the input that have them, and nothing fits into the flavor"],
+            [
+                "no node has these labels with these values (1 node of the input has other values), and nothing fits "
+                "into the flavor"
+            ],
         ),
     ],
 )

@@ -87,7 +87,7 @@ def test_flavors_without_a_topology_are_told() -> None:
         (
             "kueue-flavors",
             (
-                "packwise does not write the ResourceFlavor: the settings have no topology that it could name, "
+                "packwise does not write the ResourceFlavor: it must name one topology, but the settings have none "
                 "or several"
             ),
         )

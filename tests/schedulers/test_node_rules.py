@@ -54,8 +54,8 @@ LEVELS = "spec.topologyAwareScheduling.levels"
                     "level-on-no-node",
                     f"{LEVELS}[1]",
                     'none of 2 nodes has the label "example.com/rack". They are all outside of topology '
-                    '"grove-topology", and KAI places no pod that it constrains. Label the nodes, or remove the '
-                    "level",
+                    '"grove-topology", and KAI places no pod that the topology constrains. Label the nodes, or remove '
+                    "the level",
                 )
             ],
         ),
@@ -65,8 +65,9 @@ LEVELS = "spec.topologyAwareScheduling.levels"
                 (
                     "node-outside-topology",
                     f"{LEVELS}[1]",
-                    '5 of 6 nodes lack the label "example.com/rack": n1, n2, n3 and 2 more. KAI places no pod on '
-                    "them that the topology constrains, even by a preferred level. Label these nodes",
+                    '5 of 6 nodes lack the label "example.com/rack": n1, n2, n3 and 2 more. On them, KAI '
+                    "places no pod with a constraint of this topology, not even with a preferred level. Label these "
+                    "nodes",
                 )
             ],
         ),
@@ -77,8 +78,8 @@ LEVELS = "spec.topologyAwareScheduling.levels"
                 (
                     "node-outside-topology",
                     f"{LEVELS}[1]",
-                    '1 of 2 nodes lack the label "example.com/rack": n1. KAI places no pod on them that the '
-                    "topology constrains, even by a preferred level. Label these nodes",
+                    '1 of 2 nodes lack the label "example.com/rack": n1. On them, KAI places no pod with a '
+                    "constraint of this topology, not even with a preferred level. Label these nodes",
                 )
             ],
         ),

@@ -137,7 +137,10 @@ class _SourceReading:
         if len(explicit) > 1:
             sections = " and ".join(explicit)
             raise SourceError(
-                Obstacle.FAILED, f"a source has one type; this one has {sections}", is_wrong=True, path=self._path
+                Obstacle.FAILED,
+                f"a source must have one type; this source has {sections}",
+                is_wrong=True,
+                path=self._path,
             )
         kind = explicit[0] if explicit else self._discover(folder)
         if kind == "helm":

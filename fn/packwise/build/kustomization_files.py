@@ -131,7 +131,7 @@ def copy_of(tree: FileTree, folder: str, *, helm: bool = False) -> BuildCopy:
     inputs = walked.inputs(folder)
     file = file_of(tree, folder) or folder
     both = sorted(walked.rewritten.keys() & walked.data)
-    message = "kustomize also reads this file, so it cannot become data of a generator; use a copy"
+    message = "a generator uses this file as data, but kustomize also reads it as objects; use a copy for the generator"
     repeated = walked.repetition_problem(folder)
     problems = [*inputs.problems, *[ClientProblem(path, message) for path in both], *([repeated] if repeated else [])]
     contents = {path: tree.read(path) for path in inputs.files}
@@ -256,7 +256,7 @@ class _PluginFiles:
         for key in value:
             if key not in known:
                 message = (
-                    f"a kustomization of plugins must not have {key}: a fleet reads only the files in its "
+                    f"a kustomization of plugins must not have {key}: packwise reads only the files in its "
                     f"resources{suggest_name(key, known)}"
                 )
                 self.problems.append(_locate_problem(ClientProblem(file, message), text_at(self._tree, file), (key,)))
@@ -448,7 +448,7 @@ class _KustomizationWalk:
             at = (*path, key)
             if of is None:
                 known = shape.by_name if isinstance(shape, FieldsShape) else ()
-                message = f"must be a field of kustomize in kustomize's own spelling{suggest_name(key, known)}"
+                message = f"must be a field of kustomize, with the same capitals{suggest_name(key, known)}"
                 self._refuse(at, message, key=True)
             elif len(as_json(key)) > _LONGEST_KEY:
                 self._refuse(path, f"must have keys of at most {_LONGEST_KEY} characters; got {describe(key)}")
@@ -549,7 +549,7 @@ class _KustomizationWalk:
         """Add a problem for an inline patch without objects, which kustomize would read as the name of a file."""
         objects, problems = _objects(text, self._file)
         if problems or not objects:
-            reason = problems[0].message if problems else "it has no object"
+            reason = problems[0].message if problems else "the text has no object"
             self._refuse(path, f"must be a file, or a patch over several lines; {reason}")
 
     def _plugin(self, field: str, position: int, text: str) -> list[Value]:
@@ -575,11 +575,11 @@ class _KustomizationWalk:
         value = item.value
         kind, version = value.get("kind"), value.get("apiVersion")
         if is_settings_value(value):
-            self._problem(f"packwise must be a separate entry of {field}, because a fleet removes it")
+            self._problem(f"packwise must be a separate entry of {field}, because `packwise fleet` removes that entry")
         elif version != BUILTIN:
             self._problem(
-                f"{field} names {kind} of {version}, but a fleet runs only packwise and kustomize's own plugins. "
-                "Build this package with kustomize itself"
+                f"{field} names {kind} of {version}, but `packwise fleet` runs only packwise and kustomize's own "
+                "plugins. Build this package with kustomize itself"
             )
         elif kind == HELM_PLUGIN:
             self._problem(f"{field}: {HELM_PLUGIN} {_HELM}")

@@ -139,7 +139,7 @@ def bases_of(reference: str, paths: Iterable[str]) -> list[Base]:
         if work_tree(path) != bases[0].top:
             raise UsageError(
                 f'--changed-since "{reference}" needs paths of one repository, but "{path}" and "{named[0]}" are in '
-                "different ones"
+                "different repositories"
             )
     return bases
 
@@ -311,7 +311,9 @@ def _hidden_changes(checkup: Checkup, bases: Sequence[Base]) -> list[Result]:
             continue
         if workloads_in((_content(path) or b"").decode("utf-8", "replace")):
             name, by = ignored[above]
-            message = f'"{by}" excludes this file, but git tracks it. Remove it from "{by}", or from git'
+            message = (
+                f'"{by}" excludes this file, but git tracks it. Remove the pattern from "{by}", or the file from git'
+            )
             file = ResultFile(name + path[len(above) :].replace(os.sep, "/"))
             results.append(Result(message, file=file, tags={"rule": READABLE.name}))
     return results

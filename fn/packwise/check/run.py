@@ -156,7 +156,7 @@ def _unsafe_note(fixed: _Fixed) -> list[str]:
     if not fixed.hidden:
         return []
     return [
-        f"--unsafe-fixes can fix {count_text(fixed.hidden, 'object')} more, but changes the meaning; "
+        f"--unsafe-fixes can fix {count_text(fixed.hidden, 'more object')}, but changes the meaning; "
         "--fix --unsafe-fixes --diff shows the changes"
     ]
 
@@ -222,11 +222,11 @@ def _read_known(name: str) -> frozenset[str]:
     except OSError as error:
         raise UsageError(f'cannot read --known "{name}": {error.strerror}') from None
     except RecursionError:
-        raise UsageError(f'--known "{name}" is not a file of --write-findings: it is nested too deep') from None
+        raise UsageError(f'--known "{name}" was not written by --write-findings: it is nested too deep') from None
     except ValueError as error:
         is_json = not isinstance(error, (json.JSONDecodeError, UnicodeDecodeError))
         raise UsageError(
-            f'--known "{name}" {error if is_json else "is not a file of --write-findings: it is not JSON"}'
+            f'--known "{name}" {error if is_json else "was not written by --write-findings: it is not JSON"}'
         ) from None
 
 

@@ -70,7 +70,10 @@ def _libraries() -> Iterator[tuple[str, str]]:
     yield "YAML reader", READER
     apart = _version("krmfn")
     if apart is not None:
-        yield "krmfn", f"{apart}, installed separately; packwise contains krmfn too, and the last installed one is used"
+        yield (
+            "krmfn",
+            f"{apart}, installed separately; packwise also contains krmfn; Python uses the one installed last",
+        )
     names = {match[0] for line in requires("packwise") or () if (match := _NAME.match(line))} - {"packwise"}
     for name in sorted(names):
         yield name, _version(name) or "not installed"

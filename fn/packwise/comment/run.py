@@ -106,7 +106,7 @@ def _diff_answer(checkup: Checkup, named: Named, reported: frozenset[str], rende
         section.replace(title=f"{markup(name)}: {section.title}") for name, part in parts for section in part.sections
     ]
     changed = sum([any(section.entries for section in part.sections) for _, part in parts])
-    lead = [_DIFF, f"Changes of {changed} of {len(parts)} configurations, from {code(baseline)}."]
+    lead = [_DIFF, f"Changes since {code(baseline)} in {changed} of {len(parts)} configurations."]
     return CommentPart(lead, sections, f"packwise diff {baseline} PATH"), failed, ()
 
 

@@ -392,9 +392,8 @@ def _fixed_levels(change: ObjectChange, fixed: FixedLevels) -> ObjectChange:
     if lowest == [HOSTNAME, HOSTNAME]:
         return change.replace(
             meaning=(
-                f"{fixed.releases} answers {fixed.answer}; delete it there and create it again. Since "
-                f"{fixed.since}, it "
-                "can change in place",
+                f"{fixed.releases} answers {fixed.answer}; with these releases, delete the object and create it again. "
+                f"Since {fixed.since}, it can change in place",
             )
         )
     meaning = f"must be deleted and created again, because the API server answers {fixed.answer}"

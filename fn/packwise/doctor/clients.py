@@ -451,8 +451,8 @@ def _faults_of_kustomize(entry: _Listed, is_executable: Callable[[str, str], boo
     if entry.field == "resources":
         if function is not None:
             yield (
-                f"kustomize does not run packwise: {entry.kustomization} lists it under resources; list it under "
-                "transformers"
+                f"kustomize does not run packwise: {entry.kustomization} lists this file under resources; list it "
+                "under transformers"
             )
         return
     if not isinstance(function, str):
@@ -463,7 +463,7 @@ def _faults_of_kustomize(entry: _Listed, is_executable: Callable[[str, str], boo
         )
         return
     if entry.field == "generators":
-        yield "a generator sees no workloads, so packwise renders none; list it under transformers"
+        yield "a generator gets no workloads, so packwise renders none; list this file under transformers"
         return
     yield from _wrong_function(entry, function, is_executable)
 

@@ -355,7 +355,7 @@ def _gang(tree: GangTree) -> _Node:
         f"priority {gang.priority_class}" if gang.priority_class else "",
         gang.preemptibility,
         f"scheduler {gang.scheduler}" if gang.scheduler else "",
-        f"one of {gang.alike} alike" if gang.alike > 1 else "",
+        f"one of {gang.alike} equal gangs" if gang.alike > 1 else "",
         f"as {', '.join(kinds)}" if kinds else "",
         *_pods(tree.members),
     )
@@ -436,7 +436,9 @@ def _chosen_nodes(chosen: Chosen, *, rendered: bool) -> Iterator[_Node]:
     if chosen.fields:
         yield _Node("fields of the line", chosen.fields, colour=_BOLD)
     if chosen.around:
-        yield _Node(f"no value comes from this line alone; the values below come from {chosen.around}, around the line")
+        yield _Node(
+            f"no value comes from this line alone; the values below come from {chosen.around}, which contains the line"
+        )
     for tree in chosen.workloads:
         yield _workload(tree, whole=True)
     for tree, values in chosen.added:

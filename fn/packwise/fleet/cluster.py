@@ -131,7 +131,7 @@ class ClusterPool(Generic[T, R]):
             raise WorkersError(f"the Dask scheduler at {self._scheduler} stopped during the run; run the command again")
         error = future.exception(timeout=SECONDS_TO_CONNECT) if future.status == "error" else None
         if isinstance(error, KilledWorker):
-            return (Lost(f"{error.allowed_failures + 1} Dask workers died while they ran it"),)
+            return (Lost(f"{error.allowed_failures + 1} Dask workers died while they ran the package"),)
         if isinstance(error, MemoryError):
             return (Lost(OUT_OF_MEMORY),)
         if error is not None:
@@ -143,8 +143,8 @@ class ClusterPool(Generic[T, R]):
             return None
         if isinstance(answer, str):
             raise WorkersError(
-                f"the Dask workers at {self._scheduler} have another packwise than this machine, which has {build()}: "
-                f"{answer}. Start the scheduler and the workers from one image with packwise[dask]"
+                f"the Dask workers at {self._scheduler} must have the same packwise as this machine: {answer}, and "
+                f"this machine has {build()}. Start the scheduler and the workers from one image with packwise[dask]"
             )
         return answer
 

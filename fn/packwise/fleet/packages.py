@@ -612,7 +612,7 @@ def _differences_from_pipeline(
     problems = [
         ClientProblem(
             path,
-            f"the pipeline runs {name}, but a fleet runs only packwise. Render this package with kpt itself",
+            f"the pipeline runs {name}, but `packwise fleet` runs only packwise. Render this package with kpt itself",
         )
         for _, entry in functions
         if not _is_packwise(entry)

@@ -272,7 +272,7 @@ def work(request: Request) -> PackageAnswer:
     except MemoryError:
         raise
     except Exception as error:  # A defect of packwise.
-        reason = f"packwise fails on it ({type(error).__name__}: {error}); this is a bug, please report it"
+        reason = f"packwise fails ({type(error).__name__}: {error}); this is a bug, please report it"
         return PackageAnswer(
             request.key, payload_of(lost_result(request.folder, request.client, reason)), is_kept=False
         )
@@ -359,7 +359,7 @@ def _compare(blank: PackageResult, before: SideRead | None, after: SideRead | No
     findings = [*difference.refusals, *[result for result in state.render_results if limits_answer(result)]]
     if unreadable or (not difference.is_compared and not difference.refusals):
         cause = (*unreadable, *difference.unreadable)
-        text = cause[0].line_of_text() if cause else "it has no objects"
+        text = cause[0].line_of_text() if cause else "the package has no objects"
         message = f"cannot be compared: the state before has errors: {text}"
         findings.append(Result(message, file=ResultFile(request.folder), tags={"rule": FIT.name}))
     status = PackageStatus.CHANGED if difference.changes else PackageStatus.UNCHANGED

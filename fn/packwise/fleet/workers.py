@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
 
-OUT_OF_MEMORY = "it ran out of memory; use fewer processes, or a machine with more memory"
+OUT_OF_MEMORY = "its process ran out of memory; use fewer processes, or a machine with more memory"
 """The reason for the loss of a task that could not allocate memory."""
 
 

@@ -409,7 +409,7 @@ class _Walk:
             return
         if not link.exists():
             self._warn_of_link(
-                path, f'is a link to "{link.readlink()}", where no file is; restore it, or remove the link'
+                path, f'is a link to "{link.readlink()}", which does not exist; restore the file, or remove the link'
             )
         elif not contains(self._root, target):
             self._warn_of_link(

@@ -71,7 +71,7 @@ def content_of(results: Sequence[Result]) -> dict[str, Any]:
 def fingerprints_in(content: object) -> frozenset[str]:
     """Return the fingerprints in a file's content. Raise ValueError naming the valid content."""
     if not isinstance(content, dict) or cast("dict[str, object]", content).get("version") != VERSION:
-        raise ValueError(f"is not a file of --write-findings with version {VERSION}")
+        raise ValueError(f"was not written by --write-findings with version {VERSION}")
     entries = cast("dict[str, object]", content).get("findings")
     prints = [_fingerprint(entry) for entry in cast("list[object]", entries)] if isinstance(entries, list) else [None]
     if None in prints:

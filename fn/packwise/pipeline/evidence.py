@@ -180,7 +180,7 @@ def _guess_finding(choice: ChosenRevision, settings: TopologyRender) -> Finding:
     # Alpha.8 is the last release with levels in the configuration and constraints that name no topology.
     offered = ALPHA_8 if choice.is_shared else NEWEST_GROVE
     assumption = (
-        f'packwise assumes the design "{choice.revision.name}" by {choice.reason}, but releases have it too'
+        f'packwise assumes the design "{choice.revision.name}" because of {choice.reason}, which releases also have'
         if choice.is_shared
         else f'packwise assumes the newest one, "{choice.revision.name}"'
     )

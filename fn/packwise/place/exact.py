@@ -230,14 +230,14 @@ def hiding_rule(answer: JobAnswer) -> str:
     shortages = [error.shortage for error in answer.errors if error.shortage is not None]
     if any(not shortage.is_counted for shortage in shortages):
         return (
-            "KAI counts free capacity only within the narrowest domain that all candidate nodes share, and the "
-            "required level is broader: it counts as empty"
+            "the required level is broader than the narrowest domain that holds all candidate nodes, and KAI counts "
+            "free capacity only within that domain"
         )
     if any(error.shortage is None and "requirement" not in error.detail for error in answer.errors):
         return "KAI places pod sets in the order of their names, and does not move a placed pod set"
     if any(shortage.fitting_pods is not None for shortage in shortages):
         return "KAI counts every pod of the gang with the largest request of each resource"
-    return "KAI compares sums of a domain, in whole CPU cores"
+    return "KAI compares the sums of each domain, in whole CPU cores"
 
 
 def smallest_change(turn: Scene, words: Mapping[str, str]) -> GangChange | None:

@@ -133,7 +133,7 @@ def as_text(placed: Placed, *, coloured: bool) -> str:
         lines += [*entry, ""]
     lines += _summary(placed)
     if placed.further:
-        lines += ["", "replicas that fit in addition:", *_further_lines(placed)]
+        lines += ["", "more replicas that fit:", *_further_lines(placed)]
     baseline = placed.baseline
     if baseline is not None:
         lines += ["", f"from {escape_line(baseline.name)}: {_moves_summary(baseline)}"]
@@ -357,7 +357,7 @@ def _sections(placed: Placed, baseline: Baseline | None) -> Iterator[Section]:
         yield _section(title, [[_move_line(move)] for move in moves if move.fate is fate])
     fitting = [index for index, gang in enumerate(gangs) if gang.fits]
     yield _gang_section("Fits", placed, fitting)
-    yield _section("Replicas that fit in addition", [[line] for line in _further_lines(placed)])
+    yield _section("More replicas that fit", [[line] for line in _further_lines(placed)])
 
 
 def _loss_lines(placed: Placed, index: int, move: Move) -> list[str]:
@@ -496,7 +496,7 @@ def _scenario(command: PlaceGangs) -> Answer:
             "with nodes and jobs, needs no --nodes"
         )
     if command.output == "markdown":
-        raise UsageError("-o markdown must go with workloads and --nodes; of a scenario there is text or json")
+        raise UsageError("-o markdown needs workloads and --nodes; the formats for a scenario are text and json")
     try:
         session = allocate(read_scenario(cast("Mapping[str, Value]", value)))
     except ScenarioError as error:

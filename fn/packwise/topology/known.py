@@ -264,8 +264,8 @@ def check_labels(index: Index, settings: KubeObject | None) -> Iterator[Finding]
     for item in listed if settings is None or is_listed else (settings, *listed):
         for path, old, new in _renamed_labels(item):
             message = (
-                f'topograph 1.0 renamed the label "{old}" to "{new}". Levels with the old name place no nodes that '
-                "lack it. Check the labels of your nodes, and use the new name"
+                f'topograph 1.0 renamed the label "{old}" to "{new}". A level with the old name does not '
+                "contain nodes that have only the new label. Check the labels of your nodes, and use the new name"
             )
             yield Finding.of(RENAMED, item, path, message, proposed=new)
 

@@ -82,19 +82,13 @@ CASES: list[tuple[str, dict[str, Any], list[tuple[str, str, str, str | None]]]] 
             (
                 "quantity-unquoted",
                 f"{POD}.containers[0].resources.limits[nvidia.com/gpu]",
-                (
-                    'must be a string, "8"; the operator writes it back as a string, and Argo CD never stops '
-                    "showing a change"
-                ),
+                'must be the string "8": the operator stores a string, and Argo CD then always shows a difference',
                 "8",
             ),
             (
                 "quantity-unquoted",
                 f"{POD}.containers[0].resources.requests.cpu",
-                (
-                    'must be a string, "0.5"; the operator writes it back as a string, and Argo CD never stops '
-                    "showing a change"
-                ),
+                'must be the string "0.5": the operator stores a string, and Argo CD then always shows a difference',
                 "0.5",
             ),
         ],
@@ -156,13 +150,13 @@ def test_advice_on_groups_and_constraints() -> None:
         (
             "constraint-redundant",
             f"{T}cliques[0].topologyConstraint.packDomain",
-            'the constraint adds nothing to "zone" of the whole workload; narrow it, or remove it',
+            'the constraint has no effect, because the whole workload already requests "zone"; narrow it, or remove it',
             None,
         ),
         (
             "constraint-redundant",
             f"{T}cliques[1].topologyConstraint.packDomain",
-            'the constraint adds nothing to "rack" of group "scaled"; narrow it, or remove it',
+            'the constraint has no effect, because group "scaled" already requests "rack"; narrow it, or remove it',
             None,
         ),
     ]

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from packwise.revisions.grove import Step
 
 _WITHOUT_COUNTERPART = {
-    "ingress": "v1beta1 has no such field; write the Ingress as a separate object, and remove this",
-    "frontendSidecar": "v1beta1 names a container of the pod template instead; write the container, and remove this",
+    "ingress": "v1beta1 has no such field; write the Ingress as a separate object",
+    "frontendSidecar": "v1beta1 names a container of the pod template instead; write the container",
 }
 _SPEC = {"services": "components", "envs": "env"}
 _IN_PLACE = (

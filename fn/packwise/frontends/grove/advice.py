@@ -226,15 +226,14 @@ def _repeats(constraint: TopologyConstraint | None, steps: FieldPath, owner: str
     """Return the problem of a constraint that repeats the domains of its owner."""
     domains = " and ".join([f'"{domain}"' for domain in constraint.domains]) if constraint is not None else ""
     field = "packDomain" if constraint is None or constraint.pack is None else "pack"
-    message = f"the constraint adds nothing to {domains} of {owner}; narrow it, or remove it"
+    message = f"the constraint has no effect, because {owner} already requests {domains}; narrow it, or remove it"
     return Problem((*TEMPLATE, *steps, "topologyConstraint", field), message)
 
 
 def _quantities(at: _Advised, _context: Context) -> Iterator[Problem]:
     for path, quantity in unquoted_quantities(at.pods):
         message = (
-            f'must be a string, "{quantity}"; the operator writes it back as a string, and Argo CD never stops '
-            "showing a change"
+            f'must be the string "{quantity}": the operator stores a string, and Argo CD then always shows a difference'
         )
         yield Problem(path, message, proposed=str(quantity))
 

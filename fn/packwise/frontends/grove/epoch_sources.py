@@ -19,7 +19,7 @@ from packwise.lenient import mapping, strings, value_at
 from packwise.objects.index import EPOCH, GENERATION, PART_OF, PLACEHOLDER, REPLICA, ROLE, identity
 from packwise.objects.kinds import PODGANG, PODGANG_MAP
 from packwise.settings.topologyrender import settings_place
-from packwise.wording import list_known
+from packwise.wording import count_text, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -280,10 +280,10 @@ class EpochSources:
 def placeholder_notice(workloads: Sequence[KubeObject], settings: TopologyRender) -> Finding:
     """Return a note that names of the PodGangs of `workloads` contain placeholders, not the cluster's epochs."""
     others = len(workloads) - 1
-    more = "" if not others else f" (and for {others} more workload{'s' if others > 1 else ''})"
+    more = "" if not others else f"; also for {count_text(others, 'more workload')}"
     message = (
-        f"the epochs of the PodGangs are unknown{more}, and their names and labels contain the placeholder "
-        f"{settings.podgang_epoch}. To get the names of the cluster, add its PodGangMaps to the input or the baseline"
+        f"the epochs of the PodGangs are unknown, so their names and labels contain the placeholder "
+        f"{settings.podgang_epoch}. To get the cluster's names, add its PodGangMaps to the input or the baseline{more}"
     )
     return Finding.of(UNKNOWN, workloads[0], ("metadata", "name"), message)
 

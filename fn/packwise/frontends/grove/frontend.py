@@ -138,11 +138,16 @@ def lost_domains(pcs: PodCliqueSet, context: Context | Cluster) -> Iterator[tupl
             other = "remove the constraint" if mutable else "create the workload again without the constraint"
             yield path, domain, why, f"enable it, or {other}"
         elif resolved is None:
-            yield path, domain, "no topologyConstraint has a topologyName", "add it"
+            yield path, domain, "no topologyConstraint has a topologyName", "add one"
         elif topology is None or (domain and topology.level_of(domain) is None):
             why = "does not exist" if topology is None else f"has only the levels {list_known(topology.domains)}"
             other = "change the constraint" if mutable else "create the workload again with another constraint"
-            yield path, domain, f'{kind} "{resolved}" {why}', f"restore it, or {other}"
+            yield (
+                path,
+                domain,
+                f'{kind} "{resolved}" {why}',
+                f"restore the {'topology' if topology is None else 'level'}, or {other}",
+            )
 
 
 def preferred_unknown(workload: KubeObject, gangs: Sequence[str]) -> Finding:

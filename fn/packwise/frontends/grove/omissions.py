@@ -99,9 +99,7 @@ def _metadata(workload: KubeObject, pcs: PodCliqueSet, revision: Revision) -> It
                 why = f"PodGangs of this release have only the operator's own {part}"
                 remedy = _mirroring()
             elif not is_mirrored(part, key):
-                why = (
-                    "PodGangs do not repeat the keys of Grove itself, or records that other tools keep of the workload"
-                )
+                why = "PodGangs do not repeat Grove's own keys, or records of other tools about the workload"
                 remedy = ""
             else:
                 continue

@@ -233,7 +233,7 @@ def _pool_reason(near: list[OsmoPool], known: list[str]) -> _PoolReason | None:
     if len(near) == 1:
         return None
     names = list_known([pool.name for pool in near])
-    message = f'the workflow names no pool; packwise uses the first of {names}, "{near[0].name}". Set `pool`'
+    message = f'the workflow names no pool; packwise uses "{near[0].name}", the first of {names}. Set `pool`'
     return _PoolReason(POOL_CHOSEN, message)
 
 

@@ -290,8 +290,8 @@ def _messages(submission: Submission, group: TaskGroup, tree: TaskTree) -> Itera
     passed = _omitted_by_osmo(nodes)
     if passed:
         yield (
-            f"has the {_subgroups(passed)}. OSMO would skip them and their requirements; leaves would then be "
-            "siblings of inner nodes, and KAI v0.12 drops such leaves"
+            f"has the {_subgroups(passed)}. OSMO would skip {'it' if len(passed) == 1 else 'them'}, with all "
+            "requirements; leaves would then be siblings of inner nodes, and KAI v0.12 drops such leaves"
         )
     if len(inner) > len(passed):
         kept = [node for node in inner if node not in passed]

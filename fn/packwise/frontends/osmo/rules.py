@@ -408,8 +408,8 @@ def _name_once(workflows: tuple[Workflow, ...]) -> Iterator[ProblemAt]:
         before = first.setdefault(workflow.name, workflow)
         if before is not workflow:
             message = (
-                f'duplicate workflow "{workflow.name}", also in {before.place.description}; rename one, because Git '
-                "has no workflow numbers"
+                f'duplicate workflow "{workflow.name}", also in {before.place.description}; rename one: OSMO '
+                "adds a number to each submitted name, but packwise does not"
             )
             yield problem_at(workflow.place_at(("workflow", "name")), message)
 

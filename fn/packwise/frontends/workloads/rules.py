@@ -380,9 +380,9 @@ def _last_pods(workload: Workload, spec: FieldPath, members: int, completions: i
     rest = completions % parallelism
     if 0 < rest < members:
         message = (
-            f"in rounds of {parallelism}, {completions} completions leave {count_text(rest, 'pod')}, but the gang "
-            f"needs {members}: KAI does not place the rest once the others have ended. Use a multiple of "
-            f"{parallelism}, or lower {BATCH_MIN_MEMBER} to {rest}"
+            f"with parallelism {parallelism}, the last round of {completions} completions has "
+            f"{count_text(rest, 'pod')}, but the gang needs {members}: KAI does not place the last round. Use a "
+            f"multiple of {parallelism}, or lower {BATCH_MIN_MEMBER} to {rest}"
         )
         yield Finding.of(_REST, workload.item, (*spec, "completions"), message)
 
@@ -418,8 +418,9 @@ def _leader_worker_set(workload: Workload) -> Iterator[Finding]:
         yield Finding.of(_ALONE, workload.item, ("spec", "startupPolicy"), message, severity=Severity.INFO)
     if segments is not None and segments.size == size_of(workload) - 1:
         message = (
-            f"must be less than {segments.size}, or {size_of(workload)}, the size of the group; got {segments.size}. "
-            "KAI counts the leader among the workers of a single segment, so the gang never has enough pods"
+            f"must be less than {segments.size}, or equal to {size_of(workload)}, the size of the group; got "
+            f"{segments.size}. KAI counts the leader among the workers of a single segment, so the gang never has "
+            "enough pods"
         )
         yield _never_starts(_SHORT, workload, segments.path, message)
     yield from _segment_levels(workload, worker, has_segments=segments is not None)

@@ -1,5 +1,5 @@
 "use strict";
-// The picture is drawn from the data in the page. Every text of it becomes a text node: nothing here reads markup.
+// This script draws the picture from the JSON in the page. It inserts every text as a text node and never parses markup.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
@@ -8,7 +8,7 @@
   const severities = { error: ["✕ error", "bad"], warning: ["⚠ warning", "warn"], info: ["ℹ info", "plain"] };
   const view = { query: "", state: "", picked: null, map: 0, side: data.hasBefore ? "both" : "after", shown: PER_PAGE };
 
-  // An element with attributes and children; texts become text nodes, functions listeners.
+  // Makes an element. Strings become text nodes. An attribute with a function becomes an event listener.
   function h(name, attributes, ...children) {
     const element = document.createElement(name);
     for (const [key, value] of Object.entries(attributes || {})) {
@@ -29,7 +29,7 @@
   const hueOf = (gang) => data.gangs[gang].colour - (data.gangs[gang].colour % data.tints);
   const totalBy = (number) => (total, each) => total + number(each);
 
-  // A link to a line of a file; in a list of gangs the folder is left out.
+  // Makes a link to a line of a file. A short link shows the name of the file without its folder.
   function link(file, line, isShort) {
     const [name, address] = data.files[file];
     const text = (isShort ? name.slice(name.lastIndexOf("/") + 1) : name) + (line === null ? "" : `:${line}`);
@@ -38,7 +38,7 @@
 
   // ---- Figures and tools -------------------------------------------------------------------------------------------
 
-  // The GPUs of the cluster, each with its unit, and problems if there are any.
+  // Shows the numbers of GPUs, and the numbers of errors and warnings if there are any.
   function figures() {
     const sum = (number) => data.nodes.reduce(totalBy(number), 0);
     const taken = (side) => sum((node) => node[side].reduce(totalBy((share) => share[2]), 0));
@@ -61,7 +61,7 @@
     }
   }
 
-  // A link to a section. The address keeps what is searched and chosen.
+  // Makes a link to a section. The address of the page keeps the search and the chosen gang.
   function jump(section, ...children) {
     return h("a", { href: `#${section}`, click: (event) => {
       event.preventDefault();
@@ -72,7 +72,7 @@
     } }, ...children);
   }
 
-  // Links to the sections, for screens on which they are below each other.
+  // Adds links to the sections, for narrow screens that show one section below another.
   function sections() {
     const shown = [...byId("main").querySelectorAll("section")].filter((section) => !section.hidden);
     byId("sections").append(...shown.map((section) => jump(section.id, byId(`${section.id}-head`).textContent)));
@@ -120,7 +120,7 @@
 
   // ---- The address -------------------------------------------------------------------------------------------------
 
-  // What is searched, shown and chosen stands in the fragment, so that a link leads to the same view.
+  // The fragment of the address holds the search, the filters and the chosen gang. A link then opens the same view.
   const keys = { query: "search", state: "show", picked: "gang", map: "topology", side: "side" };
 
   function remember() {
@@ -154,7 +154,7 @@
 
   const sourceText = (file, line) => data.files[file][0] + (line === null ? "" : `:${line}`);
 
-  // The domains that each node is in, by name and as KAI writes them, of all topologies.
+  // For each node, the names and KAI's ids of its domains in all topologies.
   let homes = null;
   function homesOf(node) {
     if (homes === null) {
@@ -192,7 +192,7 @@
             rest > 0
               ? h("button", { type: "button", class: "more", click: showMore }, `Show ${Math.min(rest, PER_PAGE)} of ${rest} more gangs`)
               : null)
-        : h("p", { class: "empty" }, data.gangs.length ? "No gang matches." : "There is no gang."));
+        : h("p", { class: "empty" }, data.gangs.length ? "No gang matches." : "No gangs."));
     return all.length;
   }
 
@@ -200,7 +200,7 @@
     const before = view.shown;
     view.shown += PER_PAGE;
     drawGangs();
-    // The button is gone: what it brought has the focus.
+    // The button no longer exists, so the first new gang gets the focus.
     byId("gangs").querySelectorAll(".pick")[before]?.focus();
   }
 
@@ -257,7 +257,7 @@
     return lazily(h("details", {}, h("summary", {}, "Parts, nodes, sources" + (where.message.length ? `, ${gang.scheduler}’s message` : ""))), body);
   }
 
-  // A details element that gets its body when it is opened first.
+  // Lets a details element make its body when a user first opens it.
   function lazily(details, body) {
     details.fill = () => { if (!details.filled) { details.filled = true; details.append(...body().flat().filter(Boolean)); } };
     details.addEventListener("toggle", () => { if (details.open) details.fill(); });
@@ -312,7 +312,7 @@
       } }));
   }
 
-  // The hues of queues; a few gangs of one queue have hues of their own.
+  // Makes an entry of the legend for each hue, with its queues. With only one queue, makes a single entry.
   function queueSamples(sample) {
     const hues = new Map();
     data.gangs.forEach((gang, index) => hues.set(hueOf(index), (hues.get(hueOf(index)) || new Set()).add(gang.queue)));
@@ -323,7 +323,7 @@
     return listed.map(([hue, names]) => sample(segment(`of c${hue}`, 1, "1"), `gang of queue ${text([...names])}`));
   }
 
-  // A domain with its id, as KAI writes it, and only what matches of its parts; null where nothing does.
+  // Returns a domain with KAI's id and its parts that match the search, or null if no part matches.
   function chosen(domain, above, isWhole) {
     const [level, name, inner, nodes, totals] = domain, id = above ? `${above}.${name}` : name;
     const all = isWhole || matches(name) || matches(id);
@@ -378,7 +378,7 @@
   }
 
   function outsideItem(nodes, hasDomains) {
-    const text = hasDomains ? "Nodes without a label of each level" : "All nodes";
+    const text = hasDomains ? "Nodes that lack the label of a level" : "All nodes";
     const summary = h("summary", {}, span("name", text), span("count", counted(nodes.length, "node")));
     const details = lazily(h("details", {}, summary), () => [h("div", { class: "body" }, nodeList(nodes))]);
     if (!hasDomains || nodes.length < 20) { details.open = true; details.fill(); }
@@ -408,7 +408,7 @@
         : null);
   }
 
-  // The GPUs that each gang has in a domain, before and after.
+  // Returns the GPUs of each gang in a domain, before and after the change.
   function totalsOf(domain) {
     const totals = { after: new Map(), before: new Map() };
     const add = (into, shares) => shares.forEach(([gang, , gpus]) => { if (gpus) into.set(gang, (into.get(gang) || 0) + gpus); });
@@ -449,7 +449,7 @@
     return segments(gangs, [], texts, gpus, used);
   }
 
-  // Many gangs of a domain are drawn by their hues, and the chosen one by itself.
+  // Draws more than eight gangs of a domain as one segment for each hue, and the chosen gang separately.
   function domainSegments(gangs, gpus, used) {
     const all = [...gangs], words = [`${totalOf(all)} of ${counted(gangs.size, "gang")}`];
     if (gangs.size <= 8) return segments(all, [], words, gpus, used);
@@ -460,7 +460,7 @@
 
   const totalOf = (gangs) => gangs.reduce((total, [, number]) => total + number, 0);
 
-  // The parts of a bar: what others use, each of the gangs, further gangs by hue, what is free; and the same in words.
+  // Returns the segments of a bar (other pods, single gangs, gangs by hue, free GPUs), and a label with the same numbers.
   function segments(gangs, hues, texts, gpus, used) {
     const free = Math.max(0, gpus - used - totalOf(hues) - totalOf(gangs));
     const parts = [
@@ -473,7 +473,7 @@
     return [parts.filter(Boolean), words.filter(Boolean).join("; ")];
   }
 
-  // Opens the map level by level as long as that shows few domains and nodes; answers how many levels.
+  // Opens the map level by level while at most MOST_OPEN domains and nodes are visible. Returns the number of open levels.
   function openByDefault(domains, number) {
     let level = domains, shown = domains.length, depth = 0;
     while (level.length) {
@@ -511,7 +511,7 @@
     for (const fill of bars) fill();
   }
 
-  // Opens the domains of a gang; of a gang without place, that which comes nearest.
+  // Opens the domains of a gang. For a gang that does not fit, opens the domain that is the closest fit.
   function showOnMap(index) {
     const gang = data.gangs[index], side = view.side === "before" ? 5 : 4;
     const where = [];
@@ -526,12 +526,12 @@
     const first = wanted.length && entries.get(wanted[0][wanted[0].length - 1]);
     if (first && !where.length) {
       first.item.classList.add("near");
-      first.item.querySelector(".name").after(" ", span("badge bad", "nearest"));
+      first.item.querySelector(".name").after(" ", span("badge bad", "closest fit"));
     }
     if (first) first.item.scrollIntoView({ block: "nearest" });
     const innermost = data.maps[view.map].levels.at(-1) || "domain";
     const ids = where.slice(0, 6).map((path) => path[path.length - 1]).join(", ") + (where.length > 6 ? ", …" : "");
-    const { nearest } = outcome(gang), text = nearest ? `has no place; ${nearest} comes nearest` : "has no place on the map";
+    const { nearest } = outcome(gang), text = nearest ? `does not fit; ${nearest} is the closest fit` : "has no place on the map";
     say(`Gang ${numberOf(index)} ${where.length ? `is in ${counted(where.length, innermost)}: ${ids}` : text}`);
   }
 
@@ -544,7 +544,7 @@
     return id ? data.maps[view.map].domains.flatMap((domain) => search(domain, [])) : [];
   }
 
-  // Arrow keys walk the domains, beside what the browser itself does with summaries.
+  // Moves the focus between domains with the arrow keys, Home and End.
   function walk(event) {
     if (event.target.tagName !== "SUMMARY") return;
     const details = event.target.parentElement;
@@ -572,14 +572,14 @@
   function drawLevels() {
     const section = byId("cluster");
     byId("cluster-head").textContent = "Levels";
-    section.append(h("p", { class: "muted" }, "No nodes were given, so no gang has a place yet. Each gang is at the levels that bound it."));
+    section.append(h("p", { class: "muted" }, "packwise got no nodes, so gangs have no place yet. Each gang is shown at the levels of its constraints."));
     for (const { topology, levels } of data.levels) {
       const boxes = levels.reduceRight((inner, level) => levelBox(level, inner), null);
       section.append(h("div", { class: "levels" }, h("h3", {}, `Topology ${topology}`), boxes));
     }
     const isFree = (gang) => !gang.parts.some((part) => part[4] || part[5]);
     const free = data.gangs.map((_, index) => index).filter((index) => isFree(data.gangs[index]));
-    if (free.length) section.append(chips("Bound by no level:", free));
+    if (free.length) section.append(chips("Gangs without a constraint:", free));
   }
 
   function levelBox([word, key], inner) {
@@ -601,7 +601,7 @@
     return h("p", { class: "chips" }, text, " ", listed, rest > 0 ? span("muted", `and ${rest} more`) : "");
   }
 
-  // Chooses a gang and shows it in the list.
+  // Chooses a gang and scrolls the list to it.
   function showGang(index) {
     view.query = byId("query").value = view.state = "";
     view.shown = Math.max(view.shown, index + 1);
@@ -621,8 +621,8 @@
     const section = byId("changes");
     section.hidden = data.baseline === null;
     if (section.hidden) return;
-    if (data.changes === null) section.append(h("p", { class: "empty" }, "Not compared, for one of the states cannot be rendered."));
-    else if (!data.changes.length) section.append(h("p", { class: "empty" }, `Nothing changes for the scheduler from ${data.baseline}.`));
+    if (data.changes === null) section.append(h("p", { class: "empty" }, "Not compared: one of the two states cannot be rendered."));
+    else if (!data.changes.length) section.append(h("p", { class: "empty" }, `Nothing changes for the scheduler since ${data.baseline}.`));
     for (const { kind, actions, objects } of data.changes || []) {
       section.append(h("h3", {}, `${kind}: ${actions}`), h("ul", { class: "list" }, objects.map(changeItem)));
     }
@@ -641,7 +641,7 @@
     const listed = [...all].sort((one, other) => order.indexOf(one.severity) - order.indexOf(other.severity));
     byId("findings").replaceChildren(byId("findings-head"), listed.length
       ? h("ul", { class: "list" }, listed.slice(0, 1000).map(findingItem))
-      : h("p", { class: "empty" }, data.findings.length ? "No finding matches." : "There is nothing to report."));
+      : h("p", { class: "empty" }, data.findings.length ? "No finding matches." : "No findings."));
     if (listed.length > 1000) byId("findings").append(h("p", { class: "empty" }, `and ${listed.length - 1000} more`));
     return listed.length;
   }
@@ -657,7 +657,7 @@
         : null);
   }
 
-  // All that depends on the view, after the view has changed from outside.
+  // Draws everything again after the address of the page has changed.
   function redraw() {
     press(byId("states"), view.state);
     drawGangs();
@@ -672,7 +672,7 @@
 
   // ---- Paper -------------------------------------------------------------------------------------------------------
 
-  // How many levels are printed: all, and the nodes, of a cluster that is not too large; else the domains that are not too many.
+  // Returns the number of levels to print: as many as fit into MOST_OPEN domains and nodes.
   function printedLevels(domains) {
     let level = domains, depth = 0;
     while (level.length) {
@@ -707,6 +707,6 @@
   if (data.findings.some((finding) => finding.severity === "error")) byId("main").prepend(byId("findings"));
   sections();
   addEventListener("beforeprint", expand);
-  // A link to another view of the page that is open; the link to the gangs is none.
+  // A link to another view of the same page changes the fragment. The fragment of a section changes no view.
   addEventListener("hashchange", () => { if (!byId(location.hash.slice(1))) { recall(); redraw(); } });
 })();

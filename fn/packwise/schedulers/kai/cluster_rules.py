@@ -103,7 +103,8 @@ def _check(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
         if key in unused:
             message = (
                 f'none of {len(nodes)} nodes has the label "{key}". They are all outside of topology '
-                f'"{topology.name}", and KAI places no pod that it constrains. Label the nodes, or remove the level'
+                f'"{topology.name}", and KAI places no pod that the topology constrains. Label the nodes, or remove '
+                "the level"
             )
             yield place.finding(UNUSED, message)
     if unused:
@@ -125,8 +126,8 @@ def _check_partial_labels(topology: _TopologyAt, nodes: Sequence[Node]) -> Itera
         lacking = [node.name for node in partly if key not in node.labels]
         if lacking:
             message = (
-                f'{len(lacking)} of {len(useful)} nodes lack the label "{key}": {_short_list(lacking)}. KAI places no '
-                "pod on them that the topology constrains, even by a preferred level. Label these nodes"
+                f'{len(lacking)} of {len(useful)} nodes lack the label "{key}": {_short_list(lacking)}. On them, KAI '
+                "places no pod with a constraint of this topology, not even with a preferred level. Label these nodes"
             )
             yield place.finding(OUTSIDE, message)
 

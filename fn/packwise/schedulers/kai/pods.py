@@ -317,7 +317,7 @@ def _claims(
             "which are not in the cluster's objects and may not exist"
         )
     if there:
-        notes.append(f"have the volumes {_quote_all(there)}; the nodes that reach them are not counted")
+        notes.append(f"have the volumes {_quote_all(there)}; packwise ignores which nodes can reach them")
 
 
 def _quote_all(names: Iterable[str]) -> str:

@@ -128,16 +128,16 @@ def _shortage_reasons(job: Job, shortage: Shortage, around: Surroundings) -> Ite
     pods = count_text(shortage.requested_pods, "pod")
     if not shortage.is_counted:
         yield (
-            f"{pods}{part} must be in one {word}, and {where} may have room. KAI does not see it: all nodes in "
-            f"question share a level finer than {word}, and KAI counts free resources only within that level. Add a "
-            f"preferred level, {word} or a finer one"
+            f"{pods}{part} must be in one {word}, and {where} may have room. KAI counts free resources only "
+            "within the smallest domain that holds all candidate nodes, and does not see the room. Add a preferred "
+            f"level: {word}, or a finer one"
         )
         return
     is_bound = shortage.level != "" and any(
         name == shortage.sub_group and constraint.required == shortage.level for name, constraint in job.constraints
     )
     need = (
-        f"{pods}{part} must be in one {word}; the nearest, {shortage.domain},"
+        f"{pods}{part} must be in one {word}; the closest fit, {shortage.domain},"
         if is_bound
         else (f"{pods}{part} need room; the cluster")
     )

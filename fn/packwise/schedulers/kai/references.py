@@ -88,7 +88,7 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Sch
             continue
         surely_valid = False
         if binding.is_valid:
-            way_out = f"let {'.'.join(map(str, REFERENCES))} list another, or "
+            way_out = f"list another Topology in {'.'.join(map(str, REFERENCES))}, or "
             verdict = check_known(binding, source, way_out=way_out if rendered else None)
             findings += verdict.findings
             surely_valid = verdict.surely_valid
@@ -183,8 +183,9 @@ def _unseen_finding(binding: KnownTopology, reference: str) -> Finding:
 def _missing_finding(binding: KnownTopology) -> Finding:
     name = binding.topology.name
     message = (
-        f'KAI {TOPOLOGY.name} "{name}" not found: the binding lists it, so the operator does not make it, and no '
-        f"render applies it. Remove the entry of {KAI_PROFILE} from {REFERENCES[-1]}, or apply the {TOPOLOGY.name}"
+        f'KAI {TOPOLOGY.name} "{name}" not found: the binding lists it, so the operator does not make it, '
+        f"and packwise renders none to be applied. Remove the entry of {KAI_PROFILE} from {REFERENCES[-1]}, or apply "
+        f"the {TOPOLOGY.name}"
     )
     return Finding.of(DRIFT, binding.item, REFERENCES, message)
 

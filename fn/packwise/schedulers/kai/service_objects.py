@@ -163,7 +163,7 @@ def _topology_findings(
         findings.append(
             (levels if position is None else levels.child(position, topology.field)).finding(
                 REFUSED,
-                f"{problem.message}; KAI refuses the {TOPOLOGY.name} that is made of it",
+                f"{problem.message}; KAI refuses the {TOPOLOGY.name} with these levels",
                 severity=None if rendered else Severity.WARNING,
                 operator_message=None if stage is None else problem.operator_message,
                 stage=stage,
@@ -173,7 +173,7 @@ def _topology_findings(
     if rendered and not problems and before is not None and before != topology.keys:
         message = (
             f'the levels of {TOPOLOGY.name} "{topology.name}" change (they were {", ".join(before)}), but KAI does '
-            "not allow that; delete it in the cluster when you apply this"
+            "not allow that. Delete the Topology in the cluster when you apply this change"
         )
         findings.append(topology.place.finding(REPLACED, message))
     return findings, surely_valid

@@ -457,7 +457,10 @@ def _queue_notes(
         )
     if queue in rivals:
         others = ", ".join([f'"{name}"' for name in rivals if name != queue])
-        yield (f'the queue "{queue}" competes with {others}; KAI orders them by fair share, which is not counted')
+        yield (
+            f'the queue "{queue}" competes with {others}; KAI orders them by fair share, which packwise does not '
+            "simulate"
+        )
 
 
 def _rivals(gangs: Iterable[GangJob], known: Mapping[str, QueueShare]) -> list[str]:

@@ -304,14 +304,14 @@ def check_topology(value: Mapping[str, Value], source: SchedulerInput) -> Verdic
 
 def _finding(known: KnownTopology, problem: Problem, way_out: str | None, *, fatal: bool) -> Finding:
     place = known.key_place(problem.path)
-    message = f"{problem.message}; KAI refuses the {TOPOLOGY.name} that is made of it"
+    message = f"{problem.message}; KAI refuses the {TOPOLOGY.name} with these levels"
     stage = problem.stage
     text = None if stage is None else problem.operator_message
     if way_out is None or not fatal:
         if way_out is not None:
             message += "; packwise omits it, and the ClusterTopology is not Ready"
         return place.finding(REFUSED, message, severity=Severity.WARNING, operator_message=text, stage=stage)
-    message += f"; or render none: {way_out}remove {TOPOLOGY.name} from `emit`"
+    message += f". Change the levels, or render no {TOPOLOGY.name}: {way_out}remove {TOPOLOGY.name} from `emit`"
     return place.finding(REFUSED, message, operator_message=text, stage=stage)
 
 

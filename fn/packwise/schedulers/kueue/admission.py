@@ -337,7 +337,7 @@ def _prebuilt_problems(review: _Review) -> Iterator[Problem]:
     yield from _name_problems(_PREBUILT, labels, "a Workload")
     if labels.get(_PREBUILT) and kind.key in _WITHOUT_PREBUILT:
         detail = f'Is not supported for "{kind.group}/{kind.versions[0]}, Kind={kind.name}"'
-        yield _label(_PREBUILT, None, f"is not for a {kind.name}", detail, ErrorType.FORBIDDEN)
+        yield _label(_PREBUILT, None, f"is not supported for a {kind.name}", detail, ErrorType.FORBIDDEN)
 
 
 def _first_creation_problems(review: _Review) -> Iterator[Problem]:
@@ -361,7 +361,7 @@ def _elastic_kind(review: _Review) -> Iterator[Problem]:
     kind = review.job.kind
     if kind.integration not in _ELASTIC_INTEGRATIONS and _is_elastic(review.value, review.release):
         detail = f'elastic job is not supported for "{kind.group}/{kind.versions[0]}, Kind={kind.name}"'
-        yield _annotation(_ELASTIC, None, f"is not for a {kind.name}", detail, ErrorType.FORBIDDEN)
+        yield _annotation(_ELASTIC, None, f"is not supported for a {kind.name}", detail, ErrorType.FORBIDDEN)
 
 
 def _update_problems(review: _Review) -> list[Problem]:
@@ -389,7 +389,7 @@ def _update_problems(review: _Review) -> list[Problem]:
     problems += _priority(labels, old, suspended=suspended)
     elastic = _is_elastic(value, review.release)
     if elastic != _is_elastic(before, review.release):
-        problems.append(_annotation(_ELASTIC, elastic, "cannot come or go", _IMMUTABLE))
+        problems.append(_annotation(_ELASTIC, elastic, "cannot be added or removed", _IMMUTABLE))
     return [*problems, *_gate_problems(review, before)]
 
 
@@ -641,7 +641,7 @@ def _service(review: _Review) -> Iterator[Problem]:
         yield from _spec_problems(specs[0], specs[1], ("spec", "template", "spec"), "spec.template.spec")
         replicas, were = [integer(value_at(each, "spec", "replicas"), 1) for each in (value, before)]
         if replicas and were and replicas != were:
-            message = f"can only change to 0 or from 0 while Kueue manages it: was {were}, is {replicas}"
+            message = f"can change only from 0 or to 0 while Kueue manages the StatefulSet: was {were}, is {replicas}"
             yield _immutability_problem(("spec", "replicas"), "spec.replicas", replicas, message)
 
 

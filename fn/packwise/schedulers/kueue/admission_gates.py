@@ -32,7 +32,9 @@ def gate_problems(value: Mapping[str, Value], before: Mapping[str, Value] | None
         if text and not then:
             yield _problem("cannot be added to an existing job", None, "cannot add admission gate after creation")
         elif text and not set(_gates(text)) <= set(_gates(then)):
-            yield _problem(f'can only lose gates; it was "{then}"', None, "can only remove gates, not add new ones")
+            yield _problem(
+                f'gates can only be removed; the value was "{then}"', None, "can only remove gates, not add new ones"
+            )
     seen: set[str] = set()
     for gate in _gates(text):
         if not gate:

@@ -224,12 +224,12 @@ def _settings_not_simulated(spec: Mapping[str, Value], name: str) -> Iterator[st
     fungibility = mapping_at(spec, "flavorFungibility")
     defaults = {"whenCanBorrow": ("Borrow", "MayStopSearch"), "whenCanPreempt": ("TryNextFlavor",)}
     if any(field in fungibility and fungibility[field] not in usual for field, usual in defaults.items()):
-        yield f'the ClusterQueue "{name}" sets flavorFungibility, which is not simulated: the default counts'
+        yield f'the ClusterQueue "{name}" sets flavorFungibility; packwise simulates only the default'
     preemption = mapping_at(spec, "preemption")
     if any(preemption.get(field) not in (None, "Never") for field in ("withinClusterQueue", "reclaimWithinCohort")):
-        yield f'the ClusterQueue "{name}" may preempt Workloads; which ones is not simulated'
+        yield f'the ClusterQueue "{name}" may preempt Workloads; packwise does not simulate preemption'
     if spec.get("fairSharing") is not None:
-        yield f'the ClusterQueue "{name}" sets fairSharing, which is not simulated'
+        yield f'the ClusterQueue "{name}" sets fairSharing, which packwise does not simulate'
 
 
 def _cohort(name: str, value: Mapping[str, Value]) -> Cohort:

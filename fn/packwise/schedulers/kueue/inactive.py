@@ -103,7 +103,10 @@ def check_faults(named: Sequence[NamedCheck], flavors: Collection[str], known: K
     provisioning = [each for each in named if known.controller(each.name) == PROVISIONING]
     if several and provisioning:
         text = f"Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks together, found: {_join(several)}, "
-        cause = f"checks of MultiKueue and of ProvisioningRequests conflict; remove {_list(several)} or the other"
+        cause = (
+            f"checks of MultiKueue ({_list(several)}) and of ProvisioningRequests ({_list(provisioning)}) conflict; "
+            "remove one of the two kinds"
+        )
         yield _fault(text, provisioning, cause)
 
 

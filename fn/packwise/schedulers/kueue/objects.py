@@ -412,8 +412,8 @@ def render_objects(source: SchedulerInput, release: KueueRelease) -> tuple[list[
         topology = _topology_of_flavors(source.topologies, source.settings)
         if topology is None:
             message = (
-                "packwise does not write the ResourceFlavor: the settings have no topology that it could name, "
-                "or several"
+                "packwise does not write the ResourceFlavor: it must name one topology, but the settings have none or "
+                "several"
             )
             findings.append(place.finding(UNUSED, message))
             continue
@@ -461,7 +461,7 @@ def _is_fixed(known: KnownTopology, release: KueueRelease) -> bool:
 
 def _finding(known: KnownTopology, problem: Problem) -> Finding:
     place = known.key_place(problem.path)
-    message = f"{problem.message}; Kueue refuses the Topology that is made of it"
+    message = f"{problem.message}; Kueue refuses the Topology with these levels"
     return place.finding(REFUSED, message, operator_message=problem.operator_message, stage=problem.stage)
 
 
@@ -500,5 +500,5 @@ def _flavor_origins(place: Place, topology: KnownTopology) -> Mapping[FieldPath,
 
 def _at_flavor(place: Place, problem: Problem) -> Finding:
     at = place.child(*problem.path[1:]) if problem.path[1:2] == ("nodeLabels",) else place
-    message = f"{problem.message}; Kueue refuses the ResourceFlavor that is made of it"
+    message = f"{problem.message}; Kueue refuses the ResourceFlavor with this value"
     return at.finding(REFUSED, message, operator_message=problem.operator_message, stage=problem.stage)

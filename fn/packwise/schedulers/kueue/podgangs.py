@@ -85,8 +85,8 @@ def _gang_findings(gang: Gang, release: KueueRelease) -> Iterator[Finding]:
     bounds = gang.bounds
     if number > 1 and bounds is not None and bounds.required is not None and bounds.origin is not None:
         message = (
-            f"holds for each of the {number} PodCliques of {gang.name} alone: Kueue may choose another "
-            f"{bounds.required.key} for each ({_UNRELEASED})"
+            f"Kueue applies this level to each of the {number} PodCliques of {gang.name} separately, and may choose "
+            f"another {bounds.required.key} for each of them ({_UNRELEASED})"
         )
         yield bounds.origin.of("required").place.finding(LEVEL, message)
 

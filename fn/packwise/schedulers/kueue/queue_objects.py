@@ -202,7 +202,7 @@ def _broken_queue_rules(spec: Mapping[str, Value], cohort: str) -> Iterator[Prob
     if "preference" in fungibility and (can_borrow, can_preempt) != ("TryNextFlavor", "TryNextFlavor"):
         path = ("spec", "flavorFungibility")
         text = "preference can only be set when both whenCanBorrow and whenCanPreempt are TryNextFlavor"
-        message = "needs TryNextFlavor as whenCanBorrow and whenCanPreempt"
+        message = "must not be set unless whenCanBorrow and whenCanPreempt are TryNextFlavor"
         yield _cel_problem((*path, "preference"), path, message, text)
     preemption = mapping(spec.get("preemption"))
     policy = value_at(preemption, "borrowWithinCohort", "policy")

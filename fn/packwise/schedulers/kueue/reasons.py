@@ -152,8 +152,8 @@ class Advisor:
         if failure.leader is not None:
             pods = f"{pods}, with {job.sets[failure.leader].name},"
         if each.topology.required is not None:
-            return f"{pods} must be in one {word}; the nearest, {domain}, has room for {room}{lack}"
-        near = f"the nearest {word}, {domain}, has room for {room}{lack}"
+            return f"{pods} must be in one {word}; the closest fit, {domain}, has room for {room}{lack}"
+        near = f"the closest fit, {word} {domain}, has room for {room}{lack}"
         return f"{pods} do not fit into {flavor}; {near}"
 
     def _flavor_labels(self, failure: Failure) -> Mapping[str, str]:
@@ -198,7 +198,7 @@ class Advisor:
             keys = ", ".join([f'"{key}"' for key in tree.levels if any(key not in node.labels for node in lost)])
             verb = "lacks" if len(lost) == 1 else "lack"
             nodes = count_text(len(known), "node")
-            yield f"{len(lost)} of {nodes} of the flavor {verb} {keys}, and Kueue does not count them"
+            yield f"{len(lost)} of {nodes} of the flavor {verb} {keys}, and Kueue ignores these nodes"
 
     def _changes(self, job: Job, queue: ClusterQueue, failure: Failure) -> Iterator[str]:
         """Yield a sentence on the first change that makes the pod set fit, and one if another flavor has room."""
@@ -330,8 +330,8 @@ def notes_of(job: QueuedJob, answer: JobAnswer, scene: Scene, release: KueueRele
     yield from _queue_notes(job.job, answer, scene)
     if release.name not in (ASSUMED.name, "v0.18"):
         yield (
-            f"packwise knows Kueue {release.name} only from its source; the answer is based on {ASSUMED.name} and "
-            "the changes since"
+            f"the answer follows {ASSUMED.name} and the differences in the source of Kueue {release.name}; packwise's "
+            f"answers were not compared with {release.name} itself"
         )
 
 

@@ -284,7 +284,7 @@ class KueueSimulation:
             placed or outline.pods,
             spread=spread,
             notes=(
-                "Kueue has admitted the job already, with the places of its Workload; a changed job is a new Workload",
+                "Kueue has already admitted the job, on the nodes in its Workload; a changed job gets a new Workload",
             ),
         )
 

@@ -43,7 +43,7 @@ from packwise.schedulers.kueue.request import (
     read_request,
     unread_annotation,
 )
-from packwise.wording import did_you_mean, list_known
+from packwise.wording import count_text, did_you_mean, list_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -248,8 +248,8 @@ def _without_nodes(items: Iterable[KubeObject], chain: Chain) -> Iterator[Findin
         carriers = chain.nodes.count_carriers(labels)
         if carriers:
             message = (
-                f"the labels match none of the {carriers} nodes of the input that have them, and nothing fits "
-                "into the flavor"
+                f"no node has these labels with these values ({count_text(carriers, 'node')} of the input "
+                f"{'has' if carriers == 1 else 'have'} other values), and nothing fits into the flavor"
             )
             yield Finding.of(NO_NODES, item, ("spec", "nodeLabels"), message)
 

@@ -92,8 +92,8 @@ def _pack_per_replica(at: Subject) -> Iterator[Problem]:
     for component in at.graph.components:
         if component.nodes > 2 and not at.release.multinode_min_available:
             message = (
-                f"the gang of Dynamo {at.release.name} has only the leader and one worker, and the others of "
-                f"{component.nodes} nodes may never start. Dynamo 1.1 waits for all nodes"
+                f"with Dynamo {at.release.name}, the gang has only the leader and one worker; the pods of the other "
+                f"{component.nodes - 2} nodes may never start. Dynamo 1.1 waits for all nodes"
             )
             yield Problem(component.path("multinode", "nodeCount"), message)
 
@@ -311,7 +311,7 @@ def _without_image(at: Subject, component: Component) -> Problem:
         path = (*path, place, "image")
     field = f"{_service(component)}.extraPodSpec.mainContainer.image" if at.graph.is_alpha else format_path(path)
     written = "`extraPodSpec.mainContainer`" if at.graph.is_alpha else f'the container "{MAIN}"'
-    return _required_value(path, f"must be set: {written} of a component names its image", field, "is required")
+    return _required_value(path, f"must be set: {written} names the image of the component", field, "is required")
 
 
 def _without_version(at: Subject, component: Component, image: str) -> Problem:
@@ -417,7 +417,7 @@ def _constraint(at: Subject) -> Iterator[Problem]:
         yield refusal(path, message, _DEPRECATED) if revision.deprecates_pack_domain else Problem(path, message)
     else:
         message = (
-            f"becomes `pack` with {dynamo}, but {grove} drops this unknown field, and pods go anywhere. "
+            f"becomes `pack` with {dynamo}, but {grove} drops this unknown field, and the pods can start on any node. "
             f"Name the releases of your cluster: Dynamo {fitting} with this Grove, or Grove "
             "v0.1.0-alpha.10 or newer"
         )
@@ -462,13 +462,13 @@ def _incompatible_releases(at: Subject) -> Iterator[Problem]:
     if tag is not None:
         floor, end = REVISIONS.get(release.grove), release.grove_before
         if floor is not None and tag.startswith("v") and precedes(revision, floor):
-            message = f'Dynamo {release.name} goes with Grove "{release.grove}" or newer; the input names "{tag}"'
+            message = f'Dynamo {release.name} expects Grove "{release.grove}" or newer, but the input names "{tag}"'
             yield Problem(("spec",), message)
         elif end is not None and tag.startswith("v") and not precedes(revision, REVISIONS[end]):
-            message = f'Dynamo {release.name} goes with Grove before "{end}"; the input names "{tag}"'
+            message = f'Dynamo {release.name} expects Grove before "{end}", but the input names "{tag}"'
             yield Problem(("spec",), message)
     if at.kai_version is not None and release.kai and _numbers(at.kai_version) < _numbers(release.kai)[:2]:
-        message = f'Dynamo {release.name} goes with KAI "{release.kai}" or newer; the input names "{at.kai_version}"'
+        message = f'Dynamo {release.name} expects KAI "{release.kai}" or newer, but the input names "{at.kai_version}"'
         yield Problem(("spec",), message)
 
 

@@ -92,7 +92,7 @@ def _alone_unsure(at: Subject) -> Iterator[Problem]:
     for component in graph.components:
         if component.constraint is None:
             message = (
-                "the component has no topologyConstraint and the graph no packDomain. Only some patch releases of "
+                "the component has no topologyConstraint, and the graph has no packDomain. Only some patch releases of "
                 f"Dynamo {at.release.name} accept this. packwise renders it as later releases do"
             )
             yield Problem(component.path(), message)

@@ -274,7 +274,7 @@ def _filter(reference: _Reference, _context: Context) -> Iterator[Problem]:
             if isinstance(name, str) and name not in known:
                 path = reference.path("filter", field, index)
                 suggestion = did_you_mean(name, known)
-                message = f'must name a child of it; got "{name}", known: {list_known(known)}{suggestion}'
+                message = f'must be one of {list_known(known)}; got "{name}"{suggestion}'
                 yield refusal(path, message, OperatorError(format_path(path), ErrorType.NOT_FOUND, name))
 
 
@@ -515,7 +515,7 @@ def _kueue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
         if clique.name in grouped:
             yield Problem(path, f"{wanted}: Kueue admits all pods of a grouped clique or none ({UNRELEASED})")
         elif first is not None:
-            why = f'Kueue allows fewer pods in one pod set of a gang, and "{first}" is that one'
+            why = f'only one pod set of a gang may start with fewer pods, and "{first}" already does'
             yield Problem(path, f"{wanted}: {why} ({UNRELEASED})")
         else:
             first = clique.name

@@ -31,6 +31,7 @@ from packwise.kubernetes import (
     refusal,
 )
 from packwise.revisions.grove import ALPHA_8, ALPHA_9, ALPHA_10, GREP_244
+from packwise.wording import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -114,7 +115,9 @@ def _clique_min(change: CliqueChange, context: Context) -> Iterator[Problem]:
         path = change.at.path("spec", "minAvailable")
         hint = " (its default follows replicas; set it to change only replicas)"
         if context.revision.min_available_default == "One":
-            hint = f' (its default is 1, but earlier releases stored replicas; set "{old.min_available}")'
+            hint = (
+                f' (its default is 1, but in earlier releases it was the value of replicas; set "{old.min_available}")'
+            )
         yield immutable_problem(path, f"{_CLIQUES}.spec.minAvailable", old.min_available, new.min_available, hint)
 
 
@@ -215,8 +218,8 @@ def _topology_name(update: Update, context: Context) -> Iterator[Problem]:
     old, new = chosen_topology(update.old, context.revision), chosen_topology(update.new, context.revision)
     if field and old != new and context.scheduled > 0:
         message = (
-            f'must stay {_show(old)} while pods of the workload are scheduled ("{context.scheduled}" are); '
-            f"got {_show(new)}; scale the workload to 0 first"
+            f"must stay {_show(old)} while {count_text(context.scheduled, 'pod')} of the workload "
+            f"{'is' if context.scheduled == 1 else 'are'} scheduled; got {_show(new)}; scale the workload to 0 first"
         )
         yield Problem((*TEMPLATE, field), message)
 
