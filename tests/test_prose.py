@@ -20,7 +20,6 @@ CEILINGS = {
     "messages": {"length": 8},
     "how-to": {"length": 1},
     "reference": {"length": 1},
-    "decisions": {"length": 4},
     "spec": {"length": 2},
     "docs": {"length": 3},
 }
