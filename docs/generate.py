@@ -158,8 +158,8 @@ REVISIONS_HEAD = """\
 # Revisions: designs and releases
 
 Grove's topology-aware scheduling differs from release to release. Before the first release, there were several designs.
-Set `spec.revision` of a TopologyRender to the tag of the release in your cluster or to the name of a design.
-[Which Grove does my cluster run?](../explanation/revisions.md) helps to choose.
+Set `spec.revision` of a TopologyRender to the tag of the release in your cluster, or to the name of a design. The page
+[Which Grove does my cluster run?](../explanation/revisions.md) helps you to choose.
 
 ## Releases
 
