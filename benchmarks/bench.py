@@ -1,17 +1,19 @@
-"""Time packwise beside other programs for such work, on the same inputs, in turn, and write docs/performance.md.
+"""Compare the time and memory of packwise with other programs on the same inputs, and write docs/performance.md.
 
     python benchmarks/bench.py [--sizes 10,1000,10000] [--runs 5] [--packwise PATH] [--large] [--write]
 
-- `packwise fn` beside an empty Go function (`noop-kyaml/`): kyaml's own framework, which reads the list and writes it
-  back. Any function with that framework pays this price before it does work. Ratios are to its figures.
-- The same with both on one processor, and for packwise without its native core.
-- 10 workloads beside `import yaml` in the same interpreter.
-- `packwise render` on a folder of 1,000 files beside `kustomize build` with that Go function on the same folder.
-- `packwise check` beside kubectl-validate: `check.py`; on files of other tools beside kubeconform: `foreign.py`;
-  on very many documents, and a comment on many workloads: `growing.py`.
+- `packwise fn` against an empty Go function (`noop-kyaml/`). The function uses kyaml's own framework, which reads the
+  list and writes it back. Every function with that framework takes this time before it does any work. Ratios refer to
+  its figures.
+- The same with both on one processor, and with packwise without its native core.
+- 10 workloads against `import yaml` in the same interpreter.
+- `packwise render` on a folder of 1,000 files against `kustomize build` with that Go function on the same folder.
+- `packwise check` against kubectl-validate (`check.py`).
+- `packwise check` on files of other tools against kubeconform (`foreign.py`).
+- Very many documents, and a comment on many workloads (`growing.py`).
 
-Figures are medians. Memory is the peak of the process, as the kernel counts it. `--large` adds 100,000 workloads
-without the Go function, because it would need some 30 GiB. `--write` writes the page.
+The programs run in turn. Figures are medians. Memory is the peak of the process, as the kernel counts it. `--large`
+adds 100,000 workloads without the Go function, which would need some 30 GiB. `--write` writes the page.
 """
 
 from __future__ import annotations
@@ -43,15 +45,15 @@ CACHE = ROOT / ".cache" / "bench"
 PAGE = ROOT / "docs" / "performance.md"
 KUSTOMIZE = ROOT / ".cache" / "tools" / "kustomize-v5.8.2" / "kustomize"
 LATER = "## A fleet"
-"""From here on `fleet.py` writes the page."""
+"""The first heading that `fleet.py` writes on the page."""
 
 FILES = 1000
 LARGE = 100_000
 FEW_RUNS = 10_000
-"""From so many workloads on each is run once."""
+"""With this number of workloads or more, each program runs only once."""
 
 COMPARED = 1000
-"""Workloads of a list where something else than their number differs."""
+"""The number of workloads in the tables that do not compare sizes."""
 
 FUNCTION_HEAD = ("workloads", "kind", "", "wall s", "CPU s", "MiB", "wall", "CPU", "memory")
 MANNER_HEAD = ("how", *FUNCTION_HEAD[1:])
@@ -86,7 +88,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A function under test. `environment` holds its variables beside the variables of this script."""
+    """A program to measure. `environment` has its variables in addition to the variables of this script."""
 
     name: str
     command: tuple[str, ...]
@@ -108,7 +110,10 @@ WITHOUT_CORE = {"PYTHONPATH": str(ROOT / "tests" / "without"), "TESTS_WITHOUT": 
 
 
 def run_once(contender: Contender, source: Path) -> Sample:
-    """Run a function over a file. Raises SystemExit when it fails: the time of a failed run means nothing."""
+    """Return the figures of one run of a program with a file as its stdin.
+
+    Raise SystemExit if the run fails, because its time would mean nothing.
+    """
     with source.open("rb") as stdin:
         started = perf_counter()
         process = subprocess.Popen(
@@ -120,7 +125,7 @@ def run_once(contender: Contender, source: Path) -> Sample:
         )
         _, status, usage = os.wait4(process.pid, 0)
         wall = perf_counter() - started
-    # Popen would wait for the process again when it is collected.
+    # Without this, Popen would wait for the process again when it is collected.
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         raise SystemExit(f"{contender.name} failed with exit code {process.returncode} on {source}")
@@ -128,12 +133,12 @@ def run_once(contender: Contender, source: Path) -> Sample:
 
 
 def middle(samples: list[Sample]) -> Sample:
-    """The median of each figure by itself."""
+    """Return the median of each figure. The medians may come from different runs."""
     return Sample(median(s.wall for s in samples), median(s.cpu for s in samples), median(s.memory for s in samples))
 
 
 def go_function() -> Contender | None:
-    """The measuring stick, built when needed (Go's own cache makes the second time quick); None without Go."""
+    """Return the Go function to compare with, after building it if necessary. Return None without Go."""
     if shutil.which("go") is None:
         print("go is not on PATH: there is nothing to compare with, so no ratios", file=sys.stderr)
         return None
@@ -143,8 +148,11 @@ def go_function() -> Contender | None:
 
 
 def input_of(size: int, kind: Kind) -> Path:
-    """A file with the list of that size, written in pieces: this script's own size is a floor under all figures."""
-    # A check looks for definitions beside its input and above it, and must find none of these lists.
+    """Return a file with a list of `size` workloads.
+
+    The list is written in pieces, because the memory of this script is a lower limit for all measured memory.
+    """
+    # A check looks for definitions next to its input and above it, and must not find these lists there.
     path = CACHE / "lists" / f"list-{size}.yaml"
     path.parent.mkdir(exist_ok=True)
     with path.open("w", encoding="utf-8") as stream:
@@ -153,10 +161,13 @@ def input_of(size: int, kind: Kind) -> Path:
 
 
 def measure(contenders: list[Contender], source: Path, runs: int) -> dict[str, Sample]:
-    """Medians by contender. They run in turn, so that a busy moment of the machine meets all of them."""
+    """Return the medians of each program.
+
+    The programs run in turn, so that a busy moment of the machine affects all of them.
+    """
     samples: dict[str, list[Sample]] = {contender.name: [] for contender in contenders}
     for contender in contenders:
-        run_once(contender, source)  # fills the file cache; not counted
+        run_once(contender, source)  # fills the cache of files, and is not counted
     for _ in range(runs):
         for contender in contenders:
             samples[contender.name].append(run_once(contender, source))
@@ -178,12 +189,12 @@ def rows_of(label: str, kind: Kind, medians: dict[str, Sample], stick: str | Non
 def ratios_of(sample: Sample, stick: Sample) -> tuple[float, ...]:
     """Return wall time, CPU time and memory of `sample` as multiples of `stick`."""
     parts: tuple[Callable[[Sample], float], ...] = (lambda s: s.wall, lambda s: s.cpu, lambda s: s.memory)
-    # A process too short for the clock of CPU time counts as one tick of it.
+    # A process that is too short for the clock of CPU time counts as one tick of the clock.
     return tuple(max(part(sample), 0.001) / max(part(stick), 0.001) for part in parts)
 
 
 def function_rows(options: argparse.Namespace, peer: Contender | None) -> Iterator[str]:
-    """`packwise fn` on lists of each size and kind."""
+    """Yield the rows about `packwise fn` on lists of each size and kind."""
     ours = Contender("packwise fn", (options.packwise, "fn"))
     for size in [int(word) for word in options.sizes.split(",")] + [LARGE] * options.large:
         contenders = [ours, *([peer] if peer and size < LARGE else [])]
@@ -194,7 +205,9 @@ def function_rows(options: argparse.Namespace, peer: Contender | None) -> Iterat
 
 
 def manner_rows(options: argparse.Namespace, peer: Contender | None) -> Iterator[str]:
-    """Measure `packwise fn` and the Go function on one processor, and packwise without its native core."""
+    """Yield the rows about `packwise fn` and the Go function on one processor, and about packwise without its native
+    core.
+    """
     ours = Contender("packwise fn", (options.packwise, "fn"))
     pairs = {"without the native core": [replace(ours, environment=WITHOUT_CORE), *([peer] if peer else [])]}
     if shutil.which("taskset") is not None:
@@ -210,7 +223,7 @@ def manner_rows(options: argparse.Namespace, peer: Contender | None) -> Iterator
 
 
 def start_rows(options: argparse.Namespace) -> Iterator[str]:
-    """Measure ten workloads against `import yaml`."""
+    """Yield the rows about ten workloads against `import yaml`."""
     bare = Contender("import yaml", (str(Path(options.packwise).with_name("python")), "-c", "import yaml"))
     ours = Contender("packwise fn", (options.packwise, "fn"))
     for kind in KINDS:
@@ -221,7 +234,7 @@ def start_rows(options: argparse.Namespace) -> Iterator[str]:
 
 
 def render_rows(options: argparse.Namespace, peer: Contender | None) -> Iterator[str]:
-    """Measure `packwise render` on a folder against `kustomize build` with the Go function on the same folder."""
+    """Yield the rows about `packwise render` and about `kustomize build` with the Go function, on the same folder."""
     folder = CACHE / "render"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -246,7 +259,7 @@ def render_rows(options: argparse.Namespace, peer: Contender | None) -> Iterator
 
 
 def page(options: argparse.Namespace) -> str:
-    """Return the whole page, and print it as it grows."""
+    """Return the whole page. Print each line when it is measured."""
     peer = go_function()
     floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT / MIB
     lines = [
@@ -278,7 +291,7 @@ def page(options: argparse.Namespace) -> str:
 
 
 def machine() -> str:
-    """Processors, system, and the versions that count."""
+    """Return the processors, the system and the versions that affect the figures."""
     go = (
         subprocess.run(["go", "version"], capture_output=True, text=True, check=False).stdout.split()
         if shutil.which("go")
@@ -291,7 +304,7 @@ def machine() -> str:
 
 
 def main() -> None:
-    """Measure, print, write."""
+    """Measure, print and write the page."""
     parser = argparse.ArgumentParser(description="Times packwise beside what else does such work.")
     parser.add_argument("--sizes", default="10,1000,10000", help="numbers of PodCliqueSets (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=5, help="counted runs of each (default: %(default)s)")
@@ -310,7 +323,7 @@ def main() -> None:
 
 
 def with_later_sections(text: str) -> str:
-    """Return the page with the sections that follow the tables on the existing page."""
+    """Return the page, followed by the later sections of the existing page."""
     before = PAGE.read_text("utf-8") if PAGE.exists() else ""
     at = before.find(f"\n{LATER}\n")
     return text if at < 0 else f"{text}{before[at:]}"

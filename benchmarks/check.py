@@ -1,8 +1,8 @@
-"""Time `packwise check` on a folder with some wrong workloads against kubectl-validate on the same folder.
+"""Compare the time of `packwise check` and kubectl-validate on a folder with some invalid workloads.
 
     python benchmarks/check.py [--workloads 1000] [--wrong 50] [--runs 3] [--crds ../shared/crds/alpha7]
 
-kubectl-validate knows only the schemas of the CRDs. Some workloads are wrong for both (an unknown field, a value of
+kubectl-validate knows only the schemas of the CRDs. Some workloads are invalid for both (an unknown field, a value of
 another type), others only for Grove's webhook (a broader child, an unknown level).
 """
 
@@ -34,11 +34,11 @@ MISTAKES = (
     ("packDomain: zone", "packDomain: planet"),
     ("minAvailable: 1", "minAvailable: 99"),
 )
-"""What is wrong with every so manieth workload, in turn."""
+"""Replacements that make a workload invalid. The invalid workloads use them in turn."""
 
 
 def write_folder(workloads: int, wrong: int) -> None:
-    """The folder: one file for each workload, the wrong ones spread evenly, and the configuration."""
+    """Write a file for each workload, and the configuration. The invalid workloads are spread evenly."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     every = workloads // wrong if wrong else workloads + 1
@@ -68,7 +68,7 @@ def run(name: str, command: list[str]) -> tuple[float, float]:
 def compare(
     packwise: str, workloads: int = 1000, wrong: int = 50, crds: Path = CRDS, *, runs: int = 1
 ) -> Iterator[str]:
-    """Return a row for each checker: medians of this number of runs, in turn."""
+    """Yield a row for each checker, with the medians of `runs` runs. The checkers run in turn."""
     write_folder(workloads, wrong)
     commands = {"packwise check": [packwise, "check", str(FOLDER)]}
     if VALIDATE.exists() and crds.is_dir():
@@ -88,7 +88,7 @@ def compare(
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the rows."""
     parser = argparse.ArgumentParser(description="Times `packwise check` beside kubectl-validate.")
     parser.add_argument("--workloads", type=int, default=1000, help="default: %(default)s")
     parser.add_argument("--wrong", type=int, default=50, help="default: %(default)s")

@@ -1,14 +1,15 @@
-"""Measure time and memory of `packwise fleet`, and compare its bytes for every kind of worker.
+"""Measure time and memory of `packwise fleet`, and compare the output of all kinds of workers byte by byte.
 
     python benchmarks/fleet.py generate DIR [--clusters 2000] [--workloads 20] [--seed 0]
     python benchmarks/fleet.py measure DIR [--small DIR] [--sample 40] [--only check,render,dask,loop,memory] [--write]
 
 `generate` writes the synthetic fleet of `fleet_files.py`. `measure` prints a table, and `--write` puts it into
-docs/performance.md. Processor seconds cover a run and its child processes. Workers of Dask start before the run, so
-only the clock counts for them. The share of a warm run is relative to the cold run with as many processes. `--small`
-is a fleet with a tenth of the clusters, for the memory of the driver.
+docs/performance.md. Processor seconds include a run's child processes. Workers of Dask start before the run, so their
+rows have only wall time. The figures of a warm run are relative to the cold run with the same number of processes.
+`--small` is a fleet with a tenth of the clusters, for the memory of the driver.
 
-Each render has a folder of its own. All are removed at the end, because ext4 is slow for minutes after many removals.
+Each render writes into a separate folder. The folders are removed at the end, because ext4 is slow for minutes after
+many removals.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 
 
 class Run(Record):
-    """Figures of one run: seconds by the clock and of processors, peak MiB of the driver alone.
+    """Figures of one run: wall seconds, processor seconds, and the peak MiB of the driver alone.
 
-    `bytes` is True if its output equals the output of the first run of its verb, in a folder or on stdout.
+    `bytes` tells whether the output equals the output of the first run of the same verb.
     """
 
     seconds: float
@@ -58,7 +59,7 @@ class Run(Record):
 
 
 class Bench:
-    """Runs of `packwise fleet` on the packages in a folder, with the load of the machine before each."""
+    """Runs of `packwise fleet` on the packages in a folder. `loads` has the load of the machine before each run."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -67,19 +68,22 @@ class Bench:
         self.loads: list[float] = []
 
     def check(self, *options: str) -> Run:
-        """`fleet check`."""
+        """Run `fleet check` once."""
         return self._runs(1, None, "check", "-o", "json", *options)[0]
 
     def checks(self, *options: str) -> list[Run]:
-        """`fleet check`, some times in a row."""
+        """Run `fleet check` several times in a row."""
         return self._runs(WARM_RUNS, None, "check", "-o", "json", *options)
 
     def render(self, output: str, *options: str, meanwhile: Callable[[], None] | None = None) -> Run:
-        """`fleet render` into the folder of that name."""
+        """Run `fleet render` once, into the folder `output`."""
         return self._renders(1, output, options, meanwhile)[0]
 
     def renders(self, output: str, *options: str) -> list[Run]:
-        """`fleet render` into the folder of that name, some times in a row: no other file is read between two."""
+        """Run `fleet render` several times in a row, into the folder `output`.
+
+        No other file is read between two runs.
+        """
         return self._renders(WARM_RUNS, output, options)
 
     def _renders(
@@ -113,13 +117,13 @@ class Bench:
                 sleep(0.02)
         seconds = perf_counter() - started
         if status != 0:
-            # Such a time means nothing.
+            # The time of a failed run means nothing.
             raise SystemExit(f"{command} ended with {status}: {(SCRATCH / 'stderr').read_text()[-2000:]}")
         return Run(seconds, usage.ru_utime + usage.ru_stime, memory, "")
 
 
 def digest_of(folder: Path) -> str:
-    """A digest of all files of a folder, by their paths."""
+    """Return a digest of the paths and contents of all files in a folder."""
     digest = sha256()
     for file in sorted(folder.rglob("*")):
         if file.is_file():
@@ -128,7 +132,7 @@ def digest_of(folder: Path) -> str:
 
 
 def _peak(process: int) -> float:
-    """The most memory that a process had so far, in MiB; of children nothing is counted."""
+    """Return the peak memory of a process so far, in MiB, without its child processes."""
     try:
         status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
     except OSError:
@@ -147,7 +151,7 @@ def kustomize() -> Path:
 
 @contextmanager
 def dask(workers: int) -> Generator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """A scheduler of Dask on this machine, and workers of one thread each."""
+    """Yield the address of a Dask scheduler on this machine, and its workers with one thread each."""
     address = f"tcp://127.0.0.1:{PORT}"
     environment = {**os.environ, "PATH": f"{kustomize().parent}{os.pathsep}{os.environ['PATH']}"}
     with ExitStack() as stack:
@@ -169,14 +173,14 @@ def dask(workers: int) -> Generator[tuple[str, list[subprocess.Popen[bytes]]]]:
 
 
 def _row(name: str, processes: str, run: Run, cold: Run | None = None, *, by_clock: bool = False) -> str:
-    """A run, as a share of `cold`."""
+    """Return the row of a run. Its figures are also given as a share of `cold`."""
     shares = ("", "") if cold is None else _shares(run, cold)
     cpu = "" if by_clock else f"{run.cpu:.1f}"
     return _line(name, processes, f"{run.seconds:.1f}", cpu, *shares, f"{run.memory:.0f}", run.bytes)
 
 
 def _median(runs: list[Run]) -> Run:
-    """Return the run of median time, with the faults of all runs."""
+    """Return the run with the median time. If the output of any run differs, the returned run reports this."""
     run = sorted(runs, key=lambda run: run.seconds)[len(runs) // 2]
     return run.replace(bytes=next((each.bytes for each in runs if each.bytes != "the same"), run.bytes))
 
@@ -190,7 +194,7 @@ def _line(*cells: str) -> str:
 
 
 def check_rows(bench: Bench) -> Iterator[str]:
-    """`fleet check`, by one process and by two."""
+    """Yield the rows about `fleet check` with one process and with two."""
     for jobs in ("1", "2"):
         options = ("--jobs", jobs, "--cache", str(SCRATCH / f"check-{jobs}"))
         cold = bench.check(*options)
@@ -199,12 +203,15 @@ def check_rows(bench: Bench) -> Iterator[str]:
 
 
 def render_rows(bench: Bench) -> Iterator[str]:
-    """`fleet render`, by one process and by two: into no folder, into the same, from the cache into another."""
+    """Yield the rows about `fleet render` with one process and with two.
+
+    Each renders into a new folder, into the same folder again, and from the cache into another folder.
+    """
     for jobs in ("1", "2"):
         options = ("--jobs", jobs, "--cache", str(SCRATCH / f"render-{jobs}"))
         cold = bench.render(f"cold-{jobs}", *options)
         yield _row("`render`, cold", jobs, cold)
-        # The disk is still busy with what the cold run wrote, and the files of the packages are no longer in memory.
+        # The disk is still writing the files of the cold run, and the files of the packages are no longer in memory.
         bench.render(f"cold-{jobs}", *options)
         again = _median(bench.renders(f"cold-{jobs}", *options))
         yield _row("`render`, warm, into the folder that is up to date", jobs, again, cold)
@@ -217,7 +224,7 @@ def render_rows(bench: Bench) -> Iterator[str]:
 
 
 def dask_rows(bench: Bench) -> Iterator[str]:
-    """Measure `fleet render` on workers of Dask. In the second run, one worker is killed halfway."""
+    """Yield the rows about `fleet render` on workers of Dask. In the second run, one worker is killed halfway."""
     with dask(2) as (address, _):
         both = bench.render("dask", "--no-cache", "--scheduler", address)
     yield _row("`render`, cold, Dask", "2 workers", both, by_clock=True)
@@ -232,7 +239,7 @@ def dask_rows(bench: Bench) -> Iterator[str]:
 
 
 def loop_rows(folder: Path, sample: int) -> Iterator[str]:
-    """A shell loop of `kustomize build` over all overlays, from a sample of them."""
+    """Yield the row about a shell loop of `kustomize build` over all overlays, extrapolated from a sample."""
     overlays = sorted(folder.glob("clusters/*/*/kustomization.yaml"))
     chosen = overlays[:: max(1, len(overlays) // sample)][:sample]
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
@@ -248,7 +255,7 @@ def loop_rows(folder: Path, sample: int) -> Iterator[str]:
 
 
 def memory_rows(bench: Bench, folder: Path, few: Path) -> Iterator[str]:
-    """`fleet render` with all packages and with a tenth of them."""
+    """Yield the rows about `fleet render` with all packages and with a tenth of them."""
     for each, at in ((Bench(few), few), (bench, folder)):
         run = each.render(f"memory-{at.name}", "--jobs", "2", "--no-cache")
         yield _row(f"`render`, cold, {_packages(at):,} packages", "2", run)
@@ -259,7 +266,7 @@ def _packages(folder: Path) -> int:
 
 
 def measure(options: argparse.Namespace) -> Iterator[str]:
-    """The lines of the section, as they are measured."""
+    """Yield the lines of the section as soon as they are measured."""
     folder: Path = options.folder
     only: frozenset[str] = frozenset(options.only.split(","))
     bench = Bench(folder)
@@ -286,7 +293,7 @@ def measure(options: argparse.Namespace) -> Iterator[str]:
 
 
 def with_section(page: str, section: str) -> str:
-    """Return the page with the section replaced, or added at the end."""
+    """Return the page with `section` instead of the old section, or with `section` at the end."""
     at = page.find(f"{TITLE}\n")
     if at < 0:
         return f"{page}\n{section}"
@@ -295,7 +302,7 @@ def with_section(page: str, section: str) -> str:
 
 
 def main() -> None:
-    """Generate a fleet, or measure one."""
+    """Generate a fleet, or measure a fleet."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
     generating = verbs.add_parser("generate")

@@ -1,7 +1,9 @@
-"""A synthetic fleet of any size. The same seed gives the same bytes, and a smaller fleet is its beginning.
+"""A synthetic fleet of any size. The same seed gives the same bytes, and a smaller fleet is the beginning of a larger
+one.
 
-It has three times as many applications as a cluster runs. Each is a base of kustomize with a workload, a Service and a
-ConfigMap. Seven in ten clusters are overlays over such bases, two in ten plain folders, one in ten packages of kpt.
+The fleet has three times as many applications as a cluster runs. Each application is a kustomize base with a workload,
+a Service and a ConfigMap. Of ten clusters, seven are overlays over these bases, two are plain folders, and one is a kpt
+package.
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ spec:
 
 
 def paths_and_texts(clusters: int, workloads: int, seed: int) -> Iterator[tuple[str, str]]:
-    """Every file of a fleet."""
+    """Yield the path and the text of every file of a fleet."""
     applications = 3 * workloads
     for number in range(applications):
         base = f"bases/inference-{number}"
@@ -99,7 +101,7 @@ def paths_and_texts(clusters: int, workloads: int, seed: int) -> Iterator[tuple[
         yield f"{base}/workload.yaml", _application(number)
         yield f"{base}/service.yaml", SERVICE.format(number=number, team=number % 20)
     for index in range(clusters):
-        # By its number, so that a cluster is the same one in a fleet of any size.
+        # The seed includes the number of the cluster, so that a cluster is the same in a fleet of any size.
         random = Random(f"{seed} {index}")  # noqa: S311
         chosen = sorted(random.sample(range(applications), workloads))
         name = f"clusters/region-{index % 10}/cluster-{index:05}"
@@ -109,7 +111,10 @@ def paths_and_texts(clusters: int, workloads: int, seed: int) -> Iterator[tuple[
 
 
 def _application(number: int) -> str:
-    """The workload of that number in its team's namespace; not every cluster has blocks."""
+    """Return the workload with that number, in the namespace of its team.
+
+    It asks for racks instead of blocks, because not every cluster has blocks.
+    """
     text = workload(number, name=f"inference-{number}").replace("packDomain: block", "packDomain: rack")
     return re.sub("^( +namespace: ).*", rf"\g<1>team-{number % 20}", text, count=1, flags=re.MULTILINE)
 
@@ -144,7 +149,7 @@ def _kpt(random: Random, index: int, chosen: list[int]) -> Iterator[tuple[str, s
 
 
 def _configuration(random: Random, annotations: str) -> str:
-    """Levels of a cluster: every other one has blocks of racks."""
+    """Return the configuration of a cluster. About half of the clusters have blocks."""
     levels = [level for level in LEVELS if level[0] != "block" or random.randrange(2)]
     lines = "".join([f"    - domain: {domain}\n      key: {key}\n" for domain, key in levels])
     return CONFIGURATION.format(annotations=annotations, levels=lines)

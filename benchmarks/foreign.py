@@ -1,13 +1,13 @@
-"""A repository of other tools, without any workload. The same size gives the same bytes.
+"""A repository of other tools without workloads. The same size gives the same bytes.
 
-It holds values of charts, an index of a chart repository in flow style, workflows of a forge, numbers in JSON, and
-manifests that packwise does not check, for example a CustomResourceDefinition. It resembles a clone of kserve, for
-which `packwise check` took 20 s of system time for 2.3 million numbers.
+It has values of charts, an index of a chart repository in flow style, workflows of a forge, numbers in JSON, and
+manifests that packwise does not check, such as a CustomResourceDefinition. It resembles a clone of kserve, for which
+`packwise check` took 20 s of system time for 2.3 million numbers.
 
     python benchmarks/foreign.py FOLDER [MEBIBYTES]
 
-`compare` times `packwise check` on it against kubeconform, which looks for the schema of each object and finds no
-schema. `make bench` builds kubeconform.
+`compare` compares the time of `packwise check` and kubeconform on this repository. kubeconform looks for the schema of
+each object and finds none. `make bench` builds kubeconform.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 def write_repository(folder: Path, mebibytes: float) -> None:
-    """Write files of each kind in turn until they have so many MiB together."""
+    """Write files of each kind in turn until they have this number of MiB together."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     left, number = int(mebibytes * MIB), 0
@@ -94,7 +94,7 @@ _KINDS: tuple[tuple[str, Callable[[int], str]], ...] = (
     ("maps-{}.yaml", _maps),
     ("definition-{}.yaml", _definition),
 )
-"""The names and the texts of files; {} is their number."""
+"""The names and the texts of files. `{}` in a name is the number of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +108,12 @@ class Run:
 
 
 def run(command: list[str], folder: Path = ROOT) -> Run:
-    """Run a command in a folder. A checker may find errors in what is not its own."""
+    """Run a command in a folder. It may fail, because a checker may report errors in files of other tools."""
     started = perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder)
     _, status, usage = os.wait4(process.pid, 0)
     wall = perf_counter() - started
-    # Popen would wait for the process again when it is collected.
+    # Without this, Popen would wait for the process again when it is collected.
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in (0, 1):
         raise SystemExit(f"{' '.join(command)} ended with exit code {process.returncode}")
@@ -121,15 +121,15 @@ def run(command: list[str], folder: Path = ROOT) -> Run:
 
 
 def kubeconform(folder: Path) -> list[str] | None:
-    """The command that checks a folder with kubeconform and without a network, or None if it is not installed."""
+    """Return the command that checks a folder with kubeconform without a network, or None if kubeconform is missing."""
     if not KUBECONFORM.exists():
         return None
-    # Without a place of schemas, each is missing.
+    # Without a location of schemas, kubeconform finds no schema.
     return [str(KUBECONFORM), "-ignore-missing-schemas", "-schema-location", os.devnull, str(folder)]
 
 
 def compare(packwise: str, mebibytes: float = 48, *, runs: int = 1) -> Iterator[str]:
-    """A row of a table for each checker: medians of so many runs, which take turns."""
+    """Yield a row for each checker, with the medians of `runs` runs. The checkers run in turn."""
     write_repository(FOLDER, mebibytes)
     peer = kubeconform(FOLDER)
     commands = {"packwise check": [packwise, "check", str(FOLDER)], **({} if peer is None else {"kubeconform": peer})}

@@ -1,9 +1,9 @@
-"""Times what grows: many documents in one file, a long List, and a comment on many workloads.
+"""Measure inputs that grow: many documents in one file, a long List, and a comment on many workloads.
 
     python benchmarks/growing.py [--documents 1300000] [--entries 100000] [--workloads 3000] [--runs 1]
 
-`packwise check` reads the documents and the List beside kubeconform. `packwise comment` has a baseline and the nodes of
-a cluster; beside it are `diff` and `place` with the same baseline, one after the other.
+`packwise check` and kubeconform read the documents and the List. `packwise comment` has a baseline and the nodes of a
+cluster. It is compared with `diff` and `place` on the same baseline, one after the other.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ NODES = 256
 def compare(
     packwise: str, documents: int = 1_300_000, entries: int = 100_000, workloads: int = 3000, *, runs: int = 1
 ) -> Iterator[str]:
-    """A row of a table for each program: medians of so many runs, which take turns."""
-    # Commands run in other folders.
+    """Yield a row for each program, with the medians of `runs` runs. The programs run in turn."""
+    # The path is absolute, because commands run in other folders.
     packwise = str(Path(packwise).absolute())
     shutil.rmtree(FOLDER, ignore_errors=True)
     for title, folder in (
@@ -60,7 +60,7 @@ def _peer(folder: Path) -> list[list[str]]:
 
 
 def _rows(title: str, commands: dict[str, list[list[str]]], runs: int, where: Path = ROOT) -> Iterator[str]:
-    """The rows of one input. The first program is compared with the second, if that is installed."""
+    """Yield the rows of one input. The first program is compared with the second one if that is installed."""
     taken: dict[str, list[Run]] = {name: [] for name, parts in commands.items() if parts}
     for _ in range(runs):
         for name, each in taken.items():
@@ -90,7 +90,7 @@ def _rows(title: str, commands: dict[str, list[list[str]]], runs: int, where: Pa
 
 
 def _documents(number: int) -> Path:
-    """A folder with one file of so many ConfigMaps."""
+    """Return a folder with one file of this number of ConfigMaps."""
     folder = FOLDER / "documents"
     folder.mkdir(parents=True)
     with (folder / "maps.yaml").open("w", encoding="utf-8") as stream:
@@ -99,7 +99,7 @@ def _documents(number: int) -> Path:
 
 
 def _list(number: int) -> Path:
-    """A folder with one List of so many ConfigMaps."""
+    """Return a folder with one List of this number of ConfigMaps."""
     folder = FOLDER / "list"
     folder.mkdir(parents=True)
     with (folder / "list.yaml").open("w", encoding="utf-8") as stream:
@@ -109,7 +109,10 @@ def _list(number: int) -> Path:
 
 
 def _change(folder: Path, number: int) -> None:
-    """The folders `before` and `now`, in which each tenth workload has other replicas, and the nodes of a cluster."""
+    """Return the folders `before` and `now`, and the nodes of a cluster.
+
+    In `now`, every tenth workload has other replicas.
+    """
     for side in "before", "now":
         (folder / side).mkdir(parents=True)
         (folder / side / "topology.yaml").write_text(configuration(), encoding="utf-8")
@@ -136,7 +139,7 @@ def _node(number: int) -> dict[str, object]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the rows."""
     parser = argparse.ArgumentParser(description="Times what grows.")
     parser.add_argument("--documents", type=int, default=1_300_000, help="default: %(default)s")
     parser.add_argument("--entries", type=int, default=100_000, help="default: %(default)s")

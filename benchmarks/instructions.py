@@ -1,11 +1,11 @@
-"""Count the instructions of `packwise fn` and `packwise check`, and fail if they are a tenth above the record.
+"""Count the instructions of `packwise fn` and `packwise check`, and fail if a count is a tenth above the record.
 
     python benchmarks/instructions.py [--record]
 
-Other work of the machine hardly changes a count, unlike a time. The unit is the count of `import yaml` in the same
-interpreter, so the record holds for other machines. For other versions of Python, the count is only printed. `perf`
-counts (Debian: linux-perf). valgrind counts if the processor does not allow perf, as on many virtual machines. Both
-counts agree within a few percent.
+Unlike a time, a count hardly changes with other work of the machine. The unit is the count of `import yaml` in the same
+interpreter, so the record applies to other machines too. With other versions of Python, the count is only printed.
+`perf` counts (Debian: linux-perf). If the processor does not permit perf, as on many virtual machines, valgrind counts.
+Both counts agree within a few percent.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ VALGRIND = (
     *("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", "--log-file=/dev/fd/3"),
     "--",
 )
-"""What a program writes itself is not on the stream of the count."""
+"""The command of valgrind. The count is on file descriptor 3, so that the program's own output does not mix with it."""
 QUIET = ("sh", "-c", 'exec 3>&1; exec "$@" >/dev/null 2>&1', "sh")
 FEW, MANY = 10, 130
 FEW_MIB, MANY_MIB = 1, 3
 MOST = 1.1
-"""How many times what is on record a count may be."""
+"""The largest permitted count, as a multiple of the recorded one."""
 
 
 def main() -> int:
-    """Count, print and compare. Return 1 if a count is above the record."""
+    """Count, print and compare with the record. Return 1 if a count is above the record."""
     parser = argparse.ArgumentParser(description="Counts the instructions of `packwise fn` and `packwise check`.")
     parser.add_argument("--record", action="store_true", help=f"write what is counted to {RECORD.name}")
     options = parser.parse_args()
@@ -68,7 +68,7 @@ def main() -> int:
 
 
 def excess(record: dict[str, float], counted: dict[str, float]) -> list[str]:
-    """A line for each count that is more than the record allows, or has none."""
+    """Return a line for each count that is above the record, or that has no record."""
     return [
         f"{name}: {ratio:.4f}, and {record.get(name, 0):.4f} on record; make it cheaper, or say why it costs more and "
         f"record it: python benchmarks/{Path(__file__).name} --record"
@@ -78,7 +78,9 @@ def excess(record: dict[str, float], counted: dict[str, float]) -> list[str]:
 
 
 class Counter(Record):
-    """A program that counts the instructions of another one: its command, its line of the count, the number of runs."""
+    """A program that counts instructions: its command, the pattern of its line with the count, and the
+    number of runs.
+    """
 
     command: tuple[str, ...]
     line: re.Pattern[str]
@@ -87,13 +89,13 @@ class Counter(Record):
 
 COUNTERS = (
     Counter(PERF, re.compile(r"^(\d+),.*instructions", re.MULTILINE), 3),
-    # It counts each run alike, and takes twenty times as long.
+    # valgrind returns the same count for each run, and takes twenty times as long.
     Counter(VALGRIND, re.compile(r"I +refs: +([\d,]+)"), 1),
 )
 
 
 def counter_here() -> Counter | None:
-    """The first program of these that counts on this machine."""
+    """Return the first of `COUNTERS` that works on this machine, or None."""
     for counter in COUNTERS:
         if shutil.which(counter.command[0]) is not None and _count(counter, ("true",), "") is not None:
             return counter
@@ -101,7 +103,9 @@ def counter_here() -> Counter | None:
 
 
 def ratios(counter: Counter) -> dict[str, float]:
-    """The cost of runs, in units of `import yaml`: of one workload, of ten, and of each further workload."""
+    """Return the cost of runs in units of `import yaml`: of one workload, of ten, and of each further
+    workload or MiB.
+    """
     instructions = partial(least, counter)
     unit = instructions(UNIT, "")
     found: dict[str, float] = {"one workload": instructions(PACKWISE, "".join(resource_list(1))) / unit}
@@ -115,7 +119,7 @@ def ratios(counter: Counter) -> dict[str, float]:
 
 
 def _foreign(instructions: Callable[[tuple[str, ...], str], int]) -> float:
-    """The cost of `packwise check` for each further MiB of a repository without workloads."""
+    """Return the cost of `packwise check` for each further MiB of a repository without workloads."""
     with tempfile.TemporaryDirectory() as folder:
         counts: list[int] = []
         for mebibytes in FEW_MIB, MANY_MIB:
@@ -125,8 +129,8 @@ def _foreign(instructions: Callable[[tuple[str, ...], str], int]) -> float:
 
 
 def least(counter: Counter, command: tuple[str, ...], text: str) -> int:
-    """The fewest instructions in user mode that a run of the command takes, of some runs."""
-    # The first run writes bytecode.
+    """Return the fewest instructions in user mode that a run of the command takes, among several runs."""
+    # The first run writes bytecode, so it does not count.
     subprocess.run(
         command,
         input=text,
@@ -146,7 +150,10 @@ def _environment() -> dict[str, str]:
 
 
 def _count(counter: Counter, command: tuple[str, ...], text: str) -> int | None:
-    """The instructions of one run; None if the machine does not count them. Raises CalledProcessError."""
+    """Return the instructions of one run, or None if the machine does not count them.
+
+    Raise CalledProcessError if the run fails.
+    """
     with tempfile.TemporaryFile("w+", encoding="utf-8") as source:
         source.write(text)
         source.seek(0)

@@ -34,20 +34,20 @@ ROUTER: Request = ((CPU, 4000), (MEMORY, 8 << 30))
 
 
 def node(index: int) -> Node:
-    """Racks of 18 nodes, blocks of 16 racks, zones of 8 blocks."""
+    """Return a node. A rack has 18 nodes, a block 16 racks, a zone 8 blocks."""
     rack, block, zone = index // 18, index // 288, index // 2304
     labels = {ZONE: f"z{zone}", BLOCK: f"b{block}", RACK: f"r{rack}", HOST: f"n{index:05}"}
     return Node(f"n{index:05}", labels, {GPU: 8, CPU: 192_000, MEMORY: 2 << 40, PODS: 110})
 
 
 def flat(index: int, constraint: LevelConstraint | None) -> Job:
-    """A gang of eight whole nodes under one constraint."""
+    """Return a gang that needs eight whole nodes under one constraint."""
     pods = tuple(Pod(f"g{index}-{number}", WHOLE) for number in range(8))
     return Job(f"g{index}", "q", 50, pods, min_members=8, constraint=constraint)
 
 
 def serving(index: int) -> Job:
-    """A base gang of Grove: one block, two groups in a rack each, and a router."""
+    """Return a base gang of Grove in one block: a router, and two groups in a rack each."""
     name = f"g{index}"
     sizes = {"prefill": 2, "decode": 4}
     groups = [SubGroupInfo(part, constraint=LevelConstraint("t", RACK, HOST)) for part in sizes]
@@ -73,7 +73,7 @@ MIXES: dict[str, Callable[[int], Job]] = {
 
 
 def main() -> None:
-    """Places every mix of gangs, and prints the seconds and the memory."""
+    """Place every mix of gangs, and print the seconds and the memory."""
     nodes, gangs = (int(argument) for argument in (sys.argv[1:] + ["10000", "1000"][len(sys.argv) - 1 :])[:2])
     for name, job in MIXES.items():
         scene = Scene(

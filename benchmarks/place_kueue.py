@@ -33,18 +33,18 @@ SMALL: PodRequest = (("cpu", 4000), ("memory", 8 << 30))
 
 
 def node(index: int) -> Node:
-    """Racks of 18 nodes, blocks of 16 racks."""
+    """Return a node. A rack has 18 nodes, a block 16 racks."""
     labels = {BLOCK: f"b{index // 288}", RACK: f"r{index // 18}", HOST: f"n{index:05}"}
     return Node(f"n{index:05}", labels, {GPU: 8, "cpu": 192_000, "memory": 2 << 40, "pods": 110})
 
 
 def flat(index: int, topology: TopologyRequest) -> Job:
-    """A job of eight whole nodes."""
+    """Return a job that needs eight whole nodes."""
     return Job("ml", f"j{index}", f"q{index % 4}", (PodSet("main", 8, WHOLE, topology),))
 
 
 def with_leader(index: int) -> Job:
-    """A leader and eight workers in one rack."""
+    """Return a job with a leader and eight workers in one rack."""
     together = TopologyRequest(required=RACK, group="g")
     sets = (PodSet("leader", 1, SMALL, together), PodSet("worker", 8, WHOLE, together))
     return Job("ml", f"j{index}", f"q{index % 4}", sets)
@@ -63,7 +63,7 @@ MIXES: dict[str, Callable[[int], Job]] = {
 
 
 def scene(nodes: int, jobs: int, job: Callable[[int], Job]) -> Scene:
-    """A cluster with four ClusterQueues, and the jobs."""
+    """Return a cluster with four ClusterQueues and the jobs."""
     quotas = {("h100", name): Quota(10**15) for name in (GPU, "cpu", "memory")}
     group = ResourceGroup((GPU, "cpu", "memory"), ("h100",))
     return Scene(
@@ -79,7 +79,7 @@ def scene(nodes: int, jobs: int, job: Callable[[int], Job]) -> Scene:
 
 
 def main() -> None:
-    """Admits every mix of jobs, and prints the seconds and the memory."""
+    """Admit every mix of jobs, and print the seconds and the memory."""
     nodes, jobs = (int(argument) for argument in (sys.argv[1:] + ["10000", "1000"][len(sys.argv) - 1 :])[:2])
     for name, job in MIXES.items():
         start = time.process_time()

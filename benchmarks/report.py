@@ -1,6 +1,7 @@
 """Measure the size of a report of 10,000 nodes and 1,000 gangs, and the time to write, load and use it in Chromium.
 
-`python benchmarks/report.py [NODES] [GANGS]` prints one line for each. The page stays in the folder that it names.
+`python benchmarks/report.py [NODES] [GANGS]` prints the figures without and with a baseline. The last line
+names the folder of the page.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ GANGS_OF_A_WORKLOAD = 10
 
 
 def workloads(gangs: int) -> Iterator[str]:
-    """Every tenth workload asks for one rack per gang, the others for one block."""
+    """Return the workloads. Every tenth one asks for one rack per gang, the others ask for one block."""
     for number in range(-(-gangs // GANGS_OF_A_WORKLOAD)):
         domain = "rack" if number % 10 == 0 else "block"
         replicas = min(GANGS_OF_A_WORKLOAD, gangs - number * GANGS_OF_A_WORKLOAD)
@@ -64,7 +65,7 @@ def workloads(gangs: int) -> Iterator[str]:
 
 
 def kubernetes_node(index: int) -> dict[str, Any]:
-    """The node as `kubectl get nodes -o json` prints it."""
+    """Return the node as `kubectl get nodes -o json` prints it."""
     value = node(index)
     return {
         "kind": "Node",
@@ -74,7 +75,7 @@ def kubernetes_node(index: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write the report, and open it."""
+    """Write the report, and measure it in the browser."""
     nodes, gangs = (int(argument) for argument in (sys.argv[1:] + ["10000", "1000"][len(sys.argv) - 1 :])[:2])
     folder = Path(tempfile.mkdtemp(prefix="packwise-report-"))
     (folder / "topology.yaml").write_text(CONFIGURATION, encoding="utf-8")
@@ -97,7 +98,7 @@ def main() -> None:
 
 
 def browse(page_file: Path) -> None:
-    """Open the page, search in it, show a gang and all nodes. Print the milliseconds of each."""
+    """Open the page, search in it, show a gang and all nodes. Print the milliseconds of each action."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
         page = browser.new_page()

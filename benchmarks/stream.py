@@ -1,9 +1,9 @@
-"""Time `packwise check` on one stream, and one List, of 1,000, 4,000 and 16,000 documents.
+"""Measure the time of `packwise check` on one stream, and on one List, of 1,000, 4,000 and 16,000 documents.
 
     python benchmarks/stream.py [--sizes 1000,4000,16000]
 
-ConfigMaps show the cost of reading, PodCliqueSets the cost of checking. The last column is milliseconds for a document:
-it stays the same if the time grows in proportion.
+ConfigMaps show the cost of reading, and PodCliqueSets the cost of checking. The last column is the milliseconds for
+each document. It stays the same if the time grows in proportion.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c{}\n  namespa
 
 
 def documents(kind: str, number: int) -> list[str]:
-    """Return this number of objects, all different."""
+    """Return this number of different objects."""
     return [CONFIG_MAP.format(each) if kind == "ConfigMap" else workload(each) for each in range(number)]
 
 
 def as_list(texts: list[str]) -> str:
-    """The objects as entries of one List."""
+    """Return the objects as entries of one List."""
     entries = [text.rstrip("\n").replace("\n", "\n  ") for text in texts]
     return "apiVersion: v1\nkind: List\nitems:\n" + "".join(f"- {entry}\n" for entry in entries)
 
 
 def seconds(packwise: Path, file: Path) -> float:
-    """Return the seconds of a check. Raise SystemExit if it is killed, because its time means nothing then."""
+    """Return the seconds of a check. Raise SystemExit if the check is killed, because its time would mean nothing."""
     started = perf_counter()
     command = [packwise, "check", file, "--config", FOLDER / "topology.yaml", "-o", "json"]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)

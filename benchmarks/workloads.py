@@ -1,9 +1,9 @@
 """Any number of workloads as people write them. The same number gives the same bytes.
 
-`manifests/` holds a dozen PodCliqueSets in the style of public recipes: engines on several nodes, trainers, routers;
-lists indented and not, scripts, folded text, flow mappings, quoted numbers, comments, long environments. A list
-repeats them in turn under names of their own. Each has an autoscaler in a comment. With findings it is no comment, and
-packwise warns about it.
+`manifests/` has a dozen PodCliqueSets in the style of public recipes: engines on several nodes, trainers, routers. They
+have indented and unindented lists, scripts, folded text, flow mappings, quoted numbers, comments and long environments.
+A list repeats them in turn under different names. Each has an autoscaler in a comment. With `findings`, the comment
+marks are removed, and packwise warns about the autoscaler.
 
     python benchmarks/workloads.py 1000 [findings] > list.yaml
 """
@@ -20,7 +20,9 @@ __all__ = ["MANIFESTS", "REGULAR", "configuration", "resource_list", "workload"]
 
 MANIFESTS = Path(__file__).resolve().parent / "manifests"
 REGULAR = MANIFESTS.with_name("regular")
-"""One short manifest in the style of a serializer. Of a list, all are alike but for their names."""
+"""The folder of one short manifest in the style of a serializer. In a list of it, workloads differ only in
+their names.
+"""
 
 _AUTOSCALER = re.compile(r"# (scaleConfig:|  +(?:min|max)Replicas: \d+)$", re.MULTILINE)
 
@@ -37,7 +39,7 @@ ANNOTATIONS = """\
     internal.config.kubernetes.io/index: '0'
     internal.config.kubernetes.io/path: 'workloads/{name}.yaml'
 """
-"""What a client adds to each item."""
+"""The annotations that a client adds to each item."""
 
 TAIL = """\
 functionConfig:
@@ -68,11 +70,11 @@ MANY = """\
     limits:
       gangs: 10000000
 """
-"""What lets a list of more than some nine thousand be rendered."""
+"""A limit of the configuration that permits more than about nine thousand workloads in a list."""
 
 
 def resource_list(count: int, *, findings: bool = False, manifests: Path = MANIFESTS) -> Iterator[str]:
-    """A ResourceList with `count` PodCliqueSets, piece by piece: a whole one of 10,000 is 40 MB."""
+    """Yield a ResourceList with `count` PodCliqueSets in pieces. A list of 10,000 has 40 MB."""
     yield HEAD
     for number in range(count):
         lines = _with_annotations(workload(number, findings=findings, manifests=manifests)).splitlines(keepends=True)
@@ -83,7 +85,10 @@ def resource_list(count: int, *, findings: bool = False, manifests: Path = MANIF
 
 
 def workload(number: int, *, name: str = "", findings: bool = False, manifests: Path = MANIFESTS) -> str:
-    """The PodCliqueSet of that number as a file of its own, under `name` or its manifest's with the number."""
+    """Return the PodCliqueSet with this number as a separate file.
+
+    Its name is `name`, or the manifest's with the number.
+    """
     texts = _manifests(manifests)
     own = [*texts][number % len(texts)]
     text = texts[own].replace(own, name or f"{own}-{number}")
@@ -91,13 +96,13 @@ def workload(number: int, *, name: str = "", findings: bool = False, manifests: 
 
 
 def configuration() -> str:
-    """The configuration as a file of its own."""
+    """Return the configuration as a separate file."""
     return "".join([line[2:] for line in TAIL.splitlines(keepends=True)[1:]])
 
 
 @cache
 def _manifests(folder: Path) -> dict[str, str]:
-    """The manifests by name, without the line that begins a document."""
+    """Return the manifests by name, without the line that begins a document."""
     return {path.stem: path.read_text("utf-8").removeprefix("---\n") for path in sorted(folder.glob("*.yaml"))}
 
 

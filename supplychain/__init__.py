@@ -1,1 +1,1 @@
-"""The parts of a release beside packwise's own code: locked libraries, licences, bills of materials, an audit."""
+"""The parts of a release other than packwise's own code: locked libraries, licences, bills of materials, an audit."""

@@ -20,7 +20,9 @@ LOCKS = ("requirements.lock", "requirements-build.lock", "requirements-native.lo
 
 
 class Audit(NamedTuple):
-    """The answer of pip-audit for one lock: the number of looked-up libraries, vulnerable libraries, failures."""
+    """The answer of pip-audit for one lock: the number of looked-up libraries, the vulnerable libraries and the
+    failures.
+    """
 
     lock: str
     audited: int
@@ -29,7 +31,10 @@ class Audit(NamedTuple):
 
 
 def read_report(lock: str, stdout: str, stderr: str) -> Audit:
-    """Return the answer of `pip-audit --format json`. An empty output is a failure: the database was not reached."""
+    """Return the answer of `pip-audit --format json`.
+
+    If pip-audit prints nothing, it did not reach the database, and the answer has this failure.
+    """
     if not stdout.strip():
         reason = (stderr.strip().splitlines() or ["pip-audit printed nothing"])[-1]
         return Audit(lock, 0, (), (f"the database was not reached: {reason}",))
@@ -44,7 +49,7 @@ def read_report(lock: str, stdout: str, stderr: str) -> Audit:
 
 
 def verdict(audits: Iterable[Audit]) -> tuple[int, str]:
-    """Return the exit code and the text, with a line for each library that was not looked up."""
+    """Return the exit code and the text for all audits. The text names each vulnerable library and each failure."""
     lines: list[str] = []
     code = 0
     for audit in audits:

@@ -1,7 +1,7 @@
 """The bill of materials of krmfn's native core, in CycloneDX, from the lock of its crates: `make sbom` writes it.
 
-It names every crate of `Cargo.lock` with its digest, also crates that only build the core. Like the bills of the other
-wheels, it has no time, no serial number and no path of a machine.
+It names every crate of `Cargo.lock` with its digest, including crates that are only needed to build the core. Like the
+bills of the other wheels, it has no time, no serial number and no path of a machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BILL = CORE / "krmfn-native.cdx.json"
 
 
 class Crate(NamedTuple):
-    """An entry of the lock. `digest` is the SHA-256 of the archive on crates.io; it is empty for the core itself."""
+    """An entry of the lock. `digest` is the SHA-256 of the archive on crates.io, or "" for the core itself."""
 
     name: str
     version: str
@@ -43,7 +43,7 @@ def locked_crates() -> list[Crate]:
 
 
 def licences_of_crates() -> dict[str, str]:
-    """Return the SPDX expression of each locked crate from its own metadata, or {} without cargo."""
+    """Return the SPDX expression of each locked crate from the crate's own metadata. Return {} if cargo is missing."""
     cargo = shutil.which("cargo")
     if cargo is None:
         return {}

@@ -12,13 +12,13 @@ __all__ = ["Instruction", "Stage", "foreign_images", "stages"]
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """An instruction with its continuation lines joined: `RUN make all` has the name `RUN` and the text `make all`."""
+    """An instruction with its continuation lines joined. `RUN make all` has the name `RUN` and the text `make all`."""
 
     name: str
     text: str
 
     def words(self) -> list[str]:
-        """Return the arguments, from exec form (a JSON array) or from words."""
+        """Return the arguments. They are written as a JSON array (exec form) or as words."""
         return json.loads(self.text) if self.text.startswith("[") else shlex.split(self.text)
 
 
@@ -36,7 +36,7 @@ class Stage:
 
 
 def foreign_images(dockerfile: Path) -> list[str]:
-    """Return the images of registries that stages begin with or copy from, each once."""
+    """Return each image from a registry that a stage begins with or copies from, once."""
     found = stages(dockerfile)
     named: list[str] = []
     for stage in found:

@@ -1,7 +1,7 @@
-"""A container engine with a store of this clone: buildah builds, podman runs.
+"""A container engine with a store in this clone: buildah builds images, and podman runs them.
 
-It neither sees nor changes the user's own images, because a stand-in for an image of a registry must never be among
-them.
+It neither sees nor changes the user's own images, because a stand-in for an image of a registry must never be among the
+user's images.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from supplychain.locks import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["FOLDER", "absent", "engine_environment", "run"]
+__all__ = ["FOLDER", "engine_environment", "missing_programs", "run"]
 
 FOLDER = ROOT / ".cache" / "image"
-"""The folder of the store, of the engine's configuration, and of the stand-ins for images of the Dockerfile."""
+"""The folder of the store, of the engine's configuration, and of the stand-ins for images in the Dockerfile."""
 
 _PROGRAMS = ("podman", "buildah", "runc", "mmdebstrap")
 
-# Without limits of its own, podman requests more open files and processes than a container within another has.
-# crun refuses the hybrid cgroups of such machines, and runc accepts them. These machines have no systemd.
+# By default, podman requests more open files and processes than a container within another container has. crun refuses
+# the hybrid cgroups of such machines, and runc accepts them. These machines have no systemd.
 _CONTAINERS = """\
 [containers]
 default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
@@ -47,8 +47,8 @@ short-name-mode = "disabled"
 """
 
 
-def absent() -> str:
-    """Return how to install the programs that are not on PATH, or "" if none is missing."""
+def missing_programs() -> str:
+    """Return the missing programs and the command that installs them, or "" if none is missing."""
     missing = [name for name in _PROGRAMS if shutil.which(name) is None]
     return (
         f"{', '.join(missing)} not on PATH: as root, `make image-tools` installs Debian's packages" if missing else ""
@@ -58,8 +58,8 @@ def absent() -> str:
 def engine_environment(folder: Path = FOLDER, registry: str = "") -> dict[str, str]:
     """Write the engine's configuration, and return the variables that make podman and buildah use this store.
 
-    kustomize runs functions by `docker`; the returned PATH has podman under this name. `registry` (HOST:PORT) is a
-    registry on this machine that speaks plain HTTP.
+    kustomize runs functions by `docker`, so the returned PATH has podman under this name. `registry` (HOST:PORT) is a
+    registry on this machine that uses plain HTTP.
     """
     programs = folder / "bin"
     programs.mkdir(parents=True, exist_ok=True)

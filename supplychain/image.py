@@ -1,7 +1,7 @@
 """The images of the Dockerfile, built here by buildah: `python -m supplychain.image [TARGET ...]`.
 
-Only images of registries are replaced, by stand-ins; everything else is the Dockerfile's own. Two builds of one commit
-have one digest.
+Stand-ins replace images of registries. Everything else is the Dockerfile's own. Two builds of one commit have the same
+digest.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supplychain.dockerfile import foreign_images, stages
-from supplychain.engine import absent, run
+from supplychain.engine import missing_programs, run
 from supplychain.locks import ROOT
 from supplychain.standins import EPOCH, KUSTOMIZE, argocd, kustomize, stand_in
 
@@ -33,13 +33,13 @@ TARGETS = (FUNCTION, "validator", "without-crds", ARGOCD_PLUGIN, ARGOCD_REPO_SER
 
 
 def name_of(target: str) -> str:
-    """Return the name of a target's image, as the pages spell it."""
+    """Return the name of a target's image, as the documentation spells it."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     return f"localhost/packwise{'-' if target else ''}{target}:{version}"
 
 
 def build(target: str, tag: str, context: Path = ROOT, *options: str) -> str:
-    """Build a target and return the ID of the image, the digest of its configuration."""
+    """Build a target and return the ID of the image. The ID is the digest of the image's configuration."""
     run(*_command(target, tag, context, options))
     return run("podman", "image", "inspect", "--format", "{{.Id}}", tag).strip()
 
@@ -65,7 +65,7 @@ def _command(target: str, tag: str, context: Path, options: Sequence[str]) -> li
 
 
 def revision() -> str:
-    """Return the commit of the build."""
+    """Return the commit from which the image is built."""
     return _output("git", "-C", str(ROOT), "rev-parse", "HEAD")
 
 
@@ -74,8 +74,8 @@ def _output(*command: str) -> str:
 
 
 def main() -> None:
-    """Build the named targets, or all. Print the ID and the name of each image."""
-    missing = absent()
+    """Build the named targets, or all targets. Print the ID and the name of each image."""
+    missing = missing_programs()
     if missing:
         sys.exit(f"make image: {missing}")
     for target in sys.argv[1:] or TARGETS:

@@ -17,7 +17,7 @@ _CLASSIFIERS = {"License :: OSI Approved :: Mozilla Public License 2.0 (MPL 2.0)
 
 
 _READ = {"jinja2": "BSD-3-Clause"}
-"""Licences of libraries without a licence in their metadata, from their LICENSE files."""
+"""Licences that were read from LICENSE files, for libraries without a licence in their metadata."""
 
 
 def licence_of(name: str) -> str:
@@ -38,6 +38,6 @@ def licence_of(name: str) -> str:
 
 
 def licences() -> dict[str, str]:
-    """Return the licence of each library of a run, from docs/dependencies.md."""
+    """Return the licence of each library that packwise needs at run time, from docs/dependencies.md."""
     section = PAGE.read_text(encoding="utf-8").partition("## Licences")[2].partition("\n## ")[0]
     return {name: licence for licence, names in _ROW.findall(section) for name in names.split(", ")}

@@ -1,4 +1,4 @@
-"""The lock files, as values."""
+"""The lock files as Python values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ __all__ = ["ROOT", "RUNTIME", "Pin", "read_lock"]
 ROOT = Path(__file__).resolve().parents[1]
 
 RUNTIME = ROOT / "requirements.lock"
-"""The libraries of a run, every extra included. Builds, tests and audits have locks of their own."""
+"""The lock of the libraries that packwise needs at run time, with every extra. Builds, tests and audits have other
+locks.
+"""
 
 _ENTRY = re.compile(r"^([a-z0-9.-]+)==([^ ;]+)", re.MULTILINE)
 _PARENT = re.compile(r"^    #(?: via|  ) +([a-z0-9.-]+)", re.MULTILINE)

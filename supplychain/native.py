@@ -1,7 +1,7 @@
-"""Wheels of krmfn's native core, for the platforms that this machine can build for: `make release-check`.
+"""Wheels of krmfn's native core, for the platforms for which this machine can build: `make release-check`.
 
-One wheel works with every CPython from 3.11 on (abi3). The wheel for ARM64 is a cross build with the tools of
-`make native-tools`.
+One wheel works with every CPython from 3.11 on (abi3). The wheel for ARM64 is a cross build with the tools of `make
+native-tools`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 from supplychain.locks import ROOT
 
-__all__ = ["CRATE", "TARGETS", "Target", "built_wheel", "lack_of"]
+__all__ = ["CRATE", "TARGETS", "Target", "build_wheel", "missing_tools"]
 
 CRATE = ROOT / "fn" / "krmfn-native"
 
 
 class Target(NamedTuple):
-    """A platform by its names in Rust and Linux, and the linker for a build on another platform."""
+    """A platform: its names in Rust and in Linux, and the linker for builds on another platform."""
 
     name: str
     machine: str
@@ -40,8 +40,10 @@ TARGETS = (
 )
 
 
-def lack_of(target: Target) -> str:
-    """Return the missing tools for a build for `target`, or "" if none is missing."""
+def missing_tools(target: Target) -> str:
+    """Return the missing tools for a build for `target`, with the command that installs them, or "" if none
+    is missing.
+    """
     if shutil.which("cargo") is None:
         return "cargo is not on PATH"
     if target.is_here:
@@ -53,14 +55,14 @@ def lack_of(target: Target) -> str:
     return "" if shutil.which(target.linker) is not None else f"{target.linker} is not on PATH: make native-tools"
 
 
-def built_wheel(target: Target, folder: Path) -> Path:
+def build_wheel(target: Target, folder: Path) -> Path:
     """Build the wheel for `target` into `folder` and return its path. Raise CalledProcessError if the build fails."""
     before = set(folder.glob("krmfn_native-*.whl"))
     command = [str(Path(sys.executable).with_name("maturin")), "build", "--quiet", "--release", "--out", str(folder)]
     command += [] if target.is_here else ["--target", target.name]
     linker = f"CARGO_TARGET_{target.name.upper().replace('-', '_')}_LINKER"
     home = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
-    # The same values as in the Makefile, so that cargo does not build the crates again.
+    # These are the values in the Makefile. With other values, cargo would build the crates again.
     defaults = {
         "CARGO_TARGET_DIR": str(ROOT / ".cache" / "cargo"),
         "RUSTFLAGS": f"--remap-path-prefix={home}=/cargo",

@@ -1,7 +1,7 @@
 """Actions and images that this repository runs, pinned by digest: `make pins`.
 
-A tag can be moved to other code; a commit and a digest cannot. The tag stays beside the digest, in a comment after an
-action and in the name of an image. The next `make pins` renews the digest by the tag. Examples for users keep their
+A tag can be moved to other code, but a commit and a digest cannot. The tag stays next to the digest: in a comment after
+an action, and in the name of an image. The next `make pins` renews the digest by the tag. Examples for users keep their
 tags.
 """
 
@@ -24,7 +24,7 @@ from supplychain.locks import ROOT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["FILES", "Origin", "Reference", "main", "movable", "pin", "references", "rewrite"]
+__all__ = ["FILES", "Origin", "Reference", "main", "pin", "references", "rewrite", "unpinned_lines"]
 
 FILES = (".github/workflows/*.yml", ".github/workflows/*.yaml", "action.yml", "Dockerfile")
 """Files whose actions and images run with this project's rights."""
@@ -49,14 +49,14 @@ class Origin:
     """A tag of a repository on GitHub, or of an image."""
 
     kind: Literal["git", "crane"]
-    """The program that resolves the tag."""
+    """The program that looks up the digest of the tag."""
     name: str
     tag: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """An action or an image in a line."""
+    """An action or an image in a line of a file."""
 
     line: int
     written: str
@@ -64,12 +64,12 @@ class Reference:
     start: int
     end: int
     origin: Origin | None = None
-    """The tag to look up. None if the line has a digest without a tag, or if the line is wrong."""
+    """The tag to look up, or None if the line has a digest without a tag, or if the line is invalid."""
     before: str = ""
     """The text from `start` up to the digest."""
     after: str = ""
     problem: str = ""
-    """Why `make pins` cannot pin or renew the line."""
+    """The reason why `make pins` cannot pin or renew the line, or ""."""
 
 
 def references(file: str, text: str) -> list[Reference]:
@@ -79,7 +79,7 @@ def references(file: str, text: str) -> list[Reference]:
 
 
 def rewrite(file: str, text: str, answers: Mapping[Origin, str]) -> str:
-    """Return the text with the digest of every tag in `answers`."""
+    """Return the text with the digests of `answers` for their tags."""
     for reference in reversed(references(file, text)):
         digest = answers.get(reference.origin) if reference.origin is not None else None
         if digest is not None:
@@ -88,7 +88,7 @@ def rewrite(file: str, text: str, answers: Mapping[Origin, str]) -> str:
     return text
 
 
-def movable(root: Path = ROOT) -> list[str]:
+def unpinned_lines(root: Path = ROOT) -> list[str]:
     """Return a line for each action and image that is not pinned by digest."""
     return [
         f"{file}:{reference.line}: {reference.written} is not pinned by digest"
@@ -123,7 +123,7 @@ def pin(root: Path = ROOT) -> tuple[list[str], list[str]]:
 
 
 def _actions(text: str) -> Iterator[Reference]:
-    """Yield the values of `uses`. Read the text as YAML, so that the word in a script or a comment does not count."""
+    """Yield the values of `uses`. The text is read as YAML, so that `uses` in a script or a comment does not count."""
     seen: set[int] = set()
     for document in yaml.compose_all(text, Loader=yaml.SafeLoader):
         for node in _values_of_uses(document):
@@ -184,7 +184,7 @@ def _action(text: str, node: yaml.ScalarNode) -> Reference:
 
 
 def _images(text: str) -> Iterator[Reference]:
-    """Yield the images of `FROM`, and of each `--from=` that names no stage."""
+    """Yield the images of `FROM`, and of each `--from=` that does not name a stage."""
     stages = {"scratch"}
     start = 0
     for number, line in enumerate(text.split("\n"), 1):
@@ -234,7 +234,7 @@ def _digest_of(origin: Origin) -> str:
     address, tag = f"https://github.com/{origin.name}", f"refs/tags/{origin.tag}"
     lines = _output("git", "ls-remote", "--", address, tag, f"{tag}^{{}}").splitlines()
     commits = {name: commit for commit, _, name in (line.partition("\t") for line in lines)}
-    # An annotated tag is an object of its own; the peeled name is the commit.
+    # An annotated tag is a separate object. The name that ends with `^{}` is its commit.
     commit = commits.get(f"{tag}^{{}}", commits.get(tag, ""))
     if not _COMMIT.fullmatch(commit):
         raise LookupError(f"{address}: must have the tag {origin.tag}; there is none")
@@ -246,7 +246,7 @@ def _output(program: str, *words: str) -> str:
     if path is None:
         hint = "; `make e2e-tools` builds it" if program == "crane" else ""
         raise LookupError(f"{program} must be on PATH{hint}")
-    # A repository that is not there must fail, not ask for a password.
+    # If a repository does not exist, git must fail instead of asking for a password.
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
     try:
         done = subprocess.run(  # noqa: S603
@@ -267,7 +267,10 @@ def _output(program: str, *words: str) -> str:
 
 
 def _write(root: Path, texts: Mapping[str, str]) -> None:
-    """Write all files beside the old ones first, so that a full disk leaves the old files as they were."""
+    """Write all files to temporary ones first, then replace the old files.
+
+    A full disk then leaves the old files unchanged.
+    """
     with tempfile.TemporaryDirectory(prefix=".pins-", dir=root) as folder:
         written: list[tuple[Path, Path]] = []
         for number, (file, text) in enumerate(texts.items()):
@@ -280,7 +283,7 @@ def _write(root: Path, texts: Mapping[str, str]) -> None:
 
 
 def main() -> None:
-    """Print each changed pin. If one failed, change no file and exit with 1."""
+    """Print each changed pin. If a look-up fails, change no file and exit with 1."""
     changed, failures = pin()
     for each in failures:
         sys.stderr.write(f"pins: {each}\n")

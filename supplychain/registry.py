@@ -1,8 +1,8 @@
 """Publish the function's image in a registry with its referrers: `python -m supplychain.registry HOST:PORT/NAME`.
 
 This pushes the image of `make image`. It attaches the bill of materials and the provenance as referrers (OCI 1.1):
-manifests with the image as `subject`. Then it reads all of it back by the digest of the image. The registry is on this
-machine, speaks plain HTTP and needs no account.
+manifests with the image as `subject`. Then it reads everything back by the digest of the image. The registry is on this
+machine, uses plain HTTP and needs no account.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from supplychain.standins import stand_in
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
-__all__ = ["BILL", "PROVENANCE", "Repository", "attach_documents", "main", "provenance", "publish", "wrong"]
+__all__ = ["BILL", "PROVENANCE", "Repository", "attach_documents", "image_faults", "main", "provenance", "publish"]
 
 BILL = "application/vnd.cyclonedx+json"
 PROVENANCE = "application/vnd.in-toto+json"
@@ -38,7 +38,7 @@ Json = dict[str, Any]
 
 
 class Repository(NamedTuple):
-    """The repository `name` in the registry at `host`, through its HTTP API."""
+    """The repository `name` in the registry at `host`. It uses the registry's HTTP API."""
 
     host: str
     name: str
@@ -48,14 +48,16 @@ class Repository(NamedTuple):
         return self._get(f"manifests/{reference}")
 
     def blob(self, digest: str) -> bytes:
-        """Return the blob with this digest. Exit if the registry lacks it or sends another one."""
+        """Return the blob with this digest. Exit if the registry lacks the blob or sends another one."""
         found = self._get(f"blobs/{digest}")
         if found is None or digest_of(found) != digest:
             sys.exit(f"{self.host}/{self.name}: must hold the blob {digest}")
         return found
 
     def attach(self, subject: str, kind: str, content: bytes) -> str:
-        """Make `content` a referrer of the manifest `subject`, and return the digest of its own manifest."""
+        """Attach `content` as a referrer to the manifest `subject`, and return the digest of the referrer's
+        manifest.
+        """
         of = self.manifest(subject)
         if of is None:
             sys.exit(f"{self.host}/{self.name}: must hold the manifest {subject}")
@@ -71,7 +73,7 @@ class Repository(NamedTuple):
         data = _bytes(manifest)
         digest = digest_of(data)
         answer = self._put(f"manifests/{digest}", data, _MANIFEST)
-        # A registry that keeps no list of referrers has its clients keep one, under this tag.
+        # If a registry keeps no list of referrers, its clients keep the list under this tag.
         if answer.headers["OCI-Subject"] is None:
             entry = {"mediaType": _MANIFEST, "digest": digest, "size": len(data), "artifactType": kind}
             others = [one for one in self._referrers_by_tag(subject) if one["digest"] != digest]
@@ -80,7 +82,7 @@ class Repository(NamedTuple):
         return digest
 
     def referrers(self, subject: str) -> list[Json]:
-        """Return the descriptors of the manifests that have this subject."""
+        """Return the descriptors of the manifests with this subject."""
         found = self._get(f"referrers/{subject}")
         return self._referrers_by_tag(subject) if found is None else json.loads(found)["manifests"]
 
@@ -114,7 +116,7 @@ class Repository(NamedTuple):
     def _send(self, method: str, url: str, content: bytes | None = None, kind: str = "") -> HTTPResponse:
         headers = {"Content-Type": kind} if kind else {"Accept": f"{_MANIFEST}, {_INDEX}, */*"}
         request = urllib.request.Request(url, content, headers, method=method)  # noqa: S310
-        # A proxy of the environment reaches other machines, not this one.
+        # The proxy in the environment reaches other machines, but not this one.
         return urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60)
 
 
@@ -124,7 +126,7 @@ def digest_of(content: bytes) -> str:
 
 
 def publish(image: str, repository: Repository, tag: str) -> str:
-    """Push an image of the store, and return the digest of its manifest."""
+    """Push an image of the store to the registry, and return the digest of its manifest."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "digest"
         where = f"docker://{repository.host}/{repository.name}:{tag}"
@@ -133,13 +135,13 @@ def publish(image: str, repository: Repository, tag: str) -> str:
 
 
 def attach_documents(repository: Repository, digest: str) -> None:
-    """Attach the bill of materials of its wheel and the provenance to the image."""
+    """Attach the bill of materials of packwise's wheel, and the provenance, to the image."""
     repository.attach(digest, BILL, PACKWISE.bill.read_bytes())
     repository.attach(digest, PROVENANCE, _bytes(provenance(repository.name, digest)))
 
 
 def provenance(name: str, digest: str) -> Json:
-    """Return an in-toto statement (SLSA 1.0) with the commit and the bases of the Dockerfile, without a time."""
+    """Return an in-toto statement (SLSA 1.0) with the commit and the base images of the Dockerfile, without a time."""
     bases = [
         {
             "uri": f"docker://{image}",
@@ -163,8 +165,10 @@ def provenance(name: str, digest: str) -> Json:
     }
 
 
-def wrong(repository: Repository, digest: str) -> list[str]:
-    """Return the faults of the image with this digest in the registry: in its labels, its referrers, their contents."""
+def image_faults(repository: Repository, digest: str) -> list[str]:
+    """Return the faults of the image with this digest in the registry: of its labels, its referrers, or
+    their contents.
+    """
     manifest = repository.manifest(digest)
     if manifest is None or digest_of(manifest) != digest:
         return [f"manifest {digest}: must be there, with that digest"]
@@ -202,12 +206,12 @@ def _bytes(value: Json) -> bytes:
 
 
 def main() -> None:
-    """Push the image, attach its documents and verify all. Print the name by which clients run the image."""
+    """Push the image, attach its documents and verify everything. Print the name with which clients run the image."""
     host, _, name = sys.argv[1].partition("/")
     repository, image = Repository(host, name), name_of(FUNCTION)
     digest = publish(image, repository, image.rpartition(":")[2])
     attach_documents(repository, digest)
-    found = wrong(repository, digest)
+    found = image_faults(repository, digest)
     for line in found:
         sys.stderr.write(f"{host}/{name}: {line}\n")
     sys.stdout.write(f"{host}/{name}@{digest}\n")

@@ -1,8 +1,8 @@
 """Check that a release is complete: `make release-check`.
 
 This checks wheels and sdists with their bills of materials, the native core's wheels, the image's context, and the
-versions in pages. Until a version is released, pages name the repository at a commit. An action or image with
-a tag is only a warning, because its digest needs a network.
+versions in pages. Until a version is released, pages refer to the repository at a commit. An action or image with a tag
+only causes a warning, because its digest needs a network.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from supplychain.locks import ROOT
-from supplychain.native import CRATE, TARGETS, built_wheel, lack_of
-from supplychain.pins import movable
+from supplychain.native import CRATE, TARGETS, build_wheel, missing_tools
+from supplychain.pins import unpinned_lines
 from supplychain.sbom import DISTRIBUTIONS
 
 if TYPE_CHECKING:
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 __all__ = [
     "COMMIT",
     "Reference",
-    "absent_from_context",
-    "bills_absent",
+    "bill_faults",
     "main",
+    "missing_from_context",
     "pages",
-    "pins_absent",
     "references",
+    "unpinned_warnings",
     "wrong_references",
 ]
 
 COMMIT = "COMMIT"
-"""Placeholder in pages for the commit that the reader uses."""
+"""Placeholder in pages. Readers replace it by the commit that they use."""
 
 _BRANCH = "main"
 _ANY = ("X.Y.Z", "vX.Y.Z")
@@ -52,13 +52,13 @@ _PATTERNS = {
     "hook": re.compile(r"/packwise(?:\.git)?\n +rev: +(\S+)"),
     "image": re.compile(r"(?<![\w/-])packwise(?:-argocd-(?:plugin|repo-server)|-validator|-without-crds)?:(\d[\w.-]*)"),
 }
-"""Patterns of a version of packwise in pages, by the place where the version must exist."""
+"""Patterns of a version of packwise in pages. The keys are the places where the version must exist."""
 
 _NOT_PAGES = ("CHANGELOG.md", "testdata/*", "tests/*", "*.lock", "*.cdx.json")
 
 
 class Reference(NamedTuple):
-    """A version in a page. `kind` is the place where it must exist."""
+    """A version that a page names. `kind` is the place where it must exist."""
 
     page: str
     line: int
@@ -67,7 +67,7 @@ class Reference(NamedTuple):
 
 
 def pages() -> dict[str, str]:
-    """Return the texts that users read or copy, by path: the files of git, without tests and generated files."""
+    """Return the texts that users read or copy, by path: the files in git except tests and generated files."""
     listed = _output("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     names = [name for name in listed if name.endswith((".md", ".yaml", ".yml", "Kptfile", ".py", ".sh"))]
     kept = [name for name in names if not any(fnmatch.fnmatch(name, pattern) for pattern in _NOT_PAGES)]
@@ -75,7 +75,7 @@ def pages() -> dict[str, str]:
 
 
 def references(texts: Mapping[str, str]) -> Iterator[Reference]:
-    """Yield every version of packwise or krmfn in the texts."""
+    """Yield every version of packwise or krmfn that the texts name."""
     for page, text in texts.items():
         for kind, pattern in _PATTERNS.items():
             for match in pattern.finditer(text):
@@ -84,7 +84,10 @@ def references(texts: Mapping[str, str]) -> Iterator[Reference]:
 
 
 def wrong_references(named: Iterable[Reference], version: str, tags: Collection[str]) -> list[str]:
-    """Return an error for each reference to a missing tag, release or image of this `version`."""
+    """Return an error for each reference to a tag, release or image that does not exist.
+
+    `version` is the version of this tree.
+    """
     wrong: list[str] = []
     for page, line, kind, name in named:
         if kind == "image":
@@ -99,7 +102,7 @@ def wrong_references(named: Iterable[Reference], version: str, tags: Collection[
     return wrong
 
 
-def bills_absent(wheel: Path, bill: Path) -> list[str]:
+def bill_faults(wheel: Path, bill: Path) -> list[str]:
     """Return the faults of the bill of materials in a wheel (PEP 770)."""
     with zipfile.ZipFile(wheel) as archive:
         inside = [name for name in archive.namelist() if ".dist-info/sboms/" in name and name.endswith(f"/{bill.name}")]
@@ -108,8 +111,10 @@ def bills_absent(wheel: Path, bill: Path) -> list[str]:
     return [f"{wheel.name}: must hold {bill.name} in .dist-info/sboms/; run make sbom, and build it again"]
 
 
-def absent_from_context(dockerfile: str, ignore: str, files: Collection[str]) -> list[str]:
-    """Return the paths that the Dockerfile copies although `.dockerignore` or git's `files` exclude them."""
+def missing_from_context(dockerfile: str, ignore: str, files: Collection[str]) -> list[str]:
+    """Return an error for each path that the Dockerfile copies, although `.dockerignore` excludes it or git's `files`
+    lack it.
+    """
     kept = [line[1:] for line in ignore.splitlines() if line.startswith("!")]
     sources: list[str] = []
     for line in dockerfile.replace("\\\n", " ").splitlines():
@@ -123,9 +128,9 @@ def absent_from_context(dockerfile: str, ignore: str, files: Collection[str]) ->
     ]
 
 
-def pins_absent() -> list[str]:
-    """Return a warning for each action and image with a tag, and the command that pins them."""
-    lines = movable()
+def unpinned_warnings() -> list[str]:
+    """Return a warning for each action and image with a tag, and one that names the command to pin them."""
+    lines = unpinned_lines()
     if not lines:
         return []
     advice = "others can move what these lines name; run `make pins` where there is a network"
@@ -140,7 +145,7 @@ def _built(folder: Path) -> list[str]:
         _output(sys.executable, "-m", "hatchling", "build", "-d", str(folder), cwd=distribution.folder)
         stem = f"{project['name']}-{project['version']}"
         wheel = folder / f"{stem}-py3-none-any.whl"
-        wrong += bills_absent(wheel, distribution.bill)
+        wrong += bill_faults(wheel, distribution.bill)
         again = folder / ".again"
         with tarfile.open(folder / f"{stem}.tar.gz") as archive:
             archive.extractall(again, filter="data")
@@ -152,14 +157,17 @@ def _built(folder: Path) -> list[str]:
 
 
 def _native_wheels(folder: Path) -> list[str]:
-    """Build the wheels of the native core. Return their faults, and a warning for each absent wheel."""
+    """Build the wheels of the native core.
+
+    Return their faults, and a warning for each wheel that cannot be built here.
+    """
     wrong: list[str] = []
     for target in TARGETS:
-        lack = lack_of(target)
+        lack = missing_tools(target)
         if lack:
             wrong.append(f"warning: no wheel of krmfn-native for Linux on {target.machine}: {lack}")
         else:
-            wrong += bills_absent(built_wheel(target, folder), CRATE / "krmfn-native.cdx.json")
+            wrong += bill_faults(build_wheel(target, folder), CRATE / "krmfn-native.cdx.json")
     return wrong
 
 
@@ -172,7 +180,7 @@ def _digest(file: Path) -> str:
 
 
 def _tag_faults(tag: str, version: str) -> list[str]:
-    """Return the faults of a release of this tree as `tag`, or [] without a tag."""
+    """Return the faults of a release of this tree as `tag`. Return an empty list if `tag` is empty."""
     if not tag:
         return []
     wrong = [] if tag == f"v{version}" else [f"tag {tag}: must be v{version}, the version in pyproject.toml"]
@@ -189,14 +197,17 @@ def _output(*command: str, cwd: Path = ROOT) -> str:
 
 
 def main() -> None:
-    """Build everything into the folder of the first argument. The second argument is the tag to release, or empty."""
+    """Build everything into the folder in the first argument.
+
+    The second argument is the tag of the release, or empty.
+    """
     folder, tag = Path(sys.argv[1]).resolve(), sys.argv[2] if len(sys.argv) > 2 else ""
     version = tomllib.loads(_text("pyproject.toml"))["project"]["version"]
     tags = _output("git", "tag", "--list", "v*").split()
     files = _output("git", "ls-files").splitlines()
     wrong = [
         *wrong_references(references(pages()), version, tags),
-        *absent_from_context(
+        *missing_from_context(
             (ROOT / "Dockerfile").read_text(encoding="utf-8"),
             (ROOT / ".dockerignore").read_text(encoding="utf-8"),
             files,
@@ -205,7 +216,7 @@ def main() -> None:
         *_built(folder),
         *_native_wheels(folder),
     ]
-    for each in [*pins_absent(), *wrong]:
+    for each in [*unpinned_warnings(), *wrong]:
         sys.stderr.write(f"release-check: {each}\n")
     for file in sorted(folder.iterdir()):
         sys.stdout.write(f"{_digest(file)}  {file.name}\n")

@@ -1,7 +1,7 @@
-"""The bills of materials of the two wheels, in CycloneDX: `make sbom` writes them beside the code.
+"""The bills of materials of the two wheels, in CycloneDX: `make sbom` writes them next to the code.
 
-They follow from the lock of a run's libraries and from the two `pyproject.toml`. They have no time and no serial
-number, so the same tree gives the same bytes. The wheels carry them in `.dist-info/sboms/` (PEP 770).
+They are made from the lock of the libraries at run time and from the two `pyproject.toml`. They have no time and no
+serial number, so the same tree gives the same bytes. The wheels contain them in `.dist-info/sboms/` (PEP 770).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from supplychain.locks import ROOT, RUNTIME, Pin, read_lock
 __all__ = ["DISTRIBUTIONS", "Distribution", "bill_of_materials", "main"]
 
 
-# Its decorators hide the types of its own model.
+# The library's decorators hide the types of its own model.
 LICENCES: Any = import_module("cyclonedx.contrib.license.factories")
 MODEL: Any = import_module("cyclonedx.model")
 BOM: Any = import_module("cyclonedx.model.bom")
@@ -47,11 +47,13 @@ _NAME = re.compile(r"[A-Za-z0-9.-]+")
 
 
 def bill_of_materials(distribution: Distribution) -> str:
-    """Return the bill of a wheel: the libraries of a run, extras included, with locked versions and dependencies."""
+    """Return the bill of a wheel: its libraries at run time, including extras, with locked versions and
+    dependencies.
+    """
     project = distribution.project()
     pins = [*read_lock(RUNTIME), _krmfn()]
-    within = _reached(project["name"], pins)
-    required = _reached(project["name"], _without_extras(pins))
+    within = _required_libraries(project["name"], pins)
+    required = _required_libraries(project["name"], _without_extras(pins))
     root = _component(project["name"], project["version"], project["license"], type=COMPONENT.ComponentType.APPLICATION)
     bom = BOM.Bom()
     bom.serial_number = bom.metadata.timestamp = None
@@ -69,12 +71,15 @@ def bill_of_materials(distribution: Distribution) -> str:
 
 
 def _krmfn() -> Pin:
-    """Return the pin of krmfn. It is in no lock, because this repository builds it and packwise's wheel carries it."""
+    """Return the pin of krmfn.
+
+    No lock has it, because this repository builds krmfn, and packwise's wheel contains it.
+    """
     return Pin("krmfn", KRMFN.project()["version"], frozenset({"packwise"}))
 
 
 def _without_extras(pins: list[Pin]) -> list[Pin]:
-    """Return the pins of an install without any extra of the two distributions."""
+    """Return the pins of an installation without the extras of the two distributions."""
     asked = {each["name"]: _names(each["dependencies"]) for each in (KRMFN.project(), PACKWISE.project())}
     asked["packwise"] |= {"krmfn"} | asked["krmfn"]
     return [
@@ -84,12 +89,12 @@ def _without_extras(pins: list[Pin]) -> list[Pin]:
 
 
 def _names(requirements: list[str]) -> set[str]:
-    """Return the names of the requirements, without requirements of only some platforms."""
+    """Return the names of the requirements. Requirements for only some platforms are skipped."""
     return {match[0] for line in requirements if ";" not in line and (match := _NAME.match(line))}
 
 
-def _reached(root: str, pins: list[Pin]) -> set[str]:
-    """Return the libraries that a distribution requires, directly or through others."""
+def _required_libraries(root: str, pins: list[Pin]) -> set[str]:
+    """Return the libraries that a distribution requires, directly or through other libraries."""
     reached = {root}
     while more := {pin.name for pin in pins if pin.parents & reached} - reached:
         reached |= more

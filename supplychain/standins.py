@@ -1,4 +1,4 @@
-"""Stand-ins for the images of the Dockerfile, for machines that reach no registry of images.
+"""Stand-ins for the images of the Dockerfile, for machines that cannot reach a registry of images.
 
 They are root file systems of Debian's packages, and the toolchains of this machine.
 docs/decisions/0002-stand-ins-for-base-images.md lists the parts that stay untested.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["EPOCH", "KUSTOMIZE", "argocd", "kustomize", "stand_in"]
 
 EPOCH = "1767225600"
-"""The time of every file of an image, as of a wheel: 2026-01-01."""
+"""The time of every file in an image, and in a wheel: 2026-01-01."""
 
 KUSTOMIZE = "kustomize"
 """The stage of the Dockerfile that builds kustomize."""
@@ -33,19 +33,28 @@ _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 
 
 class _Standin(NamedTuple):
-    """A stand-in for images with a matching name. `build` makes it if necessary and returns buildah's address."""
+    """A stand-in for images with a matching name.
+
+    `build` makes it if necessary, and returns its address for buildah.
+    """
 
     name: re.Pattern[str]
     build: Callable[[], str]
 
 
 def stand_in(image: str) -> str | None:
-    """Return the stand-in for an image of a registry, as a value of buildah's `--build-context`, or None."""
+    """Return the stand-in for an image of a registry, as a value of buildah's `--build-context`.
+
+    Return None if there is none.
+    """
     return next((build() for name, build in _STANDINS if name.match(image)), None)
 
 
 def kustomize() -> str:
-    """Return the folder that replaces the stage: kustomize of the stage's version, as `make tools` built it."""
+    """Return the folder that replaces the stage `kustomize`.
+
+    It has the kustomize of `make tools`, in the version of the stage.
+    """
     (stage,) = (stage for stage in stages(ROOT / "Dockerfile") if stage.name == KUSTOMIZE)
     version = re.search(r"kustomize/v5@(v\S+)", stage.of("RUN")[0].text)
     if version is None:
@@ -62,18 +71,24 @@ def kustomize() -> str:
 
 
 def argocd() -> str:
-    """Build Debian without Python, with kustomize at the path of Argo CD's own image, and with its user."""
+    """Build the stand-in for Argo CD's image, and return its address.
+
+    It is Debian without Python. It has kustomize at the path of Argo CD's image, and Argo CD's user.
+    """
     steps = (
         "FROM {slim}",
         "RUN apt-get purge --quiet --quiet --yes --auto-remove python3 python3-venv \\",
         " && rm /usr/local/bin/python && useradd --uid 999 argocd",
         "COPY go/bin/kustomize /usr/local/bin/kustomize",
     )
-    return _layered("argocd", "\n".join(steps), kustomize())
+    return _build_on_slim("argocd", "\n".join(steps), kustomize())
 
 
-def _slim() -> str:
-    """Build Debian with Python from its packages, and `python` at the path of the official image."""
+def _build_slim() -> str:
+    """Build Debian with Python from its packages, and return its address.
+
+    `python` has the path of the official image.
+    """
     FOLDER.mkdir(parents=True, exist_ok=True)
     certificates = FOLDER / "ca-certificates.crt"
     shutil.copyfile(_CERTIFICATES, certificates)
@@ -107,14 +122,14 @@ def _slim() -> str:
     return _image("python-slim", key, build)
 
 
-def _full() -> str:
-    """Build the slim image with a linker."""
+def _build_full() -> str:
+    """Build the slim image with a linker, and return its address."""
     packages = "apt-get install --quiet --quiet --yes --no-install-recommends gcc libc6-dev"
-    return _layered("python", "FROM {slim}\nRUN apt-get update -qq && DEBIAN_FRONTEND=noninteractive " + packages)
+    return _build_on_slim("python", "FROM {slim}\nRUN apt-get update -qq && DEBIAN_FRONTEND=noninteractive " + packages)
 
 
-def _rust() -> str:
-    """Copy Rust of this machine into the folders of the official image."""
+def _copy_rust() -> str:
+    """Copy this machine's Rust into the folders of the official image, and return the folder."""
     root = _output("rustc", "--print", "sysroot")
     folder = FOLDER / f"rust-{_key(_output('rustc', '--version'))}"
     if not folder.exists():
@@ -133,15 +148,18 @@ def _rust() -> str:
 
 
 _STANDINS = (
-    _Standin(re.compile(r"(docker\.io/library/)?python[:@][^ ]*-slim-"), _slim),
-    _Standin(re.compile(r"(docker\.io/library/)?python[:@]"), _full),
-    _Standin(re.compile(r"(docker\.io/library/)?rust[:@]"), _rust),
+    _Standin(re.compile(r"(docker\.io/library/)?python[:@][^ ]*-slim-"), _build_slim),
+    _Standin(re.compile(r"(docker\.io/library/)?python[:@]"), _build_full),
+    _Standin(re.compile(r"(docker\.io/library/)?rust[:@]"), _copy_rust),
 )
 
 
-def _layered(name: str, text: str, context: str = "") -> str:
-    """Build an image from the slim one by a Containerfile. `context` is the folder that it copies from."""
-    slim = _slim()
+def _build_on_slim(name: str, text: str, context: str = "") -> str:
+    """Build an image from the slim one by a Containerfile, and return its address.
+
+    `context` is the folder to copy from.
+    """
+    slim = _build_slim()
     containerfile = text.format(slim=slim.removeprefix("container-image://"))
 
     def build(tag: str) -> None:
@@ -156,7 +174,7 @@ def _layered(name: str, text: str, context: str = "") -> str:
 
 
 def _image(name: str, key: str, build: Callable[[str], None]) -> str:
-    """Return the image with this key of its inputs. Build it if necessary, and remove older images of the name."""
+    """Return the address of the image `name` with this key of its inputs. Build it if it does not exist."""
     repository = f"localhost/packwise-stands-in-for-{name}"
     tag = f"{repository}:{key}"
     there = run(

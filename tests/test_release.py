@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from supplychain.native import CRATE, TARGETS, built_wheel, lack_of
+from supplychain.native import CRATE, TARGETS, build_wheel, missing_tools
 from supplychain.release import (
-    absent_from_context,
-    bills_absent,
+    bill_faults,
+    missing_from_context,
     pages,
-    pins_absent,
     references,
+    unpinned_warnings,
     wrong_references,
 )
 from tests.clients.running import run
@@ -77,26 +77,26 @@ def test_a_wheel_without_its_bill_of_materials(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("a-1.dist-info/sboms/a.cdx.json", "{ }")
 
-    assert bills_absent(wheel, bill) == [
+    assert bill_faults(wheel, bill) == [
         "a-1-py3-none-any.whl: must hold a.cdx.json in .dist-info/sboms/; run make sbom, and build it again"
     ]
 
 
 def test_each_line_that_is_not_pinned_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("supplychain.release.movable", lambda: ["a.yml:1: a/b@v1 is not pinned by digest"])
+    monkeypatch.setattr("supplychain.release.unpinned_lines", lambda: ["a.yml:1: a/b@v1 is not pinned by digest"])
 
-    assert pins_absent() == [
+    assert unpinned_warnings() == [
         "warning: a.yml:1: a/b@v1 is not pinned by digest",
         "warning: others can move what these lines name; run `make pins` where there is a network",
     ]
-    monkeypatch.setattr("supplychain.release.movable", list)
-    assert pins_absent() == []
+    monkeypatch.setattr("supplychain.release.unpinned_lines", list)
+    assert unpinned_warnings() == []
 
 
 def test_a_context_without_what_the_image_copies() -> None:
     dockerfile = "FROM a AS b\nCOPY a.lock b.lock ./\nCOPY --chmod=755 c/d.sh /d\nCOPY --from=b /x /y\nCOPY fn fn\n"
 
-    wrong = absent_from_context(dockerfile, "*\n!a.lock\n!c/d.sh\n!fn\n", ["a.lock", "b.lock", "fn/a.py"])
+    wrong = missing_from_context(dockerfile, "*\n!a.lock\n!c/d.sh\n!fn\n", ["a.lock", "b.lock", "fn/a.py"])
 
     assert [each.split()[2].rstrip(",") for each in wrong] == ["b.lock", "c/d.sh"]
 
@@ -111,13 +111,13 @@ def test_a_release_of_this_tree_is_whole(tmp_path: Path, monkeypatch: pytest.Mon
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
     monkeypatch.setenv("PATH", environment["PATH"])
-    lacks = {target.machine: lack_of(target) for target in TARGETS}
+    lacks = {target.machine: missing_tools(target) for target in TARGETS}
     native = [f"warning: no wheel of krmfn-native for Linux on {name}: {lack}" for name, lack in lacks.items() if lack]
     tagged = [
         f"tag v99.0.0: must be v{VERSION}, the version in pyproject.toml",
         "CHANGELOG.md: must have a section ## [" + VERSION + "]",
     ]
-    said = [f"release-check: {line}" for line in (*pins_absent(), *tagged, *native)]
+    said = [f"release-check: {line}" for line in (*unpinned_warnings(), *tagged, *native)]
     assert (done.returncode, done.stderr.splitlines()) == (1, said)
     names = ["krmfn", "krmfn", *["krmfn_native" for lack in lacks.values() if not lack], "packwise", "packwise"]
     assert sorted(line.split("  ")[1].partition("-")[0] for line in done.stdout.splitlines()) == names
@@ -167,10 +167,10 @@ for path in sorted(Path(sys.argv[1]).glob("*.yaml")):
 @pytest.mark.client
 def test_the_native_core_reads_on_arm64_as_here(tmp_path: Path) -> None:
     (target,) = [each for each in TARGETS if each.machine == "aarch64"]
-    lack = "it is of this machine" if target.is_here else lack_of(target)
+    lack = "it is of this machine" if target.is_here else missing_tools(target)
     if lack or not all(map(shutil.which, ("qemu-aarch64", "mmdebstrap"))):
         pytest.skip(lack or "qemu-aarch64 and mmdebstrap are not on PATH: make native-tools")
-    with zipfile.ZipFile(built_wheel(target, tmp_path)) as wheel:
+    with zipfile.ZipFile(build_wheel(target, tmp_path)) as wheel:
         wheel.extractall(tmp_path / "core")
     system = tmp_path / "system"
     made = ["mmdebstrap", "--quiet", "--arch=arm64", "--variant=extract", "--include=python3", "trixie", str(system)]
@@ -214,8 +214,8 @@ def test_the_wheel_of_the_native_core_names_no_folder(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     (target,) = [each for each in TARGETS if each.is_here]
 
-    here = built_wheel(target, tmp_path / "here")
+    here = build_wheel(target, tmp_path / "here")
 
     assert here.name == elsewhere.name
     assert hashlib.sha256(here.read_bytes()).hexdigest() == hashlib.sha256(elsewhere.read_bytes()).hexdigest()
-    assert bills_absent(here, CRATE / "krmfn-native.cdx.json") == []
+    assert bill_faults(here, CRATE / "krmfn-native.cdx.json") == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from supplychain.engine import absent, engine_environment
+from supplychain.engine import engine_environment, missing_programs
 from supplychain.image import ARGOCD_PLUGIN, name_of
 from tests.e2e.process import Servers, wait_for
 from tests.e2e.tools import built
@@ -22,7 +22,7 @@ LOG = "packwise-sidecar"
 
 def image_of_plugin() -> str:
     """The image that `make image` built."""
-    wanting, name = absent(), name_of(ARGOCD_PLUGIN)
+    wanting, name = missing_programs(), name_of(ARGOCD_PLUGIN)
     if wanting:
         missing(wanting)
     if call(["podman", "image", "exists", name]).code:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from supplychain.engine import absent
+from supplychain.engine import missing_programs
 from supplychain.image import FUNCTION, name_of
 from supplychain.registry import Repository, publish
 from tests.e2e.tools import built
@@ -22,7 +22,7 @@ Image = Callable[[str], str]
 @pytest.fixture(scope="session")
 def image() -> Image:
     """The name of the image of a target."""
-    wanting = absent()
+    wanting = missing_programs()
     if wanting:
         missing(wanting)
 

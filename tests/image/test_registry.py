@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from supplychain.engine import engine_environment
-from supplychain.registry import BILL, PROVENANCE, Repository, attach_documents, wrong
+from supplychain.registry import BILL, PROVENANCE, Repository, attach_documents, image_faults
 from tests.clients.running import files_of
 from tests.image.containers import CONFINED, Ran, call
 from tests.places import ROOT
@@ -34,8 +34,10 @@ def elsewhere(registry: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def test_what_is_not_there_is_told(repository: Repository, digest: str) -> None:
     another = Repository(repository.host, "platform/another")
 
-    assert wrong(another, digest) == [f"manifest {digest}: must be there, with that digest"]
-    assert wrong(repository, digest) == [f"referrer {kind}: must be there; got none" for kind in (BILL, PROVENANCE)]
+    assert image_faults(another, digest) == [f"manifest {digest}: must be there, with that digest"]
+    assert image_faults(repository, digest) == [
+        f"referrer {kind}: must be there; got none" for kind in (BILL, PROVENANCE)
+    ]
 
 
 def test_the_image_and_what_refers_to_it_are_read_back(repository: Repository, digest: str) -> None:
@@ -43,7 +45,7 @@ def test_the_image_and_what_refers_to_it_are_read_back(repository: Repository, d
     first = repository.referrers(digest)
     attach_documents(repository, digest)
 
-    assert wrong(repository, digest) == []
+    assert image_faults(repository, digest) == []
     assert [one["artifactType"] for one in repository.referrers(digest)] == [BILL, PROVENANCE]
     assert repository.referrers(digest) == first
 
@@ -51,7 +53,7 @@ def test_the_image_and_what_refers_to_it_are_read_back(repository: Repository, d
 def test_a_referrer_of_another_content_is_told(repository: Repository, digest: str) -> None:
     repository.attach(digest, BILL, b"{}")
 
-    assert wrong(repository, digest) == [f"referrer {BILL}: must hold what this commit has"]
+    assert image_faults(repository, digest) == [f"referrer {BILL}: must hold what this commit has"]
 
 
 @pytest.fixture
