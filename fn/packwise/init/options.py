@@ -17,8 +17,8 @@ TARGETS: tuple[Target, ...] = ("kustomize", "kpt", "argocd", "flux", "github", "
 class Init(Record):
     """`packwise init`: a package in `folder` for `targets`, based on `sources` from the cluster.
 
-    `levels` are pairs of domain and node label, broadest first. With `apply`, generated objects are applied. None means
-    not if an operator was seen. With `without_grove`, KAI groups workloads itself.
+    `levels` are pairs of domain and node label, broadest first. `apply` is true if generated objects are applied. None
+    means that they are not applied if the sources show an operator. With `without_grove`, KAI groups workloads itself.
     """
 
     folder: str

@@ -51,10 +51,11 @@ class Topology(Record):
 
 
 class Facts(Record):
-    """`levels` are the one topology's, `comments` their remarks, and `source` their origin.
+    """Facts about a cluster. `levels` are the levels of its topology, with `comments` on each level and their `source`.
 
-    `topologies` are the cluster's own objects. `profiles` are the names of scheduler profiles, the default first.
-    `revision_source` is the evidence for the revision, or "" if the user named it.
+    `dropped` are labels that are no levels, with the reason. `topologies` are the cluster's own objects. `profiles` are
+    the names of scheduler profiles, the default first. `revision_source` is the evidence for the revision, or "" if the
+    user named it.
     """
 
     levels: tuple[Level, ...] = GUESSED
@@ -86,7 +87,7 @@ def facts_of(items: Iterable[KubeObject]) -> Facts:
 
 
 def _shown_revision(index: Index, operators: list[Operator], deployed: Deployed | None) -> tuple[str, str] | None:
-    """Return the revision that the cluster shows and the evidence. The newest of several counts."""
+    """Return the revision that the cluster shows, and the evidence, or None. If it shows several, return the newest."""
     if deployed is not None:
         return deployed.release, f"{deployed.item.kind} {deployed.item.name} deploys it"
     if index.of_kind(*CLUSTER_TOPOLOGY_BINDING.key):
@@ -165,7 +166,7 @@ def _levels(listed: Value) -> tuple[Level, ...]:
 
 
 def _profiles(value: Mapping[str, Value]) -> tuple[str, ...]:
-    """The names of the profiles of an OperatorConfiguration, the default one first."""
+    """Return the names of the profiles of an OperatorConfiguration, the default one first."""
     section = mapping_at(value, "scheduler")
     named, default = mappings(section.get("profiles")), section.get("defaultProfileName")
     ordered = sorted(named, key=lambda entry: not (entry.get("default") is True or entry.get("name") == default))
@@ -192,12 +193,12 @@ class Plan(Record):
 
     @property
     def revision(self) -> Revision:
-        """The release that is rendered for."""
+        """Return the release for which the package is written."""
         return REVISIONS[self.facts.revision]
 
 
 def package_files(plan: Plan) -> dict[str, str]:
-    """The texts of the files, by their paths below the package's folder."""
+    """Return the texts of the files, by their paths below the package's folder."""
     if plan.without_grove:
         files = {"topology.yaml": _configuration(plan), "topologies.yaml": _own_topology(plan.facts)}
         return files | ({"example.yaml": _job_set(plan.facts)} if plan.with_example else {})
@@ -259,7 +260,7 @@ def _apply_lines(plan: Plan) -> Iterator[str]:
 
 
 def _source(facts: Facts) -> Iterator[str]:
-    """Yield comments on the source of the levels and on omitted ones."""
+    """Yield comments on the source of the levels, and on skipped labels."""
     if facts.source:
         yield f"# From {_line(facts.source)}."
     yield from (f"# Skipped: {_line(reason)}." for reason in facts.dropped)
@@ -302,7 +303,7 @@ def _topologies(plan: Plan) -> str:
 
 
 def _own_topology(facts: Facts) -> str:
-    """Return KAI's Topology of the levels. Only Git makes it."""
+    """Return KAI's Topology with the levels. It is applied from Git, because no operator makes it."""
     head = "# The levels of the nodes, broadest first. Workloads name the Topology and the label of a level."
     lines = (
         head,
@@ -448,13 +449,13 @@ class PackagePlace(Record):
 
     @property
     def name(self) -> str:
-        """A name for the package, as Kubernetes allows it."""
+        """Return a name for the package that Kubernetes accepts."""
         letters = [letter if letter.isascii() and letter.isalnum() else "-" for letter in self.folder.lower()]
         return "".join(letters).strip("-")[-50:].strip("-") or "packwise"
 
 
 def client_files(target: str, place: PackagePlace) -> tuple[dict[str, str], dict[str, str]]:
-    """The files for `target`: below the package's folder, and below the top of the repository."""
+    """Return the files for `target`: below the package's folder, and below the top of the repository."""
     inside, above = _FILES[target]
     return (
         {path: text(place) for path, text in inside.items()},

@@ -50,14 +50,16 @@ def topology(command: ImportTopology) -> Answer:
 
 
 def _topologies(objects: Iterable[Mapping[str, Value]]) -> list[ListedTopology]:
-    """The Topologies of schedulers among the objects of a cluster."""
+    """Return the Topologies of schedulers among the objects of a cluster."""
     kinds = {kind.key: kind.word for kind in KINDS if kind is TOPOLOGY or kind.is_listed}
     items = [KubeObject.new(each) for each in objects if identity(each)[:2] in kinds]
     return [ListedTopology.of_scheduler(kinds[identity(item.value)[:2]], item) for item in items]
 
 
 def _lines_of(topologies: Sequence[ListedTopology]) -> Iterator[str]:
-    """Yield the lines of the configuration with the levels of equal Topologies. Raise UsageError if they differ."""
+    """Yield the lines of the configuration with the levels of equal Topologies. Raise UsageError if their levels
+    differ.
+    """
     first, *others = topologies
     keys = [level.key for level in first.levels]
     names = ", ".join(dict.fromkeys([f"{each.kind} {escape_line(each.name)}" for each in topologies]))
@@ -158,7 +160,7 @@ class ProposedLevel(Record):
     notes: tuple[str, ...] = ()
 
     def counts(self, nodes: int) -> str:
-        """Return a text with the numbers of its domains, its nodes, and the other ones of all `nodes`."""
+        """Return a text with the numbers of its domains and nodes, and of the `nodes` without the label."""
         counts = f"{count_text(self.domains, 'domain')}, {count_text(self.nodes, 'node')}"
         missing = nodes - self.nodes
         return (
@@ -169,7 +171,7 @@ class ProposedLevel(Record):
 
 
 class Contradiction(Record):
-    """A node with a label that puts its domain into another broader domain than the domain's other nodes."""
+    """A node with labels that do not nest. Other nodes with the same `value` of `key` are in another broader domain."""
 
     node: str
     key: str
@@ -187,7 +189,7 @@ class SkippedLabel(Record):
 
 
 class LevelProposal(Record):
-    """The levels of `nodes` nodes, broadest first, contradictions to them, and omitted labels."""
+    """The levels of `nodes` nodes, broadest first, the nodes that contradict them, and skipped labels."""
 
     levels: tuple[ProposedLevel, ...] = ()
     nodes: int = 0
@@ -208,7 +210,7 @@ class _Label(Record):
 
 
 def propose(nodes: Sequence[Node]) -> LevelProposal:
-    """Return the levels that the nodes' labels show. If any node has GPUs, only such nodes count."""
+    """Return the levels that the nodes' labels show. If some nodes have GPUs, all other nodes are ignored."""
     useful = [node for node in nodes if node.allocatable.get(GPU)] or list(nodes)
     skipped: list[SkippedLabel] = []
     chain: list[_Label] = []
@@ -247,7 +249,7 @@ def _hint_of(key: str) -> str | None:
 
 
 def _labels(nodes: Sequence[Node]) -> list[_Label]:
-    """Return the labels that may be levels, broadest first: known ones and keys ending in a level's word."""
+    """Return the labels that may be levels, broadest first: known labels, and keys that end in a level's word."""
     keys = dict.fromkeys(key for node in nodes for key in sorted(node.labels))
     labels: list[_Label] = []
     for key in keys:
@@ -256,7 +258,7 @@ def _labels(nodes: Sequence[Node]) -> list[_Label]:
             values = {node.name: node.labels[key] for node in nodes if node.labels.get(key)}
             if values:
                 labels.append(_Label(key, hint, values))
-    # Among labels that tell the same domains apart, the newer is the level, and then the first by name.
+    # If labels have the same domains, the newer label comes first, then the first by name. It becomes the level.
     return sorted(
         labels,
         key=lambda label: (
@@ -282,7 +284,7 @@ def _is_same(label: _Label, other: _Label) -> bool:
 
 
 def _contradictions(above: _Label, label: _Label) -> list[Contradiction]:
-    """Return the nodes that put a domain of `label` into a second domain of `above`: the smaller group of each."""
+    """Return the nodes of a domain of `label` that are in another domain of `above` than most nodes of that domain."""
     parents: dict[str, Counter[str]] = {}
     for name, value in label.values.items():
         if name in above.values:
@@ -296,8 +298,8 @@ def _contradictions(above: _Label, label: _Label) -> list[Contradiction]:
 
 
 def _name_levels(chain: Iterable[_Label], skipped: list[SkippedLabel]) -> list[tuple[_Label, str]]:
-    """Return the labels with domains in Grove's fixed order. Labels without room between their neighbours are
-    dropped.
+    """Return the labels with domains in Grove's fixed order. A label is skipped if no domain is left between its
+    neighbours.
     """
     labels = list(chain)
     named: list[tuple[_Label, str]] = []

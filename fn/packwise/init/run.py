@@ -43,7 +43,9 @@ _GITOPS = ("argocd", "flux")
 
 
 class _Folder(Record):
-    """The content of the package's folder: whether it has a configuration or workloads, and its files with objects."""
+    """The content of the package's folder: if it has a configuration, if it has workloads, and its files with
+    objects.
+    """
 
     is_configured: bool
     has_workloads: bool
@@ -51,7 +53,7 @@ class _Folder(Record):
 
 
 def init(command: Init, terminal: Terminal = PLAIN) -> Answer:
-    """Write the files, print their names and return the exit code. Raise UsageError if one exists."""
+    """Write the files, and return their names and the next steps. Raise UsageError if a file exists already."""
     folder = Path(command.folder)
     if os.path.lexists(folder) and not folder.is_dir():
         raise UsageError(f'DIR "{command.folder}" is not a folder; name a folder, which may be new')
@@ -66,14 +68,14 @@ def init(command: Init, terminal: Terminal = PLAIN) -> Answer:
         change_files(start, changes, {})
     except OSError as error:
         return Answer(before=(cannot_write(error),), code=1)
-    # Without facts about a cluster, the levels belong to none.
+    # Without facts about a cluster, the levels are an example.
     is_example = not (command.sources or command.levels) and any(path.name == "topology.yaml" for path in files)
     shown = [f"wrote {path.as_posix()}" for path in files]
     return Answer((Text([f"{line}\n" for line in (*shown, *_next_steps(command, is_example=is_example))]),))
 
 
 def _facts(command: Init) -> tuple[Facts, list[Result]]:
-    """Return the facts in the files of --from, overridden by the options, and the errors in the files."""
+    """Return the facts in the files of --from, overridden by the options, and the errors in these files."""
     reader = Reader()
     items = items_of(reader.read(command.sources))
     if exit_code(reader.results):
@@ -91,7 +93,7 @@ def _facts(command: Init) -> tuple[Facts, list[Result]]:
 
 
 def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
-    """The texts to write by their paths."""
+    """Return the texts to write by their paths. Raise UsageError if options conflict or there is nothing to write."""
     if command.without_grove and (command.revision is not None or command.apply):
         option = "--revision" if command.revision is not None else "--apply"
         raise UsageError(
@@ -99,7 +101,7 @@ def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
         )
     there = _look_at(folder)
     revision = REVISIONS[facts.revision]
-    # A cluster with a release runs its operator.
+    # A release has an operator. A design has none.
     runs = facts.has_operator or bool(revision.releases)
     apply = False if command.apply is None and runs else command.apply
     if apply and revision.podgang_maps:
@@ -127,7 +129,7 @@ def _files(command: Init, folder: Path, facts: Facts) -> dict[Path, str]:
 
 
 def _look_at(folder: Path) -> _Folder:
-    """Return the files directly in the folder. Unreadable ones are skipped."""
+    """Return the contents of the files directly in the folder. Unreadable files are skipped."""
     items: list[KubeObject] = []
     resources: list[str] = []
     entries = sorted(folder.iterdir()) if folder.is_dir() else []
@@ -175,13 +177,15 @@ def _existing_folder(folder: Path) -> Path:
 
 
 def _top_folder(folder: Path) -> Path:
-    """Return the top of the repository around `folder`, also a future one, or the current folder."""
+    """Return the top of the repository around `folder`, which may not exist yet. Without a repository, return the
+    current folder.
+    """
     top, here = Path(top_of(str(_existing_folder(folder)))), Path(real("."))
     return here if not os.path.lexists(top / ".git") and contains(str(here), real(folder)) else top
 
 
 def _path_from_here(path: Path) -> Path:
-    """The path as a user names it from the current folder."""
+    """Return the path as a user names it from the current folder."""
     return Path(os.path.relpath(path, real(".")))
 
 

@@ -1,4 +1,4 @@
-"""The way of a package from front ends to schedulers. Only this package knows both."""
+"""The steps of a package from front ends to schedulers. Only this folder imports both."""
 
 from __future__ import annotations
 

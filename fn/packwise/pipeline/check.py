@@ -1,4 +1,5 @@
-"""All findings about workloads, topologies and objects: the earlier steps' and the whole input's.
+"""All findings about workloads, topologies and objects: the findings of earlier steps, and findings about the whole
+input.
 
 Source: spec/packwise.md#3; apimachinery, ObjectMeta.
 """
@@ -60,9 +61,9 @@ def check_input(
     is_part: bool,
     writes: bool,
 ) -> FindingsBySubject:
-    """Return the `known` findings and the ones about topologies, `generated` objects and the whole input.
+    """Return the `known` findings, and findings about topologies, `generated` objects and the whole input.
 
-    `is_part` is true if the input is a part of several clusters' packages.
+    `is_part` is true if several clusters use the input.
     """
     items = source.inventory.items
     # A configuration with a typo in its kind is not absent.
@@ -91,7 +92,7 @@ def check_input(
 
 
 def adjust_severity(findings: Sequence[Finding], selection: Selection, *, writes: bool) -> list[Finding]:
-    """Return the findings with the severity of written objects if the command `writes` them.
+    """Return the findings. If the command `writes` objects, they have the severity of written objects.
 
     Findings that only follow from another release's API are removed.
     """
@@ -128,7 +129,10 @@ def _without_placeholders(findings: FindingsBySubject) -> FindingsBySubject:
 
 
 def _placeholder(item: KubeObject, path: FieldPath) -> str | None:
-    """Return the text with a placeholder at `path`, above it if it ends there, or in a key of `path`, or None."""
+    """Return the value at `path` if it has a placeholder, or the value of its nearest existing parent.
+
+    If neither has one, return a key of `path` with a placeholder, or None.
+    """
     for end in range(len(path), 0, -1):
         value = item.get(path[:end])
         if value is not None:
@@ -140,14 +144,14 @@ def _placeholder(item: KubeObject, path: FieldPath) -> str | None:
 
 
 def _protection(source: SchedulerInput) -> list[Finding]:
-    """Findings about changes of topologies that workloads use."""
+    """Return findings about changes of topologies that workloads use."""
     inventory, revision = source.inventory, source.cluster.revision
     uses = (use for front_end in front_ends(inventory) for use in front_end.uses(inventory, source.settings, revision))
     return check_protection(inventory, revision, uses)
 
 
 def _generated_in_lists(index: Index) -> Iterator[Finding]:
-    """Report objects of an earlier render in Lists. They are not updated there and would appear twice."""
+    """Report objects of an earlier render in Lists. packwise cannot update them there, so they would appear twice."""
     items = [item for item in index.generated.values() if item.source.entry]
     if items:
         more = f"; also for {len(items) - 1} more" if len(items) > 1 else ""
@@ -156,7 +160,7 @@ def _generated_in_lists(index: Index) -> Iterator[Finding]:
 
 
 def _refused_by_crds(source: SchedulerInput, generated: Sequence[Generated]) -> Iterable[Finding]:
-    """Errors of the cluster's CRDs."""
+    """Return the errors that the cluster's CRDs report."""
     if not source.definitions.by_kind:
         return ()
     unknown = Severity.ERROR if source.settings.unknown_fields == "Error" else Severity.WARNING
@@ -167,7 +171,7 @@ _KINDS = frozenset(kind.key for kind in KINDS)
 
 
 def _metadata_findings(index: Index, known: Iterable[Finding]) -> Iterator[Finding]:
-    """Report each value in a checked object's metadata that must be a string, unless it is `known`.
+    """Report each value in the metadata of a checked object that must be a string, unless it is `known`.
 
     The API server decodes the metadata of every kind in the same way.
     """
@@ -182,8 +186,8 @@ _QUEUED = "kueue.x-k8s.io/"
 
 
 def _may_be_workload(item: KubeObject) -> bool:
-    """Return True if an unreadable object has a kind or words of KAI or Kueue."""
-    # Few inputs have such an object.
+    """Return True if an object with unreadable metadata has a kind or a word of KAI or Kueue."""
+    # The import is here because few inputs have such an object.
     from packwise.objects.workload_kinds import WORKLOAD_KINDS
 
     words = (*KAI_WORDS, _QUEUED)
@@ -191,7 +195,9 @@ def _may_be_workload(item: KubeObject) -> bool:
 
 
 def _workload_metadata(index: Index, known: Iterable[Finding], kai_name: str) -> Iterator[Finding]:
-    """Yield the same findings for workloads that KAI groups itself, and for their templates."""
+    """Yield findings about metadata that must be strings, in workloads that KAI groups itself and in their
+    templates.
+    """
     for item, path, metadata in metadata_of_workloads(index, kai_name):
         if not are_strings(metadata):
             yield from _type_findings(item, known, path, metadata)
@@ -204,7 +210,7 @@ def _configures(item: KubeObject) -> bool:
 def _type_findings(
     item: KubeObject, known: Iterable[Finding], path: FieldPath = ("metadata",), metadata: Value = None
 ) -> Iterator[Finding]:
-    # Few inputs have one.
+    # The import is here because few inputs have such an object.
     from packwise.validate.structure import ValuePath, type_problems
 
     paths = {finding.path for finding in known if finding.subject is item}
@@ -220,10 +226,9 @@ def _type_findings(
 def _split_absence(
     findings: Sequence[Finding], selection: Selection, index: Index, *, is_part: bool
 ) -> tuple[tuple[Finding, ...], Sequence[Finding]]:
-    """Return the single finding about a missing topology configuration, and the other findings without its
-    consequences.
+    """Return the finding about a missing topology configuration, if any, and the findings that do not follow from it.
 
-    It does not apply to a part of several clusters' packages or to a configuration with a misspelt name. It is not
+    It is not reported if several clusters use the input, or if a configuration has a misspelt name. It is also not
     reported if no workload requests a topology.
     """
     absent = selection.absent
@@ -256,7 +261,7 @@ def _has_constraint(value: Value) -> bool:
 
 
 def _name_assumption(findings: Sequence[Finding], selection: Selection) -> list[Finding]:
-    """Return the findings. A clause names the assumed release if another one might not give a finding."""
+    """Return the findings. If another release might not give a finding, its message also names the assumed release."""
     clause = f'; Grove "{selection.revision.name}" is assumed'
     return [
         finding.replace(message=finding.message + clause)

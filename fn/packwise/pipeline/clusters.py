@@ -1,4 +1,4 @@
-"""The items of several clusters: each rendered by the configuration nearest to its path.
+"""The render of items of several clusters, each with the configuration nearest to its path.
 
 Source: spec/packwise.md#3.
 """
@@ -41,8 +41,8 @@ def traits_of(items: Iterable[KubeObject]) -> Traits:
 def render_clusters(package: Package) -> Rendered | None:
     """Render the package with the configuration of each item's cluster.
 
-    Return None for a single cluster or if the client gives one configuration for all. An error in one cluster prevents
-    writing of all. The common `selection` and everything derived from it is absent.
+    Return None if there is only one cluster, or if the client passes one configuration for all. If one cluster has an
+    error, nothing is written for any. The result has no `selection` and nothing that depends on it.
     """
     if function_config_of(package) is not None:
         return None
@@ -59,7 +59,7 @@ def render_clusters(package: Package) -> Rendered | None:
     has_workloads = any(part.workloads for _, part in parts)
     results = [result for _, part in parts for result in part.results if result.tags.get("rule") != NO_WORKLOADS.name]
     if not has_workloads:
-        # Report it only once.
+        # Report only once that there are no workloads.
         results += [result for result in parts[0][1].results if result not in results]
     results += [finding.to_result() for folder, part in parts if folder is None for finding in _homeless_finding(part)]
     if exit_code(results):
@@ -73,21 +73,21 @@ def render_clusters(package: Package) -> Rendered | None:
 
 
 def _folders(items: Iterable[KubeObject]) -> dict[str, str | None]:
-    """Map each path to the folder of its items' configuration."""
+    """Map each path to the folder of the configuration for its items."""
     by_path: dict[str, list[KubeObject]] = {}
     for item in items:
         by_path.setdefault(_path(item), []).append(item)
-    # A client that sends operators' configurations means them to apply.
+    # Samples apply too, because a client sends operators' configurations on purpose.
     return nearest_folders({path: traits_of(own) for path, own in by_path.items()}, takes_samples=True)
 
 
 def _path(item: KubeObject) -> str:
-    """Return the file of an item within the list. Items without one are at the top."""
+    """Return the file of an item. Items without a file are at the top."""
     return posixpath.normpath(item.file or "-")
 
 
 def _homeless_finding(rendered: Rendered) -> Iterator[Finding]:
-    """Report once that workloads are below none of several configurations."""
+    """Yield one finding if there are workloads, because no configuration is in their folder or above it."""
     workloads = [plan.workload for plan in rendered.plans]
     if workloads:
         more = f"; also for {len(workloads) - 1} more" if len(workloads) > 1 else ""

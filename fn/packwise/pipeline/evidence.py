@@ -1,8 +1,8 @@
-"""Evidence in the input of a cluster's release of Grove or KAI, if it is not named.
+"""Evidence in the input for the cluster's release of Grove or KAI, if the release is not named.
 
-An API of a later release than the assumed one is an error, and its consequences are not reported. Objects that show a
-release but are valid in every API server are a warning: packwise does not choose a release silently. Source:
-spec/grove-releases.md#1.1, #2, spec/podgrouper.md#11.
+If workloads use an API of a later release than the assumed one, that is an error, and its consequences are not
+reported. If objects only show a release and are valid in every API server, that is a warning. packwise does not choose
+a release silently. Source: spec/grove-releases.md#1.1, #2, spec/podgrouper.md#11.
 """
 
 from __future__ import annotations
@@ -77,16 +77,16 @@ _PARTS = {
     "cliques": _first_releases(lambda came: came.clique),
     "podCliqueScalingGroups": _first_releases(lambda came: came.group),
 }
-"""The same for fields of the template, of cliques and of scaling groups."""
+"""For fields of the template, of cliques and of scaling groups, the first record that has them."""
 
 _CLIQUE_SPEC = _first_releases(lambda came: came.clique_spec)
-"""The same for fields of the specs of cliques."""
+"""For fields of the specs of cliques, the first record that has them."""
 
 _STRATEGIES = _first_releases(lambda came: came.strategies)
-"""The same for the types of an update strategy."""
+"""For the types of an update strategy, the first record that has them."""
 
 _KINDS = {"PodGangMap": ALPHA_12}
-"""The same for Grove's kinds of objects. A ClusterTopologyBinding selects a revision itself."""
+"""For Grove's kinds of objects, the first record that has them. A ClusterTopologyBinding selects a revision itself."""
 
 _FREE_DOMAIN = r"[a-z][a-z0-9-]*"
 _FIRST_FREE = ALPHA_9
@@ -95,13 +95,16 @@ _SOURCES = ("image", "repository", "registry", "name", "newName", "chart", "repo
 """Fields that name the deployed image or chart."""
 
 _VERSIONS = (("tag",), ("newTag",), ("version",), ("targetRevision",), ("ref", "tag"), ("ref", "semver"))
-"""Fields beside them with its version."""
+"""Fields next to a source with the version of the image or chart."""
 
 _GROVE = re.compile(r"(^|[/_-])grove([/:_-]|$)")
 
 
 class _Trace(Record):
-    """A place that shows a release. `first` is the first one with its API. Problems below `scope` follow from it."""
+    """A place in the input that shows a release. `first` is the first release with the API that the place uses.
+
+    Problems below `scope` follow from the wrong release.
+    """
 
     item: KubeObject
     path: FieldPath
@@ -110,15 +113,16 @@ class _Trace(Record):
 
 
 class Evidence(Record):
-    """`findings` has at most one, about the strongest evidence. `scopes` hold parts that the wrong API must not
-    check.
+    """Evidence against the assumed release. `findings` has at most one finding, about the strongest evidence.
+
+    `scopes` are the parts of objects that the assumed API must not check.
     """
 
     findings: tuple[Finding, ...] = ()
     scopes: tuple[tuple[KubeObject, FieldPath], ...] = ()
 
     def without_consequences(self, findings: list[Finding]) -> list[Finding]:
-        """Return `findings` without consequences of another release's API."""
+        """Return the `findings` that do not follow from the use of another release's API."""
         if not self.scopes:
             return findings
         scopes: dict[KubeObject | None, list[FieldPath]] = {}
@@ -131,14 +135,14 @@ NO_EVIDENCE = Evidence()
 
 
 def evidence_against(choice: ChosenRevision, index: Index, settings: TopologyRender) -> Evidence:
-    """Return the places of the input that belong to another release than the unnamed one that was chosen.
+    """Return the evidence that the input belongs to another release than the chosen one, which the user did not name.
 
-    A warning names the line to add if the input shows no release. It does so too if the input's key selects a design
-    and releases have the same key.
+    If the input shows no release, a warning names the line to add. There is also a warning if the input's key selects a
+    design, although releases have the same key.
     """
     assumed, is_guess = choice.revision, choice.is_assumed
     if is_guess and not has_grove_workloads(index):
-        # Nothing is checked by it.
+        # No object is checked by the rules of the release.
         return NO_EVIDENCE
     traces = [trace for trace in _workload_traces(index) if precedes(assumed, trace.first)]
     deployed = deployed_release(index)
@@ -268,9 +272,9 @@ def owners(item: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
 
 
 def _follows(finding: Finding, scopes: Iterable[FieldPath]) -> bool:
-    """Return True if a finding is about one of its object's scopes, or is the API server's about a parent of one.
+    """Return True if a finding is about a scope of its object, or the API server reports it about a parent of a scope.
 
-    A parent's value includes additions by the wrong release's webhook.
+    The value of a parent includes additions by the wrong release's webhook.
     """
     if any(finding.path[: len(path)] == path for path in scopes):
         return True
@@ -278,12 +282,12 @@ def _follows(finding: Finding, scopes: Iterable[FieldPath]) -> bool:
 
 
 def deployed_release(index: Index) -> Deployed | None:
-    """The first place of the input that deploys a release of Grove that packwise knows."""
+    """Return the first place of the input that deploys a known release of Grove, or None."""
     return next(_deployed_releases(index), None)
 
 
 class Deployed(Record):
-    """The place that deploys a release of Grove."""
+    """A place in the input that deploys a release of Grove."""
 
     item: KubeObject
     path: FieldPath
@@ -300,7 +304,7 @@ def _offer(deployed: Deployed, assumed: Revision) -> Finding:
 
 
 def _deployed_releases(index: Index) -> Iterator[Deployed]:
-    """The places that deploy a known release of Grove."""
+    """Yield the places that deploy a known release of Grove."""
     for item, path, text in deployments(index, _GROVE):
         release = _known_release(text)
         if release is not None:
@@ -308,7 +312,7 @@ def _deployed_releases(index: Index) -> Iterator[Deployed]:
 
 
 def deployments(index: Index, product: re.Pattern[str]) -> Iterator[tuple[KubeObject, FieldPath, str]]:
-    """Yield the places with the version of a deployment from a source named like the `product`."""
+    """Yield the places with the version of a deployment if the name of its source matches `product`."""
     for key, items in index.by_kind.items():
         for item in items if key in DEPLOYING else ():
             for path, text in _versions_below((), item.value, product):
@@ -328,7 +332,7 @@ def _versions_below(path: FieldPath, value: Value, product: re.Pattern[str]) -> 
 
 
 def _versions(value: dict[str, Value], product: re.Pattern[str]) -> Iterator[tuple[FieldPath, str]]:
-    """Yield the versions that a mapping assigns to the product: in its image, or in a field beside its source."""
+    """Yield the versions that a mapping sets for the product: in its image, or in a field next to its source."""
     sources = [text for key in _SOURCES if isinstance(text := value.get(key), str) and product.search(text)]
     if not sources:
         return
@@ -351,8 +355,8 @@ def _known_release(text: str) -> tuple[str, Revision] | None:
     return known_release(text)
 
 
-# The release of KAI that a render is for. As for Grove, packwise never assumes one silently: if the input deploys
-# another one, it warns and shows the line to add.
+# The release of KAI for which packwise renders. As for Grove, packwise never assumes one silently. If the input deploys
+# another release, packwise warns and shows the line to add.
 
 KAI_UNNAMED = Rule(
     "kai-unnamed",
@@ -383,7 +387,9 @@ def kai_release(settings: TopologyRender) -> tuple[str, str]:
 
 
 def kai_evidence(index: Index, settings: TopologyRender) -> Iterator[Finding]:
-    """Yield the first place that deploys another KAI than the assumed one, if the input depends on it."""
+    """Yield a finding about the first place that deploys another KAI than the assumed one, if the input depends on
+    KAI.
+    """
     if settings.kai_version is not None:
         return
     known = {release.minor: release for release in RELEASES}
@@ -402,11 +408,11 @@ def kai_evidence(index: Index, settings: TopologyRender) -> Iterator[Finding]:
 
 
 _READS_SKIP = 15
-"""The first KAI whose pod-grouper skips pods that have a PodGroup of Grove's operator."""
+"""The first KAI with a pod-grouper that skips pods if Grove's operator made their PodGroup."""
 
 
 def podgroup_race(index: Index, settings: TopologyRender, revision: Revision) -> Iterator[Finding]:
-    """Yield a warning if Grove makes the PodGroups itself, beside a KAI that makes them too. Source: KAI, #2117."""
+    """Yield a warning if Grove's operator makes PodGroups, and an older KAI makes them too. Source: KAI, #2117."""
     if not revision.podgroups_by_operator or not has_grove_workloads(index):
         return
     for place, name, minor in _kai_versions(index, settings):
@@ -421,7 +427,9 @@ def podgroup_race(index: Index, settings: TopologyRender, revision: Revision) ->
 
 
 def _kai_versions(index: Index, settings: TopologyRender) -> Iterator[tuple[Place, str, int]]:
-    """Yield the releases of KAI in the settings or else deployed by the input, each with its minor number."""
+    """Yield the release of KAI in the settings, or else the releases that the input deploys, each with its minor
+    number.
+    """
     if settings.kai_version is not None:
         place = settings_place(settings).child("kai", "version")
         yield place, settings.kai_version, int(settings.kai_version.removeprefix("v0."))

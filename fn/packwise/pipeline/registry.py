@@ -1,8 +1,8 @@
 """The front ends and the schedulers, one line each.
 
 A new front end is a folder in `frontends/` and a line here. A new scheduler is a folder in `schedulers/` and a line
-here. This is their only list in packwise. Grove's and KAI's are part of every render. The others are imported only for
-inputs that need them.
+here. packwise has no other list of them. The entries of Grove and KAI are part of every render. The other entries are
+imported only for inputs that need them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class FrontEndEntry(Record):
     in objects of the kinds `carriers`. Other workloads are Kubernetes objects: `kind` is their only kind, and
     `has_objects` returns True if objects of many kinds exist. The front end is imported only for its workloads.
     `omissions` imports the function that explains missing values, or is None if every request leads to a value or a
-    finding. `speaker` is the component quoted by its rules, or "" for an operator.
+    finding. `speaker` is the component that its rules quote, or "" for an operator.
     """
 
     load: Callable[[], FrontEnd]
@@ -75,12 +75,12 @@ class FrontEndEntry(Record):
 class SchedulerEntry(Record):
     """A scheduler. `load` imports it and `rules` imports its table of rules.
 
-    A scheduler with a `backend` is imported only for revisions with an operator that has that scheduler backend. For a
-    render, one with a `word` is imported only if an input text has the word or objects of `emit_word` are written.
-    `queued` imports the source of pods that it queues itself, or is None if front ends pass it all pods. `pools`
-    imports the finder of its node pools, or is None without pools. `simulate` imports its simulation, or is None
-    without one. `webhook` is the component that refuses objects by its rules, if it is not the operator. `speaker` is
-    the component quoted by its rules, or "" for an operator.
+    A scheduler with a `backend` is imported only for revisions with an operator that has that scheduler backend. If
+    `word` is set, a render imports the scheduler only if an input text has the word, or if objects of `emit_word` are
+    written. `queued` imports the source of pods that the scheduler queues itself, or is None if front ends pass it all
+    pods. `pools` imports the finder of its node pools, or is None without pools. `simulate` imports its simulation, or
+    is None without one. `webhook` is the component that refuses objects by its rules, if it is not the operator.
+    `speaker` is the component that its rules quote, or "" for an operator.
     """
 
     load: Callable[[], Scheduler]
@@ -134,7 +134,7 @@ def _has_kubernetes_gangs(inventory: Inventory) -> bool:
 def _has_gangs(index: Index) -> bool:
     if any(group == "scheduling.k8s.io" and kind != "PriorityClass" for group, kind in index.by_kind):
         return True
-    # The names of Jobs for which the Job controller creates no group: spec/kubernetes-gangs.md#8.18.
+    # The Job controller creates no group for Jobs with these names: spec/kubernetes-gangs.md#8.18.
     jobs = index.of_kind("batch", "Job")
     is_grouped = any(
         "." in job.name or len(job.name) > 57 or job.get(("spec", "scheduling")) is not None for job in jobs
@@ -224,7 +224,7 @@ _JINJA = "osmo-template"
 def speaker_of(rule: str, stage: str) -> str:
     """Return the component that a finding of the rule quotes: Grove, unless another one is registered for the rule.
 
-    Grove comes first, and most findings are its own. They do not import the rules of the others.
+    Most findings are Grove's. Grove's rules are searched first, so these findings need no other import.
     """
     if stage == Stage.SCHEMA.value:
         return "API server"
@@ -235,12 +235,12 @@ def speaker_of(rule: str, stage: str) -> str:
 
 
 def front_ends(inventory: Inventory) -> tuple[FrontEnd, ...]:
-    """Return the front ends with possible input. Others are not imported."""
+    """Return the front ends that may have workloads in the input. Others are not imported."""
     return tuple(entry.load() for entry in FRONT_ENDS if entry.has_workloads(inventory))
 
 
 def omission_sources(inventory: Inventory) -> tuple[FindOmissions, ...]:
-    """Return the sources of missing values of the front ends with possible input."""
+    """Return the sources of missing values, for the front ends that may have workloads in the input."""
     return tuple(
         entry.omissions()
         for entry in FRONT_ENDS
@@ -254,12 +254,12 @@ def workload_front_ends() -> tuple[FrontEnd, ...]:
 
 
 def schedulers(revision: Revision) -> tuple[Scheduler, ...]:
-    """The schedulers that `revision` knows."""
+    """Return the schedulers that `revision` knows."""
     return tuple(entry.load() for entry in _entries_for(revision))
 
 
 def schedulers_for(source: SchedulerInput) -> tuple[Scheduler, ...]:
-    """Return the schedulers with possible input. Others are not imported."""
+    """Return the schedulers that may have objects or findings for the input. Others are not imported."""
     return tuple(entry.load() for entry in _entries_for(source.cluster.revision) if entry.is_asked(source))
 
 
@@ -269,7 +269,7 @@ def _entries_for(revision: Revision) -> list[SchedulerEntry]:
 
 
 def simulations(source: SchedulerInput, generated: Iterable[KubeObject], snapshot: Snapshot) -> tuple[Simulation, ...]:
-    """Return the simulations of the schedulers with possible input, in order."""
+    """Return the simulations of the schedulers that may have objects or findings for the input, in order."""
     return tuple(
         entry.simulate()(source, generated, snapshot)
         for entry in SCHEDULERS
@@ -278,7 +278,7 @@ def simulations(source: SchedulerInput, generated: Iterable[KubeObject], snapsho
 
 
 def unsimulated_queues() -> tuple[QueuedPodsOf, ...]:
-    """Return the sources of pods that schedulers without a simulation queue themselves."""
+    """Return the sources of pods in the queues of schedulers that packwise does not simulate."""
     return tuple(entry.queued() for entry in SCHEDULERS if entry.queued is not None and entry.simulate is None)
 
 
@@ -288,19 +288,19 @@ def queued_sources() -> tuple[QueuedPodsOf, ...]:
 
 
 def node_pools(index: Index, placements: Iterable[Placement]) -> tuple[NodePool, ...]:
-    """Return the node pools of all schedulers, or () if nothing in the input is in a pool."""
+    """Return the node pools of all schedulers, or () if no object of the input is in a pool."""
     listed = tuple(placements)
     finders = [entry.pools() for entry in SCHEDULERS if entry.pools is not None]
     return tuple(pool for finder in finders for pool in finder(index, listed))
 
 
 def brings_topologies(inventory: Inventory) -> bool:
-    """Return True if the input has documents of another tool. They bring their own topologies."""
+    """Return True if the input has documents of another tool. The documents have their own topologies."""
     return any(entry.has_documents(inventory) for entry in FRONT_ENDS)
 
 
 def document_keys() -> tuple[str, ...]:
-    """Return keys of foreign documents. Each such document of a front end has one of them."""
+    """Return keys that foreign documents have. Every foreign document of a front end has at least one of them."""
     return tuple(key for recognition in _recognitions() for key in recognition.KEYS)
 
 
@@ -315,10 +315,10 @@ def may_be_document(text: str) -> bool:
 
 
 def workload_key_findings(index: Index, settings: TopologyRender) -> Iterable[Finding]:
-    """Return the findings about keys without a reader on workloads that KAI groups itself."""
+    """Return findings about keys that no component reads, on workloads that KAI groups itself."""
     if not has_kai_candidates(index):
         return ()
-    # Few inputs have such workloads.
+    # The import is here because few inputs have such workloads.
     from packwise.frontends.workloads import keys
 
     return keys.workload_key_findings(index, settings.kai_version, settings.kai_name)
@@ -328,7 +328,7 @@ def metadata_of_workloads(index: Index, kai_name: str) -> Iterable[tuple[KubeObj
     """Return the metadata of workloads that KAI groups itself, and of their templates, each with its path."""
     if not has_kai_candidates(index):
         return ()
-    # Few inputs have such workloads.
+    # The import is here because few inputs have such workloads.
     from packwise.frontends.workloads import keys
 
     return keys.metadata_of_workloads(index, kai_name)

@@ -1,10 +1,10 @@
-"""Every rule of a render's results, and the choice of the reported findings by rule.
+"""Every rule of a render's results, and the choice of the findings to report by their rule.
 
 The configuration's `rules` and comments select findings and their severity. Users can choose warnings and infos freely.
-An error means that a component refuses the object. A comment can ignore it only at its line, and then no objects are
-rendered from it. Errors that other objects depend on cannot be ignored. A comment, `# packwise: ignore[rule, rule]
-reason`, applies to the line that it ends, or to the next line with other content. If a field starts a block, it applies
-to the field's own line and not to the block.
+An error means that a component refuses the object. Only a comment at the line of the error can ignore it, and then no
+objects are rendered from the refused object. Errors that other objects depend on cannot be ignored. A comment, `#
+packwise: ignore[rule, rule] reason`, applies to the line that it ends, or to the next line with other content. If a
+field starts a block, it applies to the field's own line and not to the block.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _Ignored = tuple[str | None, int | None, int, str]
 
 
 class Suppressions(Record):
-    """The comments of the input: all of them, and the first of each rule by the line that it speaks of."""
+    """All comments of the input. `by_rule` has the first comment about each rule, by the line that it applies to."""
 
     written: tuple[Suppression, ...] = ()
     by_rule: Mapping[_Ignored, Suppression] = {}
@@ -112,9 +112,11 @@ class Suppressions(Record):
         return self.by_rule.get((path, index, int(line), result.tags.get("rule", "")))
 
     def findings(self, known: Collection[str], used: Collection[tuple[Location, str]]) -> Iterator[Finding]:
-        """Yield findings about the comments: no rules, rules that are not `known`, no reason, or no finding to ignore.
+        """Yield findings about comments with no rule, with a rule that is not `known`, without a reason, or without
+        effect.
 
-        `used` holds the places of comments with each rule that ignored a finding, or could do so with more input.
+        `used` holds the places of comments, each with a rule. The comment has ignored a finding of the rule, or could
+        do so with more input.
         """
         hints = 0
         for each in self.written:
@@ -150,13 +152,13 @@ _UPDATES = "update-"
 
 
 class Choice:
-    """Choose among the findings of one render and record the useful comments."""
+    """The choice among the findings of one render. It records the comments that ignored a finding."""
 
     __slots__ = ("_compared", "_entries", "_settings", "_suppressions", "_used")
 
     def __init__(self, settings: TopologyRender, items: Iterable[KubeObject], *, compared: bool) -> None:
         self._settings = settings
-        # Settings for some files come before settings for all.
+        # Settings for some files come before settings for all files.
         folder = dirname(settings.item.file or "") if settings.item is not None else ""
         self._entries: dict[str, list[tuple[RuleEntry, Callable[[str | None], bool]]]] = {}
         for entry in sorted(settings.rules, key=lambda entry: not entry.paths):
@@ -185,7 +187,7 @@ class Choice:
         )
 
     def wrong_entries(self) -> Iterator[Finding]:
-        """Findings about the configuration's `rules`."""
+        """Yield findings about the configuration's `rules`."""
         if not self._entries:
             return
         rules, hints = _by_name(), 0
@@ -206,7 +208,9 @@ class Choice:
                 yield place.finding(REFUSED, message)
 
     def wrong_comments(self) -> tuple[Result, ...]:
-        """Return findings about comments, including useless ones. Call this after all findings are reported."""
+        """Return findings about comments, including comments without effect. Call this after all findings are
+        reported.
+        """
         if not self._suppressions.written:
             return ()
         rules, used = _by_name(), self._used
@@ -251,8 +255,8 @@ def _by_name() -> dict[str, Rule]:
 
 
 def _matcher(entry: RuleEntry, folder: str) -> Callable[[str | None], bool]:
-    """Return a test for files that match the paths of `entry`, relative to `folder`. Without paths every file
-    passes.
+    """Return a test for files that match the paths of `entry`, relative to `folder`. Without paths it accepts every
+    file.
     """
     if not entry.paths:
         return lambda _: True
@@ -300,7 +304,7 @@ _AFTER_SCHEDULERS = (
 
 
 def rule_table() -> tuple[Rule, ...]:
-    """The rules, in the order of the steps."""
+    """Return all rules, in the order of the steps."""
     return (
         *_BEFORE_SCHEDULERS,
         *(rule for entry in registry.SCHEDULERS for rule in entry.rules()),
@@ -321,18 +325,24 @@ def rules_of_packages() -> frozenset[str]:
 
 @cache
 def precondition_rules() -> frozenset[str]:
-    """Return the names of rules that are preconditions of a check: about reading and configuration."""
+    """Return the names of rules about reading and configuration. If one reports an error, other rules are not
+    checked.
+    """
     return frozenset(rule.name for rule in _PRECONDITIONS)
 
 
 def prevents(result: Result) -> bool:
-    """Return True if it reports an unreadable input or configuration, so that no rule is checked."""
+    """Return True if the result is an error about unreadable input or the configuration. Other rules are then not
+    checked.
+    """
     rule = result.tags.get("rule", "")
     return result.severity is Severity.ERROR and (not rule or rule in precondition_rules())
 
 
 def rules_missed_by(unread: Iterable[Result]) -> set[str]:
-    """Return the rules that are not reported beside the `unread` files, because these may contain the missing
+    """Return the rules that are not reported if files are unreadable, because these files may contain the missing
     objects.
+
+    `unread` are the results about reading.
     """
     return {selection.ABSENT.name, steps.NO_WORKLOADS.name} if exit_code(unread) else set()

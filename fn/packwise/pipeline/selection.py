@@ -1,4 +1,4 @@
-"""The configuration of a render, taken from its input: settings, revision, topology configuration, definitions.
+"""The configuration of a render, selected from its input: settings, revision, topology configuration, definitions.
 
 Source: spec/designs.md#2, spec/packwise.md#1.
 """
@@ -83,10 +83,10 @@ DEPLOYING = frozenset({
 
 
 class ChosenRevision(Record):
-    """`reason` is the source of the revision for a summary. `is_named` is true if the user named it.
+    """The revision of a render. `reason` names its source in a summary. `is_named` is true if the user named it.
 
-    `is_assumed` is true if the input shows no release, or only a minimum. `is_shared` is true if a key selected a
-    design although releases have it too, so that the input shows neither.
+    `is_assumed` is true if the input shows no release, or only the oldest possible one. `is_shared` is true if a key
+    selected a design, although releases have the same key.
     """
 
     revision: Revision
@@ -104,8 +104,9 @@ def choose_revision(
     *,
     has_levels: bool,
 ) -> ChosenRevision:
-    """Return `spec.revision`, else the revision shown by topologies, their section or workloads, else the newest
-    release.
+    """Return `spec.revision` if it is set. Otherwise return the revision that the input shows, else the newest release.
+
+    Topologies, the key of a topology section, and fields of workloads show a revision.
     """
     if settings.revision is not None:
         revision = _revision_named(settings, settings.revision, configuration, findings)
@@ -121,7 +122,7 @@ def choose_revision(
 
 
 def _guess_revision(index: Index) -> ChosenRevision:
-    """Return the assumed revision if the input shows none."""
+    """Return the revision to assume if the input shows none."""
     from packwise.pipeline.evidence import has_designs_domain, has_later_fields
 
     if _key_of(ALPHA_8, index) is not None or has_later_fields(index):
@@ -132,7 +133,9 @@ def _guess_revision(index: Index) -> ChosenRevision:
 
 
 def _shown_design(index: Index, *, has_levels: bool) -> ChosenRevision | None:
-    """Return the design, or the release with levels, that has the input's distinctive fields."""
+    """Return the design, or the release with levels in its configuration, that has the distinctive fields of the
+    input.
+    """
     if has_levels and (key := _key_of(ALPHA_8, index)) is not None:
         return ChosenRevision(ALPHA_8, f"levels in the configuration, and {key}")
     for revision in RECORDS:
@@ -149,7 +152,7 @@ def _shown_design(index: Index, *, has_levels: bool) -> ChosenRevision | None:
 
 
 def _key_of(revision: Revision, index: Index) -> str | None:
-    """The first key of a workload that shows the revision."""
+    """Return the first key of a workload that shows the revision, or None."""
     from packwise.pipeline.evidence import owners
 
     for item in index.of_kind(*POD_CLIQUE_SET.key):
@@ -171,11 +174,11 @@ def has_grove_workloads(index: Index) -> bool:
 
 
 def revision_called(name: str) -> Revision:
-    """Return the record of a revision, or the newest one for a later release."""
+    """Return the record of a revision. For a newer release than all known ones, return the newest record."""
     known = REVISIONS.get(name)
     if known is not None:
         return known
-    # Few inputs name one. Other runs do not read the tags.
+    # The import is here because few inputs name such a release.
     from packwise.revisions.tags import newest_as
 
     return newest_as(name)
@@ -197,9 +200,7 @@ def _revision_named(
 
 
 def _tell_newer(settings: TopologyRender, name: str, findings: list[Finding]) -> None:
-    """Report that a release after all records is treated as the newest one, with or without permission by the
-    settings.
-    """
+    """Report that a release is newer than all known ones. It is an error unless the settings allow it."""
     from packwise.revisions.tags import NEWEST
 
     findings.append(_newer_finding(settings, NewerRelease(("revision",), "Grove", name, NEWEST)))
@@ -218,30 +219,30 @@ def _newer_finding(settings: TopologyRender, newer: NewerRelease) -> Finding:
 
 
 class Configured(Record):
-    """The configuration that a client or the user chose: packwise's own, or another one that is read as an item."""
+    """The configuration that a client or the user chose: packwise's own, or an operator's in `context`."""
 
     function_config: KubeObject | None = None
     context: tuple[KubeObject, ...] = ()
 
     @classmethod
     def of(cls, item: KubeObject) -> Configured:
-        """Return the configuration in an object. An operator's configuration is read as an item."""
+        """Return the configuration in an object. An operator's configuration belongs to `context`."""
         return cls(context=(item,)) if is_operator(item) else cls(item)
 
 
 class Package(Record):
     """The items of a ResourceList or the documents of files. `function_config` is packwise's own configuration.
 
-    `baseline` holds the objects before the change under review, or is None. `configured_before` is their own
-    configuration, or None to use the current one. `crds` are the cluster's and win over CRDs among the items.
-    `documents` are OSMO's and not Kubernetes objects, and `documents_before` the baseline's. `values` are the command
-    line's for document templates.
+    `baseline` holds the objects before the change under review, or is None. `configured_before` is the configuration of
+    the baseline, or None to use the current one. `crds` are the cluster's CRDs, and replace CRDs among the items.
+    `documents` are OSMO's documents, which are not Kubernetes objects. `documents_before` are the documents of the
+    baseline. `values` set variables of document templates, from the command line.
 
-    `context` are objects that are only read: surrounding definitions and a chosen configuration. With `is_part`, the
-    items are checked without a configuration, because several clusters with their own use them. `nodes` are the
-    cluster's nodes, pods and topologies, if given. With `is_chosen`, the user named the configuration, and it wins over
-    a topology among the items. `folder` is the cluster's folder for its objects, or "" for the top. `folders` maps the
-    folders of files as users see them to the real ones.
+    `context` are objects that are only read: definitions in other files and a chosen configuration. With `is_part`, the
+    items are checked without a configuration, because several clusters with different configurations use them. `nodes`
+    are the cluster's nodes, pods and topologies, if the user passed them. With `is_chosen`, the user named the
+    configuration. It then overrides a topology among the items. `folder` is the cluster's folder for its objects, or ""
+    for the top. `folders` maps the folders of files, as users see them, to the real folders.
     """
 
     items: tuple[KubeObject, ...]
@@ -261,7 +262,9 @@ class Package(Record):
 
     @property
     def baseline_package(self) -> Package | None:
-        """Return the package before the change under review with its workloads as running ones, or None without one."""
+        """Return the package before the change under review, or None without a baseline. Its workloads count as
+        running.
+        """
         if self.baseline is None:
             return None
         earlier = self.replace(items=self.baseline, documents=self.documents_before)
@@ -298,14 +301,15 @@ RULES = (REVISION, NEWER, SETTINGS, UNSUPPORTED, APPLY, LEVELS_UNUSED, ABSENT)
 class Selection(Record):
     """The configuration of a render: the settings, the revision, the topology configuration, the cluster's CRDs.
 
-    `revision_before` is the baseline's revision, or None if unknown and so the same. `chosen_by` is the source of the
-    revision. `is_named` is true if the user named it and `is_assumed` if the input shows at most a minimum. `evidence`
-    are contradictions in the input, or None for a named revision. `absent` reports a missing topology configuration.
-    Errors of CRDs among the items are in `definitions` and do not prevent other checks.
+    `revision_before` is the baseline's revision. None means that it is unknown, and assumed to be the same. `chosen_by`
+    is the source of the revision. `is_named` is true if the user named it. `is_assumed` is true if the input shows no
+    release, or only the oldest possible one. `evidence` has contradictions in the input, or is None for a named
+    revision. `absent` reports a missing topology configuration. Errors of CRDs among the items are in `definitions` and
+    do not prevent other checks.
 
-    `configuration` is None without a topology configuration. `around` has the sections beside a topology, also without
-    a topology, or is None. `enabled` is true if TAS is. `schedulers` are set if the revision has them. `results` are
-    krmfn's about packwise's own configuration.
+    `configuration` is None without a topology configuration. `around` has the sections next to a topology, even without
+    a topology, or is None. `enabled` is true if topology-aware scheduling is enabled. `schedulers` is None if the
+    revision has no list of schedulers. `results` are krmfn's results about packwise's own configuration.
     """
 
     settings: TopologyRender
@@ -326,13 +330,13 @@ class Selection(Record):
 
     @property
     def is_configured(self) -> bool:
-        """Return True if the input configures packwise, a topology, or topology-aware scheduling, also wrongly."""
+        """Return True if the input configures packwise, a topology, or topology-aware scheduling, even with errors."""
         configured = self.settings.item is not None or self.configuration is not None
         return configured or self.enabled or bool(self.results)
 
     @property
     def is_contested(self) -> bool:
-        """Return True if more than one object is such a configuration."""
+        """Return True if several objects configure the render."""
         return any(finding.rule == SOURCES.name for finding in self.findings)
 
     @property
@@ -351,9 +355,9 @@ def index_package(package: Package) -> Inventory:
 
 
 def select(package: Package, inventory: Inventory, *, configured_otherwise: bool = False) -> Selection:
-    """Return the configuration of the render with all findings about it. `inventory` is the package's.
+    """Return the configuration of the render with all findings about it. `inventory` has the objects of the package.
 
-    `configured_otherwise` is true if documents in the input bring a topology, so that a configuration is optional.
+    `configured_otherwise` is true if documents in the input have a topology, so that a configuration is optional.
     """
     index = inventory.items
     findings = list(index.findings)
@@ -405,7 +409,10 @@ def select(package: Package, inventory: Inventory, *, configured_otherwise: bool
 
 
 def _definitions(package: Package, index: Index, findings: list[Finding]) -> Definitions:
-    """Return the CRDs of the render. Errors of requested ones go to `findings`: every answer would be a guess."""
+    """Return the CRDs of the render. Errors of CRDs that the user passed are added to `findings`.
+
+    With such an error, every answer would be a guess.
+    """
     definitions = definitions_of(package.crds, index)
     if not package.crds:
         return definitions
@@ -431,7 +438,7 @@ def _level_findings(configuration: Configuration | None, revision: Revision) -> 
 
 
 def topologies_of(inventory: Inventory, selection: Selection) -> KnownTopologies:
-    """The topologies that workloads can name."""
+    """Return the topologies that workloads can name."""
     revision, configuration = selection.revision, selection.configuration
     finalizers = (revision.finalizer,) if revision.finalizer is not None and selection.settings.finalizers else ()
     configured = ConfiguredTopology(
@@ -451,7 +458,7 @@ def _makes_topologies(selection: Selection) -> bool:
 
 
 def cluster_of(selection: Selection, known: KnownTopologies, nodes: tuple[Mapping[str, Value], ...] = ()) -> Cluster:
-    """Return the cluster of the render. `nodes` are its given objects, including its Nodes."""
+    """Return the cluster of the render. `nodes` are the objects of the cluster that the user passed, with its Nodes."""
     configuration, around, revision = selection.configuration, selection.around, selection.revision
     return Cluster(
         revision=revision,
@@ -468,7 +475,7 @@ def cluster_of(selection: Selection, known: KnownTopologies, nodes: tuple[Mappin
 
 
 def _kai_evidence(index: Index, settings: TopologyRender) -> Iterable[Finding]:
-    """Return the warning about a release of KAI that the input deploys and the settings do not set."""
+    """Return the warning about a release of KAI that the input deploys and the settings do not name."""
     if DEPLOYING.isdisjoint(index.by_kind):
         return ()
     # Input that deploys nothing does not need this import.
@@ -480,7 +487,7 @@ def _kai_evidence(index: Index, settings: TopologyRender) -> Iterable[Finding]:
 def _podgroup_race(
     index: Index, settings: TopologyRender, revision: Revision, schedulers: Schedulers | None
 ) -> Iterable[Finding]:
-    """Yield the warning that Grove and an old KAI both make PodGroups, if Grove does and a KAI is named."""
+    """Return the warning that Grove's operator and an old KAI both make PodGroups, or none."""
     makes = revision.podgroups_by_operator and schedulers is not None and KAI_PROFILE in schedulers.names
     if not makes or (settings.kai_version is None and DEPLOYING.isdisjoint(index.by_kind)):
         return ()
@@ -490,9 +497,11 @@ def _podgroup_race(
 
 
 def _revision_before(package: Package, inventory: Inventory, *, is_named: bool) -> Revision | None:
-    """Return the baseline's revision: the one in its own configuration, else the one that it deploys.
+    """Return the baseline's revision: the one in its own configuration, else the one that it deploys, or None if
+    unknown.
 
-    Return None if unknown. A deployed one counts only if the current revision `is_named`: assumed ones are the same.
+    A deployed release is used only if the user named the current one. Otherwise packwise assumes the same for both
+    states.
     """
     if inventory.baseline is None:
         return None
@@ -523,7 +532,7 @@ def _as_chosen(
 ) -> tuple[TopologyRender, list[Operator]]:
     """Return the user's chosen configuration, without other topologies.
 
-    An operator's configuration still completes a TopologyRender without a topology.
+    If the chosen TopologyRender has no topology, an operator's configuration still completes it.
     """
     chosen = [operator for operator in operators if operator.place.item in package.context]
     if package.function_config is None and chosen:
@@ -538,15 +547,15 @@ def _has_levels(source: TopologySource | None) -> bool:
 
 
 def _evidence(package: Package, choice: ChosenRevision, index: Index, settings: TopologyRender) -> Evidence:
-    """Return the evidence against an unnamed revision. A named one needs no further import."""
+    """Return the evidence against a revision that the user did not name."""
     from packwise.pipeline.evidence import evidence_against
 
-    # A part that belongs to the packages of several clusters has their configurations, which may name a release.
+    # Several clusters use this part of the input, and their configurations may name a release.
     return evidence_against(choice.replace(is_shared=False) if package.is_part else choice, index, settings)
 
 
 def _settings(package: Package, index: Index, findings: list[Finding], results: list[Result]) -> TopologyRender:
-    """Return packwise's own settings: the function's, or the ones among the items."""
+    """Return packwise's own settings, from the functionConfig or else from the items."""
     function_config = function_config_of(package)
     items = [item for item in index.of_kind(GROUP, KIND) if not _is_same(item, function_config)]
     chosen = function_config if function_config is not None else (items.pop(0) if items else None)
@@ -578,7 +587,7 @@ _BESIDE_CHOSEN = (
 def _second_message(chosen: KubeObject, other: KubeObject, real: Mapping[str, str]) -> str:
     """Return the message about a second TopologyRender. In another folder, it belongs to another cluster."""
     folders = [(each.file or "").rpartition("/")[0] for each in (chosen, other)]
-    # A folder with a full path and a folder found from the current one may be the same.
+    # One folder may have a full path, and a path relative to the current folder. Compare the real paths.
     at = [posixpath.normpath(real.get(folder, folder)) for folder in folders]
     message = f"found two {KIND} objects; the other one is {place_text(chosen)}"
     if at[0] == at[1]:
@@ -588,7 +597,7 @@ def _second_message(chosen: KubeObject, other: KubeObject, real: Mapping[str, st
 
 
 def _shape_findings(operators: list[Operator], revision: Revision, shape: list[Finding]) -> list[Finding]:
-    """Return findings about the types of configurations: Grove's decoder's, and the rest of `shape`."""
+    """Return findings about wrong types in configurations: from Grove's decoder, and the others of `shape`."""
     if not operators:
         return shape
     from packwise.settings.operator import operator_findings
@@ -600,7 +609,7 @@ def _shape_findings(operators: list[Operator], revision: Revision, shape: list[F
 
 
 def function_config_of(package: Package) -> KubeObject | None:
-    """Return the functionConfig unless it is empty: kpt sends a ConfigMap without data by default."""
+    """Return the functionConfig, or None if it is empty. kpt sends a ConfigMap without data by default."""
     item = package.function_config
     if item is not None and item.get(("kind",)) == "ConfigMap" and not item.get(("data",)):
         return None
@@ -608,7 +617,7 @@ def function_config_of(package: Package) -> KubeObject | None:
 
 
 def _is_same(item: KubeObject, function_config: KubeObject | None) -> bool:
-    """Return True if `item` is also the function's configuration, because kpt lists that file among the items."""
+    """Return True if `item` is the functionConfig itself. kpt also lists its file among the items."""
     return function_config is not None and identity(item.value) == identity(function_config.value)
 
 
@@ -619,7 +628,7 @@ def _with_rule(result: Result) -> Result:
 def _without_effect(
     settings: TopologyRender, configuration: Configuration | None, revision: Revision
 ) -> Iterator[Finding]:
-    """Report settings of another revision."""
+    """Report settings that have no effect in the revision."""
     message = f'revision "{revision.name}" ignores this setting; remove it'
     if settings.topology_name_annotation and revision.annotate_topology:
         yield settings_place(settings).child("topologyNameAnnotation").finding(UNSUPPORTED, message)
@@ -630,9 +639,9 @@ def _without_effect(
 
 
 def _as_applied(settings: TopologyRender, revision: Revision, findings: list[Finding]) -> TopologyRender:
-    """Return the settings. If PodGangs are built from PodGangMaps, objects are applied only on request.
+    """Return the settings. If PodGangs are built from PodGangMaps, objects are applied only if the settings request it.
 
-    The request is an error if PodGangs are rendered.
+    This request is an error if PodGangs are rendered.
     """
     if not revision.podgang_maps:
         return settings
@@ -650,7 +659,10 @@ def _as_applied(settings: TopologyRender, revision: Revision, findings: list[Fin
 
 
 def _sections_around(settings: TopologyRender, revision: Revision, index: Index) -> Configuration | None:
-    """Return the settings' sections beside a topology that is elsewhere, or None without any or without Grove."""
+    """Return the scheduler and network sections of settings without a topology.
+
+    Return None if the settings have neither, or if the input has no workloads of Grove.
+    """
     if (settings.scheduler is None and settings.network is None) or not has_grove_workloads(index):
         return None
     place = settings_place(settings)
@@ -672,13 +684,16 @@ def _schedulers(
     schedulers, problems = read_schedulers(configuration, revision, settings.item)
     findings += problems
     if is_assumed and configuration is None:
-        # As in Grove's chart: KAI schedules pods that name it, and other pods need no queue.
+        # Grove's chart does the same: KAI schedules pods that name it, and other pods need no queue.
         return schedulers.replace(default=KUBE_PROFILE)
     return schedulers
 
 
 def _topologies_only(index: Index, revision: Revision) -> bool:
-    """Return True if user-created topologies alone show that TAS is enabled. Source: spec/designs.md#2."""
+    """Return True if topologies of users alone show that topology-aware scheduling is enabled.
+
+    Source: spec/designs.md#2.
+    """
     return revision.chooses_topology and has_topologies(index, revision)
 
 

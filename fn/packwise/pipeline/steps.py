@@ -39,13 +39,12 @@ RULES = (NO_WORKLOADS,)
 class Rendered(Record):
     """The result of a render. `kept` are the user's own objects in order and `generated` the objects derived from them.
 
-    With an error among `results`, `kept` is the whole input and `generated` is empty. `sources` are the generated
-    objects before packwise's own annotations, each with its origins. `selection` is None if the input is unreadable.
-    `plans` are the plans of workloads and `known` the topologies that they can name, even with errors. Both are empty
-    if the configuration has errors. `has_grove` is true if some workloads are Grove's. `obstacles` are the results
-    about configuration and CRDs: an error among them prevents the check of objects in every file. `scheduled` is the
-    input of the schedulers, or None with an error. If `has_previews` is false, renders with and without previews are
-    the same.
+    If `results` has an error, `kept` is the whole input and `generated` is empty. `sources` are the generated objects
+    before packwise's own annotations, each with its origins. `selection` is None if the input is unreadable. `plans`
+    are the plans of workloads and `known` the topologies that they can name, even with errors. Both are empty if the
+    configuration has errors. `has_grove` is true if the input has workloads of Grove. `obstacles` are the results about
+    configuration and CRDs. An error among them prevents the check of objects in every file. `scheduled` is the input of
+    the schedulers, or None with an error. If `has_previews` is false, renders with and without previews are equal.
     """
 
     kept: tuple[KubeObject, ...]
@@ -68,18 +67,18 @@ class Rendered(Record):
 
     @property
     def workloads(self) -> int:
-        """The number of workloads that were checked."""
+        """Return the number of workloads that were checked."""
         return len(self.checked_workloads)
 
     @property
     def checked_workloads(self) -> tuple[KubeObject, ...]:
-        """Return the checked workloads: first all with a plan, then all that only a scheduler checks."""
+        """Return the checked workloads: first workloads with a plan, then workloads that only a scheduler checks."""
         planned = {plan.workload for plan in self.plans}
         return (*[plan.workload for plan in self.plans], *[item for item in self.queued if item not in planned])
 
     @property
     def gitops(self) -> tuple[str, ...]:
-        """The tools that apply the objects."""
+        """Return the tools that apply the objects."""
         return () if self.selection is None else self.selection.settings.gitops
 
 
@@ -92,9 +91,9 @@ class Renderer(Protocol):
 
 
 class SharedRenders:
-    """A renderer that renders equal packages only once, and lists all objects of each.
+    """A renderer that renders equal packages only once. It always lists all objects of a package.
 
-    One comment checks, compares and places the same two states. Few packages are kept, for one command.
+    A comment checks, compares and places the same two states. The renderer stores few packages, for one command.
     """
 
     __slots__ = ("_known",)
@@ -119,9 +118,9 @@ class SharedRenders:
 def render(package: Package, *, writes: bool = False, is_listed: bool = True, previews: bool = False) -> Rendered:
     """Return the package with its derived objects, or the input itself if it has errors.
 
-    With `writes`, the objects are written and not only checked or compared. With `is_listed` false, only `results` and
-    their sources are computed. With `previews`, objects made by the scheduler itself are listed even if their kind is
-    not emitted.
+    With `writes`, the objects are written and not only checked or compared. If `is_listed` is false, only the results
+    are needed, and new objects are omitted. With `previews`, objects made by the scheduler itself are listed even if
+    their kind is not emitted.
     """
     try:
         return _render(package, writes=writes, is_listed=is_listed, previews=previews)
@@ -131,7 +130,7 @@ def render(package: Package, *, writes: bool = False, is_listed: bool = True, pr
 
 
 def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) -> Rendered:
-    """Run the steps of a render in the order of docs/architecture.md, each on the values of earlier ones."""
+    """Run the steps of a render in the order of docs/architecture.md, each with the values of earlier steps."""
     # index, select
     inventory, selection = read_package(package)
     items, settings = inventory.items, selection.settings
@@ -158,7 +157,7 @@ def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) 
     checked = check_input(source, selection, known, written.generated, is_part=package.is_part, writes=writes)
     # report
     reported = (*configured.obstacles, *_report(checked, written.ignorable, choice))
-    # annotate: the configuration can make errors of notices, too
+    # annotate: the configuration can also turn notices into errors
     annotated = None if exit_code(reported) else _annotate(package, plans, written, source)
     notices = () if annotated is None else choice.results(annotated.notices)
     results = (*reported, *notices, *choice.wrong_comments())
@@ -180,13 +179,13 @@ def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) 
 
 
 def read_package(package: Package) -> tuple[Inventory, Selection]:
-    """Return the indexed objects of the package and the configuration of its render."""
+    """Return the indexed objects of the package, and the configuration of its render."""
     inventory = index_package(package)
     return inventory, select(package, inventory, configured_otherwise=brings_topologies(inventory))
 
 
 class _Configured(Record):
-    """The `results` about the configuration. `obstacles` are the results among them that prevent the check of objects.
+    """The `results` about the configuration. `obstacles` are the results among them that prevent a check of objects.
 
     `spelling` are misspelt kinds. `is_refused` is true if the configuration has errors.
     """
@@ -198,7 +197,7 @@ class _Configured(Record):
 
 
 def _report_configuration(selection: Selection, items: Index, choice: Choice | _NoChoice) -> _Configured:
-    """Return the results about the configuration and about CRDs. CRDs refuse single objects and not the input."""
+    """Return the results about the configuration and about CRDs. Errors of CRDs do not refuse the whole input."""
     spelling = tuple(spelling_findings(items, selection.definitions.by_kind))
     of_settings = (
         *choice.results(selection.findings),
@@ -211,12 +210,14 @@ def _report_configuration(selection: Selection, items: Index, choice: Choice | _
 
 
 def _nodes_among(items: Index, *, is_part: bool) -> tuple[Mapping[str, Value], ...]:
-    # Files outside of the folders of several clusters can be of any of them.
+    # Nodes outside the folders of several clusters may belong to any of these clusters.
     return () if is_part else tuple(item.value for item in items.of_kind("", "Node"))
 
 
 def _plan(inventory: Inventory, cluster: Cluster, selection: Selection) -> tuple[WorkloadPlan, ...]:
-    """Return the plan of every workload: read, defaulted, validated, placed. Above the run's limit none is placed."""
+    """Return the plan of every workload: read, defaulted, validated, placed. Above the run's limit no workload is
+    placed.
+    """
     settings, definitions = selection.settings, selection.definitions
     plans = [
         plan
@@ -235,9 +236,9 @@ class _Written(Record):
     """The ClusterTopologies with their conditions, the objects of all schedulers, and previews of operators' own
     objects.
 
-    `findings` are about workloads. Errors about `ignorable` objects may be ignored. `statuses` are the topologies' by
-    name and `conditions` the users' objects'. `notices` report conditions without an annotation. `workloads` are the
-    ones that a scheduler checks itself.
+    `findings` are about workloads. Comments may ignore errors about `ignorable` objects. `statuses` are the statuses of
+    topologies by name. `conditions` are the conditions of users' objects. `notices` report conditions without an
+    annotation. `workloads` are the workloads that a scheduler checks itself.
     """
 
     generated: tuple[Generated, ...]
@@ -259,7 +260,7 @@ def _write(
 ) -> _Written:
     """Return the objects that the plans describe.
 
-    A workload with an ignored error is still refused, and the objects do not contain it.
+    A workload with an ignored error is still refused, and no objects are written for it.
     """
     objects = _scheduler_objects(source)
     of_workloads = [*objects.findings, *(finding for plan in plans for finding in plan.findings)]
@@ -285,7 +286,7 @@ def _write(
 
 
 def _scheduler_objects(source: SchedulerInput) -> SchedulerObjects:
-    """Return the objects of all schedulers and their refusals."""
+    """Return the objects of all schedulers and their refusals, merged."""
     written = [scheduler.objects(source) for scheduler in schedulers_for(source)]
     return SchedulerObjects(
         generated=tuple(generated for objects in written for generated in objects.generated),
@@ -299,7 +300,9 @@ def _scheduler_objects(source: SchedulerInput) -> SchedulerObjects:
 def _annotate_topologies(
     source: SchedulerInput, statuses: Mapping[str, Status]
 ) -> tuple[list[Generated], list[Finding]]:
-    """Return the ClusterTopologies to write with their conditions, or findings for these instead."""
+    """Return the ClusterTopologies to write with their conditions, and findings for conditions that are not
+    annotated.
+    """
     generated: list[Generated] = []
     notices: list[Finding] = []
     for topology in source.topologies.generated:
@@ -359,7 +362,7 @@ def _annotate(package: Package, plans: Sequence[WorkloadPlan], written: _Written
 
 
 class _NoChoice:
-    """Reports all findings unchanged. Neither settings nor comments select among them."""
+    """Reports all findings unchanged, because neither settings nor comments select among them."""
 
     def results(
         self,
