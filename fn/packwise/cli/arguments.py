@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Command(Record):
     """A command: its help, its options, and its action.
 
-    `refuse` exits with usage if options conflict. `read` converts the parsed words into the record for `run`. `run`
-    returns the exit code.
+    `refuse` exits with a usage error if options conflict. `read` converts the parsed words into the record for `run`.
+    `run` returns the exit code.
     """
 
     description: str
@@ -37,11 +37,11 @@ NODES = (
     "output of `kubectl get nodes,pods -A -o json` (or yaml), a dump of KAI's snapshot plugin, or a folder of such "
     "files; repeatable. Files of topograph (instances, topology.conf, topology.yaml) label the nodes"
 )
-"""Description of the files with a cluster's nodes in the help."""
+"""The help about files with a cluster's nodes."""
 
 
 def add_paths(command: argparse.ArgumentParser, number: str = "+", default: Sequence[str] = ()) -> None:
-    """Add PATH with the number `number`."""
+    """Add the argument PATH. `number` is its number, as in argparse."""
     command.add_argument(
         "paths",
         nargs=number,
@@ -83,7 +83,7 @@ def add_crds(command: argparse.ArgumentParser) -> None:
 
 
 def add_context(command: argparse.ArgumentParser) -> None:
-    """Add the options for everything except files that a render depends on."""
+    """Add the options for everything that a render depends on, except the files."""
     add_config(command)
     command.add_argument(
         "--baseline",
@@ -150,12 +150,12 @@ def add_cluster(command: argparse.ArgumentParser, resources: Sequence[Resource])
 
 
 def live_path(parsed: argparse.Namespace) -> tuple[str, ...]:
-    """Return the path that stands for the cluster of `--cluster`, or none without the option."""
+    """Return the path that means the cluster of `--cluster`, or none without the option."""
     return () if parsed.cluster is None else (f"cluster:{parsed.cluster}",)
 
 
 def paths_of(parsed: argparse.Namespace) -> tuple[str, ...]:
-    """Return the named paths, or only the cluster without paths."""
+    """Return the paths on the command line. If there are none, return only the cluster of `--cluster`, if any."""
     live = live_path(parsed)
     return (*parsed.paths, *live) if not live or parsed.paths != ["."] else live
 
@@ -170,7 +170,7 @@ def builder_of(parsed: argparse.Namespace) -> Builder | None:
 def _build(
     paths: Sequence[str], files: Sequence[InputFile], skipped: Sequence[tuple[str, SkipReason]], commit: str | None
 ) -> BuiltInputs:
-    # Few runs build sources. The others do not load this module.
+    # The import is here because few runs build sources.
     from packwise.build.named import build_named
 
     return build_named(paths, files, skipped, commit)
@@ -233,7 +233,7 @@ def sources_of(parsed: argparse.Namespace) -> Named:
 
 
 def refuse_same_file(parser: argparse.ArgumentParser, files: Sequence[str | None], example: str) -> None:
-    """Exit with usage if two of the output `files` are the same. None is stdout."""
+    """Exit with a usage error if two of the output `files` are the same. None is stdout."""
     twice = [file for file in files if files.count(file) > 1]
     if twice:
         to = "stdout" if twice[0] is None else f'"{twice[0]}"'
@@ -244,12 +244,15 @@ _POWERS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def add_size(parser: argparse.ArgumentParser, option: str, text: str) -> None:
-    """Add an option for the most bytes of a cache."""
+    """Add an option for the largest number of bytes of a cache."""
     parser.add_argument(option, metavar="SIZE", type=size_in_bytes, help=f"{text}, as in 500Mi (default: 2Gi)")
 
 
 def size_in_bytes(text: str) -> int:
-    """Return the bytes of a Kubernetes quantity: 500Mi, 2Gi, 1G, 1000000. Raise ArgumentTypeError if it is invalid."""
+    """Return the number of bytes of a Kubernetes quantity: 500Mi, 2Gi, 1G, 1000000.
+
+    Raise ArgumentTypeError if it is invalid.
+    """
     match = re.fullmatch(r"([0-9]{1,15})(|[kMGT]|[KMGT]i)", text)
     if match is None:
         raise argparse.ArgumentTypeError(f'must be a size such as 500Mi or 2Gi; got "{text}"')

@@ -1,7 +1,4 @@
-"""The command line: the list of commands, the selected one, and the exit code.
-
-Its modules are shared by the commands: files in, files out, findings as text.
-"""
+"""The command line: the list of commands, the selected one, and the exit code."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ _WRONG_USAGE = 2
 class CommandEntry(Record):
     """A command in the list: the module with its `COMMAND`, and its line in `packwise --help`.
 
-    A run imports only the module of its own command. The list imports none.
+    A run imports only the module of its own command. To print the list, none is imported.
     """
 
     module: str
@@ -41,7 +38,7 @@ class CommandEntry(Record):
 
     @property
     def command(self) -> Command:
-        """The command, imported."""
+        """Import the module, and return its command."""
         return import_module(self.module).COMMAND
 
 
@@ -96,7 +93,7 @@ exit codes: 0 no error, 1 errors were found, 2 wrong usage, 70 a bug in packwise
 
 
 class Call(Record):
-    """A command, and the record that its `read` makes from the words."""
+    """A command, and the record that its `read` makes from the arguments."""
 
     command: Command
     arguments: Any
@@ -107,21 +104,21 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return _run(parse(arguments))
     except SystemExit as stop:
-        # Only the help is being printed.
+        # argparse has printed the help or a usage error.
         return (stop.code if isinstance(stop.code, int) else 0) if show("") else 1
     except MemoryError:
         code, line = 1, NO_MEMORY
     except Exception as error:
         code, line = _failure(error)
-    # The memory is released at the end of the block above.
+    # Memory is released at the end of the block above, so the line can be printed.
     say([line])
     return code
 
 
 def _failure(error: Exception) -> tuple[int, str]:
-    """Return the exit code and the line on stderr of a command that ended with `error`.
+    """Return the exit code and the line for stderr of a command that ended with `error`.
 
-    An unexpected error has its own code without a traceback, so that scripts can distinguish a bug from findings.
+    An unexpected error has its own exit code and no traceback. Scripts can then distinguish a bug from findings.
     """
     if isinstance(error, UsageError):
         return _WRONG_USAGE, f"error: {error}"
@@ -173,9 +170,9 @@ def _command_parser(name: str) -> argparse.ArgumentParser:
 
 
 def _protect_paths(arguments: Sequence[str]) -> Sequence[str]:
-    """Return the arguments without `--`. A path after it that looks like an option gets a prefix.
+    """Return the arguments without `--`. A path after `--` that looks like an option gets the prefix `./`.
 
-    argparse forgets `--` if options may be among the paths.
+    argparse ignores `--` if options may be between the paths.
     """
     if "--" not in arguments:
         return arguments
@@ -185,7 +182,7 @@ def _protect_paths(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def parsers(names: Iterable[str] = COMMANDS) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    """Return the parser of the command line and of all commands. Only `names` have their options."""
+    """Return the parser of the command line, and the parsers of all commands. Only commands in `names` have options."""
     parser = _Parser(
         prog=_PROGRAM,
         description="Renders topology-aware scheduling in Git, for Grove and the KAI Scheduler.",
@@ -208,10 +205,10 @@ _NARROWEST, _WIDEST = 40, 120
 
 
 class _Layout(argparse.HelpFormatter):
-    """Help with wrapped paragraphs. An indented command can be copied: a backslash continues it if it is too wide."""
+    """Help with wrapped paragraphs. Users can copy an indented command: if it is too wide, a backslash continues it."""
 
     def _split_lines(self, text: str, width: int) -> list[str]:
-        # A line that ends within `--max-warnings` or `pre-commit` would hide the name.
+        # A line break within `--max-warnings` or `pre-commit` would hide the name.
         return wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
@@ -226,7 +223,7 @@ class _Layout(argparse.HelpFormatter):
 
 
 def _fold_command(line: str, width: int) -> list[str]:
-    """Return the lines of an indented command that is too wide. Its comment comes before it."""
+    """Return the lines of an indented command that is too wide. Its comment comes first."""
     start = line[: len(line) - len(line.lstrip())]
     command, _, comment = line.partition(" # ")
     above = wrap(comment, width, initial_indent=f"{start}# ", subsequent_indent=f"{start}# ")
@@ -237,21 +234,21 @@ def _fold_command(line: str, width: int) -> list[str]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser with help as wide as the terminal, or 120 columns without a terminal and COLUMNS."""
+    """A parser with help as wide as the terminal. Without a terminal and COLUMNS, the help has 120 columns."""
 
     def __init__(self, **options: Any) -> None:
         columns = get_terminal_size((_WIDEST, 24)).columns
         width = max(_NARROWEST, min(columns, _WIDEST))
         layout = partial(_Layout, width=width, max_help_position=28)
-        # A shortened option that works today may become ambiguous.
+        # No abbreviations: a shortened option that works today may become ambiguous.
         super().__init__(**options, formatter_class=layout, allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
-        """Exits with the reason, and the name that a misspelt one is near to."""
+        """Exit with the reason, and with the option or choice that is nearest to a misspelt one."""
         super().error(escape_line(message + self._suggest_nearest(message)))
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Write help, or a usage error. It may quote a file name from a pull request."""
+        """Write help, or a usage error. A usage error may quote a file name from a pull request."""
         super()._print_message(escape_commands(message), file)
 
     def _suggest_nearest(self, message: str) -> str:

@@ -17,7 +17,7 @@ _MOST_COLUMNS = 10_000
 
 
 def terminal() -> Terminal:
-    """Return the abilities of this process's standard streams."""
+    """Return the colours and the width of this process's standard streams."""
     return Terminal(is_coloured(sys.stdout), is_coloured(sys.stderr), _columns())
 
 
@@ -26,16 +26,16 @@ def _columns() -> int | None:
     try:
         columns = os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):
-        # In a pipe or a file, the output does not depend on the environment.
+        # If stdout is a pipe or a file, the output does not depend on the environment.
         return None
     chosen = os.environ.get("COLUMNS", "")
     return int(chosen) if chosen.isdecimal() and 0 < int(chosen) < _MOST_COLUMNS else columns or None
 
 
 def deliver(answer: Answer) -> int:
-    """Print and write an answer and return its exit code, or 1 if a required text cannot be written."""
+    """Print and write an answer. Return its exit code, or at least 1 if a text cannot be written."""
     say(answer.before)
-    # Write the others even if one cannot be written.
+    # Write the other texts even if one cannot be written.
     written = [_write(text) for text in answer.texts]
     is_written = all(written)
     if answer.needs_texts and not is_written:
@@ -47,7 +47,7 @@ def deliver(answer: Answer) -> int:
 def _write(text: Text) -> bool:
     if text.file is None:
         return all(show(piece, is_data=text.is_data) for piece in text.pieces)
-    # Most runs print, and write no file.
+    # The import is here because most runs write no file.
     from packwise.output.write import write_text
 
     return write_text(text.file, "".join(text.pieces), is_data=text.is_data)

@@ -1,7 +1,7 @@
-"""The commands, a module or folder for each: its help, its options, its action, its output.
+"""The commands, one module each: its help, its options, and the call of its engine.
 
-A module has a `COMMAND`. `COMMANDS` in `packwise.cli` lists it. If a run needs more than the help, the command is a
-folder. The package has the words and options, and imports the rest when it runs.
+A module has a `COMMAND`, and `COMMANDS` in `packwise.cli` lists the modules. A module imports its engine only when the
+command runs, because the help does not need it.
 """
 
 from __future__ import annotations

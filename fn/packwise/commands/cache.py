@@ -30,7 +30,8 @@ exit codes: 0 no error, 1 the cache cannot be read or written, 2 wrong usage"""
 class CacheOptions(Record):
     """`packwise cache`: the size of the cache at `place`. None is the user's own folder.
 
-    With `prunes`, entries are removed until at most `size` bytes are left, or the default limit for None.
+    With `prunes`, entries are removed until at most `size` bytes are left. If `size` is None, the default limit
+    applies.
     """
 
     place: str | None = None
@@ -45,7 +46,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    """Exit with usage if a size is given without pruning."""
+    """Exit with a usage error if a size is set without prune."""
     if parsed.action is None and parsed.max_size is not None:
         parser.error("--max-size needs prune: packwise cache prune --max-size SIZE")
 
@@ -55,8 +56,9 @@ def _read(parsed: argparse.Namespace) -> CacheOptions:
 
 
 def cache(command: CacheOptions) -> int:
-    """Print the cache's size and the removed entries, and return the exit code. Raise UsageError without a cache
-    folder.
+    """Print the cache's size and the removed entries, and return the exit code.
+
+    Raise UsageError if the cache cannot be opened.
     """
     place = command.place or default_place()
     if place is None:

@@ -152,7 +152,7 @@ def _number(text: str) -> int:
 
 
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    """Exit with usage if options of `check` conflict."""
+    """Exit with a usage error if options of `check` conflict."""
     if not parsed.fix and (parsed.diff or parsed.unsafe_fixes):
         parser.error(f"{'--diff' if parsed.diff else '--unsafe-fixes'} needs --fix")
     if parsed.fix and parsed.changed_since is not None:

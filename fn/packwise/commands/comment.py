@@ -1,4 +1,4 @@
-"""`packwise comment`: check, diff and place of a change in one comment on its pull request."""
+"""`packwise comment`: check, diff and place of a change in one comment on a pull request."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def completion(command: Completion) -> int:
         raise UsageError(f"cannot print completions: {COMPLETION.advice}")
     import shtab
 
-    # The help does not need the names that complete words.
+    # The imports are here because the help does not need these names.
     from packwise.check.options import FORMATS
     from packwise.rules.run import RULES_BY_NAME
     from packwise.schema.options import SCHEMAS

@@ -1,4 +1,4 @@
-"""`packwise doctor`: files, configurations and clients in packwise's view, as text or JSON."""
+"""`packwise doctor`: files, configurations and clients as packwise reads them, as text or JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`packwise explain`: why each value of a render is there, or missing."""
+"""`packwise explain`: the reason why each value of a render exists or is missing."""
 
 from __future__ import annotations
 

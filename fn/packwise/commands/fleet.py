@@ -1,4 +1,4 @@
-"""`packwise fleet`: a change's reach, the work of all workers, and the total."""
+"""`packwise fleet`: a command for all packages that a change reaches, and a summary."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _number(text: str) -> int:
 
 
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    """Exit with usage if an option does not apply to the verb."""
+    """Exit with a usage error if an option does not apply to the verb."""
     formats = FLEET_FORMATS
     if parsed.verb != "render" and parsed.output is not None and parsed.output not in formats:
         choices = ", ".join([repr(each) for each in formats])

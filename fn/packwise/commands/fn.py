@@ -45,7 +45,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def fn(command: Function) -> int:
     """Run the function and return the exit code."""
-    # The help does not need this import.
+    # The import is here because the help does not need it.
     from packwise.function import main
 
     return main(validate=command.validate, verbose=command.verbose)

@@ -28,7 +28,7 @@ def _run(_: None) -> int:
 
 
 def _read(parsed: argparse.Namespace) -> None:
-    """Return None: the command line treats `packwise help COMMAND` as `packwise COMMAND --help`."""
+    """Return None, because the command line treats `packwise help COMMAND` as `packwise COMMAND --help`."""
 
 
 COMMAND = Command(_DESCRIPTION, _EPILOG, _add_arguments, _read, _run)

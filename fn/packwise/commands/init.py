@@ -80,7 +80,7 @@ def _level(text: str) -> tuple[str, str]:
     domain, equals, key = text.partition("=")
     if not (domain and equals and key):
         raise argparse.ArgumentTypeError(f'must be DOMAIN=LABEL, as in rack=example.com/rack; got "{text}"')
-    # The list of commands imports this module.
+    # The import is here because the list of commands imports this module.
     from packwise.kubernetes import qualified_name
 
     wrong = qualified_name(key)
@@ -102,13 +102,13 @@ def _read(parsed: argparse.Namespace) -> Init:
 
 
 def _ask(command: Init) -> Init:
-    """Return the command with answers for missing options, if a user is there to answer."""
+    """Return the command. If options are missing and a user is at the terminal, ask for them and add the answers."""
     if command.targets or command.sources or command.levels or command.revision or command.without_grove:
         return command
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return command
     say(["packwise init writes files only after the last answer. Press Enter to skip a question."])
-    # The list of commands imports this module.
+    # The import is here because the list of commands imports this module.
     from packwise.cli.command_line import parse
 
     words: list[str] = []

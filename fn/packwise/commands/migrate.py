@@ -1,4 +1,4 @@
-"""`packwise migrate`: files rewritten in place for a later design revision, every comment and the layout kept."""
+"""`packwise migrate`: files rewritten in place for a later release of Grove. Comments and layout stay."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    """Exit with usage if `migrate` would go to an earlier revision, or if options need a revision."""
+    """Exit with a usage error if the target is not later than the source, or if options need `--to`."""
     order = list(REVISIONS)
     if parsed.to is None:
         if parsed.source is not None or parsed.keep_pack_domain:

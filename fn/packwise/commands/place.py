@@ -1,4 +1,4 @@
-"""`packwise place`: KAI's placement of gangs on a cluster's nodes or in a scenario. No file is written."""
+"""`packwise place`: the places of gangs on a cluster's nodes or in a scenario. No file is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`packwise render`: to a stream or a folder, with a report on stderr."""
+"""`packwise render`: a render to stdout or a folder, with a report on stderr."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def _template(text: str) -> str:
 
 
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    """Exit with the usage if two formats name the same output file."""
+    """Exit with a usage error if two formats name the same output file."""
     outputs: list[Drawing] = parsed.output
     refuse_same_file(parser, [output.file for output in outputs], "svg=map.svg")
 

@@ -1,4 +1,4 @@
-"""`packwise schema`: JSON Schemas for editors, to check and complete files."""
+"""`packwise schema`: JSON Schemas with which editors check and complete files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _read(parsed: argparse.Namespace) -> SchemaOptions:
 
 
 def _run(command: SchemaOptions) -> int:
-    """Print the schema or the list of schemas and return the exit code. Raise UsageError for an unknown name."""
+    """Print the schema or the list of schemas, and return the exit code. Raise UsageError for an unknown name."""
     name, revision = command.name, command.revision
     if name is None:
         if revision is not None:

@@ -54,7 +54,7 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def version(command: Version) -> int:
-    """Print the version, with `libraries` also packwise's libraries. Return the exit code."""
+    """Print the version, and with `libraries` also the versions of libraries. Return the exit code."""
     lines = [f"packwise {installed('packwise')}"]
     if command.libraries:
         lines += [f"{name} {release}" for name, release in _libraries()]
@@ -62,8 +62,9 @@ def version(command: Version) -> int:
 
 
 def _libraries() -> Iterator[tuple[str, str]]:
-    """Yield Python, the platform, and each library in packwise's requirements and extras. Yield krmfn if installed
-    separately.
+    """Yield the names and versions of Python, the platform, the YAML reader, and the libraries that packwise may use.
+
+    Yield krmfn only if it is installed separately.
     """
     yield platform.python_implementation(), platform.python_version()
     yield "platform", f"{sys.platform} {platform.machine()}"

@@ -1,1 +1,1 @@
-"""The files of a folder as packwise sees them, and the clients that would run it."""
+"""The files of a folder as packwise reads them, and the clients that would run packwise there."""

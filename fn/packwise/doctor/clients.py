@@ -1,8 +1,7 @@
-"""Clients that would run packwise in a folder, and the content of each configuration there, for `packwise doctor`.
+"""Clients that would run packwise in a folder, and the configuration of each cluster there, for `packwise doctor`.
 
-They are recognized by the content of their files in any place. Signs are an Application with the plugin, a Flux
-Kustomization of a folder that `packwise render --layout gitops` writes, and commands, hooks or components named
-packwise.
+The content of files identifies the clients. The signs are an Application with the plugin, or a Flux Kustomization of a
+folder that a render for GitOps tools writes. Commands, hooks or components with the name packwise are signs too.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ CLIENT_FILES = (*KUSTOMIZATIONS, KPTFILE)
 
 
 class Client(Record):
-    """The client `name` runs packwise as `role` because of `file`. `command` starts it.
+    """The client `name` runs packwise as `role` because of `file`. `command` starts the client.
 
-    A "deployer" applies rendered files. `notes` are remarks for the user.
+    The role "deployer" means that it applies rendered files. `notes` are remarks for the user.
     """
 
     name: str
@@ -52,7 +51,7 @@ class Client(Record):
 
     @property
     def sentence(self) -> str:
-        """The client with its file, and the command."""
+        """Return a sentence about the client, its file and its command."""
         does = "applies what packwise rendered" if self.role == "deployer" else f"runs packwise as a {self.role}"
         return f"{self.name} {does} ({self.file}): {self.command}"
 
@@ -61,12 +60,12 @@ _OF_KAI = frozenset(rule.name for rule in KAI_RULES)
 
 
 class ClusterView(Record):
-    """`kinds` counts the objects by kind. `revision` is Grove's and `chosen_by` its source. `is_checked` is true if a
-    configuration or that release applies.
+    """The configuration of a render, for `packwise doctor`. `kinds` counts the objects by kind.
 
-    `evidence` contradicts that choice. `errors` are in the configuration and the CRDs. `applied` is true if generated
-    objects are applied, and `gitops` are the tools that do so. `kai` is the release of KAI with its source.
-    `kai_evidence` contradicts it if it was not named.
+    `revision` is the revision of Grove, and `chosen_by` its source. `is_checked` is true if a configuration or this
+    release applies. `evidence` contradicts the revision. `errors` are in the configuration and the CRDs. `applied` is
+    true if generated objects are applied, and `gitops` are the tools that apply them. `kai` is the release of KAI and
+    its source. `kai_evidence` contradicts this release if the user did not name it.
     """
 
     kinds: tuple[tuple[str, int], ...]
@@ -122,7 +121,7 @@ _FOLDERS = ("topologies", "workloads")
 
 
 def delivery_clients(documents: Documents) -> list[Client]:
-    """Return Argo CD and Flux for each file with objects that leave a folder to packwise."""
+    """Return Argo CD and Flux for each file with objects that deliver packwise's output."""
     clients: list[Client] = []
     for path, values in documents.items():
         command = f"kubectl apply -f {path}"
@@ -134,7 +133,7 @@ def delivery_clients(documents: Documents) -> list[Client]:
 
 
 def pipeline_clients(pipelines: Mapping[str, Value]) -> list[Client]:
-    """Return the pipelines and hooks in these files that run packwise, each with its first such command."""
+    """Return the pipelines and hooks in these files that run packwise, each with its first command that does."""
     clients: list[Client] = []
     for path, value in pipelines.items():
         name, commands = _pipeline(path, value)
@@ -168,7 +167,7 @@ def _names_packwise(address: str) -> bool:
 
 
 def _texts(value: Value, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each text in a value with the key above it."""
+    """Yield each text in a value with its key, or the key of the list that has it."""
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, dict):
@@ -184,7 +183,7 @@ def _is_of(value: Mapping[str, Value], group: str) -> bool:
 
 
 def _names_plugin(value: Value) -> bool:
-    """Return True if a source names packwise's plugin, also in an ApplicationSet's template."""
+    """Return True if a source names packwise's plugin. The source may be in the template of an ApplicationSet."""
     if isinstance(value, dict):
         # The name of an older plugin contains the version.
         if re.fullmatch(rf"{_PLUGIN}(-.*)?", text_at(value, "plugin", "name")):
@@ -203,7 +202,7 @@ _STEPS = {"mutators": "mutator", "validators": "validator"}
 def kpt_clients(
     documents: Documents, is_executable: Callable[[str, str], bool]
 ) -> tuple[list[Client], list[ClientProblem]]:
-    """Return the clients that run packwise and their problems. Parameters are as in `kustomize_clients`."""
+    """Return the clients that run packwise, and the problems. `kustomize_clients` describes the parameters."""
     clients: list[Client] = []
     problems: list[ClientProblem] = []
     for path, values in documents.items():
@@ -215,7 +214,7 @@ def kpt_clients(
             wrong = [*_wrong_program(words, is_executable), *_faults_of_kpt(folder, entry, documents)]
             problems += [ClientProblem(path, message) for message in wrong]
             if not wrong:
-                # kpt runs an image without a request by the user.
+                # kpt runs an image without a flag.
                 flag = " --allow-exec" if words else ""
                 clients.append(Client("kpt", path, _STEPS[role], f"kpt fn render {folder or '.'}{flag}", _notes(entry)))
         if not entries and _has_settings(folder, documents):
@@ -227,7 +226,9 @@ def kpt_clients(
 
 
 def _entries(value: Mapping[str, Value]) -> Iterator[tuple[str, list[str], Mapping[str, Value]]]:
-    """Yield packwise's functions in the pipeline: their place, their words (none for an image), the entry."""
+    """Yield packwise's functions in the pipeline: the list, the words of the command (none for an image), and the
+    entry.
+    """
     pipeline = mapping(value.get("pipeline"))
     for role in _STEPS:
         for entry in mappings(pipeline.get(role)):
@@ -241,14 +242,14 @@ def _entries(value: Mapping[str, Value]) -> Iterator[tuple[str, list[str], Mappi
 
 
 def _image(entry: Mapping[str, Value]) -> tuple[str, str, str]:
-    """Return the last part of a function image's name, its tag and its digest, each "" if absent."""
+    """Return the last part of the name of a function's image, its tag and its digest. Each is "" if absent."""
     name, _, digest = text_at(entry, "image").partition("@")
     name, _, tag = posixpath.basename(name).partition(":")
     return name, tag, digest
 
 
 def _notes(entry: Mapping[str, Value]) -> tuple[str, ...]:
-    """Notes on a function: the version of its image, and when it runs."""
+    """Return notes on a function: the version of its image, and the condition under which it runs."""
     notes: list[str] = []
     if entry.get("exec") is None:
         _, tag, digest = _image(entry)
@@ -305,7 +306,7 @@ _FIELDS = {"transformers": "transformer", "validators": "validator", "generators
 
 
 class _Listed(Record):
-    """A TopologyRender in a kustomization's list: its field and file."""
+    """A TopologyRender that a kustomization lists: the field of the list, and the file."""
 
     kustomization: str
     field: str
@@ -321,10 +322,10 @@ class _Listed(Record):
 def kustomize_clients(
     documents: Documents, is_executable: Callable[[str, str], bool]
 ) -> tuple[list[Client], list[ClientProblem]]:
-    """Return the clients that run packwise, and their problems.
+    """Return the clients that run packwise, and the problems that keep clients from running it.
 
-    `documents` are the objects of all files by path. `is_executable` returns True if a command is found from a folder:
-    a bare name on PATH, or a path below the folder.
+    `documents` are the objects of all files by path. `is_executable` returns True if a client in a folder finds a
+    command. A bare name is searched on PATH, and a path is relative to the folder.
     """
     clients: list[Client] = []
     problems: list[ClientProblem] = []
@@ -352,7 +353,7 @@ def kustomize_clients(
 
 
 def listed_files(documents: Documents) -> list[str]:
-    """Return the paths in kustomizations' lists, and the kustomizations in listed folders."""
+    """Return the paths that kustomizations list, and the kustomizations in listed folders."""
     listed: dict[str, None] = {}
     for path, values in documents.items():
         for value in values if _is_kustomization(path) else ():
@@ -373,14 +374,14 @@ _UNLISTED = (
 
 
 def _target(path: str, entry: str) -> str:
-    """Return the file or folder that the kustomization at `path` calls `entry`."""
+    """Return the path of the file or folder to which `entry` leads from the kustomization at `path`."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), entry))
 
 
 def _is_function_folder(entry: _Listed, documents: Documents) -> bool:
-    """Return True if all files of the kustomization are configurations of packwise.
+    """Return True if the kustomization has only configurations of packwise.
 
-    Others name its folder under transformers.
+    Other kustomizations then list its folder under transformers.
     """
     kustomizations = documents[entry.kustomization]
     names = [name for value in kustomizations for name in strings(value.get("resources"))]
@@ -393,7 +394,7 @@ def _is_kustomization(path: str) -> bool:
 
 
 def _listed_renders(path: str, documents: Documents) -> Iterator[_Listed]:
-    """The TopologyRenders that the kustomization at `path` lists, also through a folder."""
+    """Yield the TopologyRenders that the kustomization at `path` lists, directly or in a folder."""
     for value in documents[path]:
         for field in ("resources", *_FIELDS):
             for entry in strings(value.get(field)):
@@ -407,7 +408,7 @@ def _renders_at(path: str, field: str, entry: str, documents: Documents) -> Iter
     target = _target(path, entry)
     yield from (_Listed(path, field, target, value) for value in documents.get(target, ()) if is_settings_value(value))
     if field == "resources":
-        # A base has its own transformers.
+        # A base runs its own transformers.
         return
     for name in KUSTOMIZATIONS:
         inner = posixpath.join(target, name)
@@ -427,7 +428,7 @@ def _inline_values(text: str) -> list[Mapping[str, Value]]:
 
 
 def _bases(documents: Documents) -> dict[str, str]:
-    """Return the folders of bases, each with one of the kustomizations that build on it."""
+    """Return the folders of bases, each with one of the kustomizations that include it."""
     bases: dict[str, str] = {}
     for path, values in documents.items():
         for value in values if _is_kustomization(path) else ():

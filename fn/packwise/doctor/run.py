@@ -1,4 +1,4 @@
-"""Files, configurations and clients in packwise's view, as text for people or JSON for programs."""
+"""Files, configurations and clients as packwise reads them, as text for people or JSON for programs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class _Diagnosis(Record):
-    """The diagnosis: the names of each configuration's files with its content."""
+    """The diagnosis. Each entry of `clusters` has the names of a configuration's files, and its content."""
 
     clusters: tuple[tuple[tuple[str, ...], ClusterView], ...]
     clients: tuple[Client, ...]
@@ -57,7 +57,7 @@ class _Diagnosis(Record):
 
 
 def doctor(command: Doctor, terminal: Terminal = PLAIN) -> Answer:
-    """Return the diagnosis. Raise UsageError."""
+    """Return the diagnosis. Raise UsageError if the paths cannot be read."""
     checkup = read_groups(command.named)
     errors = sort_results([result for result in checkup.results if result.severity is Severity.ERROR])
     diagnosis = _diagnosis(checkup)
@@ -98,17 +98,17 @@ _ARGOCD = frozenset(rule.name for rule in APPLICATION_RULES)
 
 
 def _documents(files: Iterable[InputFile]) -> Documents:
-    """Return the objects of files, of clients' files beside and above them, and of files in their lists, by path from
-    here.
+    """Return the objects of files, by path from the current folder.
 
-    Only files within the input's repositories are read.
+    It includes clients' files in the folders of these files and above, and files that clients' files list. Only files
+    within the input's repositories are read.
     """
     values = {_from_here(file.path.name): _values(file) for file in files if file.path.name is not None}
     tops = {top_of(str(Path(real(path)).parent)) for path in values}
     folders = {Path(real(path)).parent for path in values}
     above = {each for folder in folders for each in folder.parents}
     wanted = [_from_here(str(folder / name)) for folder in folders | above for name in CLIENT_FILES]
-    # Never look for a path twice, so that the loop ends.
+    # Each path is read only once, so that the loop ends.
     looked = set(values)
     while wanted:
         for path in [each for each in wanted if each not in looked]:
@@ -121,7 +121,10 @@ def _documents(files: Iterable[InputFile]) -> Documents:
 
 
 def _pipelines(files: Iterable[InputFile]) -> dict[str, Value]:
-    """Return the values in pipeline files at the tops of repositories and in the current folder, by path from here."""
+    """Return the values in pipeline files, by path from the current folder.
+
+    The files are at the tops of repositories and in the current folder.
+    """
     folders = {Path(real(file.path.name)).parent for file in files if file.path.name is not None}
     tops = {Path(top_of(str(folder))) for folder in folders} | {Path(real("."))}
     paths = [top / name for top in tops for name in PIPELINE_FILES]

@@ -1,1 +1,1 @@
-"""Text for people and programs, the standard streams, and atomic replacement of files."""
+"""Text for people and programs, and atomic replacement of files."""

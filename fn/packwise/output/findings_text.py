@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def closing_lines(last: str, listed: Iterable[str], verbosity: Verbosity) -> list[str]:
-    """Return the lines for stderr at the end of a run: the `last` line, below the `listed` details if verbose."""
+    """Return the lines for stderr at the end of a run: the `last` line, after the `listed` details if verbose."""
     if verbosity is Verbosity.QUIET or not last:
         return []
     return [*(listed if verbosity is Verbosity.VERBOSE else ()), last]
@@ -35,7 +35,7 @@ SEVERITIES = {Severity.ERROR: 31, Severity.WARNING: 33, Severity.INFO: 36}
 """The colours of a terminal: red, yellow and cyan."""
 
 _OF_ONE_CAUSE = frozenset({"osmo-template"})
-"""Rules whose results with the same text have one cause, such as a missing variable of OSMO's templates."""
+"""Rules with results that have one cause if their text is equal, such as a missing variable of OSMO's templates."""
 
 _PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "infos"}
 
@@ -46,9 +46,10 @@ def as_lines(results: Iterable[Result], *, coloured: bool = False) -> list[str]:
 
 
 def for_people(results: Sequence[Result], verbosity: Verbosity) -> list[Shown]:
-    """Return the results for people. If verbose, these are all, the worst first and sorted by rule.
+    """Return the results for people. If verbose, return all results, the worst first and sorted by rule.
 
-    Otherwise they are the first few of each form, without infos, and one error about a field that several rules refuse.
+    Otherwise return the first few of each form, without infos. If several rules refuse a field, return one of the
+    errors.
     """
     if verbosity is Verbosity.VERBOSE:
         return [Shown(result) for result in _by_rule(results)]
@@ -58,7 +59,7 @@ def for_people(results: Sequence[Result], verbosity: Verbosity) -> list[Shown]:
 
 
 def styled_rest_line(shown: Shown, *, coloured: bool = False) -> str:
-    """Return the line after a result that counts similar hidden ones."""
+    """Return the line after a result with the number of similar results that are hidden."""
     word = shown.result.severity.value
     text = escape_line(rest_line(shown, "-v lists them")).removeprefix(word)
     return tint(word, SEVERITIES[shown.result.severity], coloured=coloured) + text
@@ -107,7 +108,7 @@ def count_by_rule(results: Iterable[Result]) -> str:
 
 
 def count_of_causes(results: Sequence[Result]) -> str:
-    """The count for people: `1 error (and 1 about the same fields), 2 warnings`."""
+    """Return the count for people: `1 error (and 1 about the same fields), 2 warnings`."""
     kept = causes(results)
     more = len(results) - len(kept)
     follows = f" (and {more} about the same fields)" if more else ""
@@ -128,7 +129,7 @@ def tint(text: str, colour: int, *, coloured: bool) -> str:
 
 
 def _by_rule(results: Sequence[Result]) -> list[Result]:
-    """Sort the results by severity, then by rule, so that a rule's single result stays visible."""
+    """Return the results sorted by severity, then by rule, so that a rule with a single result stays visible."""
     severities = list(_PLURALS)
     first: dict[str, int] = {}
     for place, result in enumerate(results):
@@ -147,9 +148,9 @@ class Checked(Record):
 
     `text_of` returns the text of a file by its name, or of stdin for None. It returns None for a file that was not
     read. `coloured` requests terminal colours if a format has them. `coverage` lists checked and skipped workloads.
-    `verbosity` sets how many results people see. `known` counts the results hidden because they predate the change.
-    With `changed_since`, only the files affected since this commit are checked. `hides_infos` is true if no format of
-    the output lists infos.
+    `verbosity` sets how many results people see. `known` counts the results that are hidden because they predate the
+    change. With `changed_since`, only the files affected since this commit are checked. `hides_infos` is true if no
+    format of the output lists infos.
     """
 
     results: tuple[Result, ...]
@@ -180,10 +181,10 @@ class Checked(Record):
 
 
 _WIDEST = 100
-"""The largest number of columns of a line that are shown."""
+"""The largest number of columns that a line shows."""
 
 _BEFORE = 40
-"""Columns that are shown before the node if the line is longer."""
+"""The number of columns before the node that a longer line shows."""
 
 _TAB = "→   "
 
@@ -202,7 +203,7 @@ _NO_CONTEXT = re.compile(r"\s*|(?:---|\.\.\.)(?:\s.*)?")
 
 
 class LineAndColumn(Record):
-    """A 1-based line of a file and its 1-based column if known."""
+    """A 1-based line of a file, and its 1-based column if it is known."""
 
     line: int
     column: int | None = None
@@ -247,7 +248,7 @@ def _mark_node(text: str, at: int | None) -> tuple[str, str]:
 
 
 def _cut(before: list[str], after: list[str], *, ends: bool) -> tuple[list[str], list[str]]:
-    """Return as much of both as fits. `ends` is true if the line ends with `after`."""
+    """Return as much of `before` and `after` as fits. `ends` is true if the line ends with `after`."""
     kept = _count_fitting(reversed(before), _BEFORE)
     if kept < len(before):
         before = ["…", *before[len(before) - kept :]]
@@ -259,7 +260,7 @@ def _cut(before: list[str], after: list[str], *, ends: bool) -> tuple[list[str],
 
 
 def _cells(text: str) -> list[str]:
-    """Each character as it is shown."""
+    """Return each character as a terminal shows it."""
     return [_TAB if character == "\t" else escape_line(character) for character in text]
 
 
@@ -279,7 +280,7 @@ def as_text(checked: Checked) -> str:
 
     @cache
     def lines_of(name: str | None) -> Sequence[str]:
-        # Editors, and the places of findings, use no other line ends.
+        # Editors, and the lines in findings, use no other line ends.
         return (checked.text_of(name) or "").split("\n")
 
     lines: list[str] = []
@@ -287,7 +288,7 @@ def as_text(checked: Checked) -> str:
     for each in for_people(checked.results, checked.verbosity):
         result = each.result
         form = form_of(result)
-        # If all findings are listed, the surrounding text shows nothing new after the first of a form.
+        # If all findings are listed, an excerpt after the first of a form shows nothing new.
         has_excerpt = checked.verbosity is not Verbosity.VERBOSE or form not in seen
         seen.add(form)
         excerpt_lines = _excerpt(result, lines_of, coloured=checked.coloured) if has_excerpt else []
@@ -306,7 +307,7 @@ def _excerpt(result: Result, lines_of: Callable[[str | None], Sequence[str]], *,
     name = result.file.path if result.file is not None else None
     lines = lines_of(name)
     if 0 < place.line <= len(lines) and not lines[place.line - 1].strip():
-        # Text that is missing at the end of a file is missing after its last line with text.
+        # If text is missing at the end of a file, show the last line that has text.
         filled = [number for number in range(place.line, 0, -1) if lines[number - 1].strip()][:1]
         if not filled:
             return []

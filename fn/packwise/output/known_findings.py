@@ -1,4 +1,4 @@
-"""Relations between findings: consequences, known ones, and the fingerprint of a finding."""
+"""Relations between findings: consequences of other findings, findings that are known already, and fingerprints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def fingerprints(results: Iterable[Result]) -> list[str]:
-    """Return a hash of each result's rule, resource and field. Equal ones are numbered."""
+    """Return a hash of the rule, the resource and the field of each result. Equal hashes are numbered."""
     counted: Counter[str] = Counter()
     hashes: list[str] = []
     for result in results:
@@ -28,7 +28,7 @@ def fingerprints(results: Iterable[Result]) -> list[str]:
 
 
 def _hash(result: Result) -> str:
-    # Few formats have hashes, and the module for them loads OpenSSL.
+    # The import is here because few formats need hashes, and it loads OpenSSL.
     from hashlib import sha256
 
     ref = result.resource_ref
@@ -44,7 +44,9 @@ VERSION = 1
 
 
 class Compared(Record):
-    """`new` are unknown results. `known` counts the others, and `gone` the known ones that no longer occur."""
+    """`new` are results that are not known. `known` counts the other results. `gone` counts known findings without a
+    result.
+    """
 
     new: tuple[Result, ...]
     known: int
@@ -69,7 +71,7 @@ def content_of(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def fingerprints_in(content: object) -> frozenset[str]:
-    """Return the fingerprints in a file's content. Raise ValueError naming the valid content."""
+    """Return the fingerprints in a file's content. Raise ValueError with the reason if the content is invalid."""
     if not isinstance(content, dict) or cast("dict[str, object]", content).get("version") != VERSION:
         raise ValueError(f"was not written by --write-findings with version {VERSION}")
     entries = cast("dict[str, object]", content).get("findings")
@@ -80,7 +82,7 @@ def fingerprints_in(content: object) -> frozenset[str]:
 
 
 def compare(results: Sequence[Result], known: Collection[str]) -> Compared:
-    """Return the results that are not in `known`, and the number of the others."""
+    """Return the results that are not in `known`, and the number of the other results."""
     prints = fingerprints(results)
     new = tuple(result for result, each in zip(results, prints, strict=True) if each not in known)
     return Compared(new, len(results) - len(new), len(set(known) - set(prints)))
@@ -92,7 +94,7 @@ def _fingerprint(entry: object) -> str | None:
 
 
 _ECHOES = {"workload-schema": "topology-domain-unknown"}
-"""Rules whose results repeat the result of another rule at the same place. The other rule gives the reason."""
+"""Rules with results that repeat the result of another rule at the same place. The other rule gives the reason."""
 
 _CAUSING = frozenset(_ECHOES.values())
 
@@ -100,7 +102,7 @@ _STAGES = {stage.value: number for number, stage in enumerate(Stage)}
 
 
 def causes(results: Iterable[Result]) -> list[Result]:
-    """Remove errors about a field for which an error of a later stage is more specific."""
+    """Return the results without errors about a field that an error of a later stage explains better."""
     kept: list[Result] = []
     places: dict[object, int] = {}
     for result in results:
@@ -119,14 +121,14 @@ def causes(results: Iterable[Result]) -> list[Result]:
 
 
 def without_echoes(results: Iterable[Result]) -> list[Result]:
-    """Remove results that repeat a more specific one about the same value: one typo is one error."""
+    """Remove results that repeat a more specific result about the same value. One typo is then one error."""
     results = list(results)
     causing = {(result.tags.get("rule"), _place(result)) for result in results if result.tags.get("rule") in _CAUSING}
     return [result for result in results if (_ECHOES.get(result.tags.get("rule", "")), _place(result)) not in causing]
 
 
 def _is_refused_field(result: Result) -> bool:
-    """Return True if the result is an error of a stage about a field."""
+    """Return True if the result is an error about a field, and a component refuses the object."""
     field = result.field
     return result.severity is Severity.ERROR and field is not None and bool(field.path) and "stage" in result.tags
 

@@ -30,7 +30,7 @@ _MOST_LINES = 24
 
 
 _RESERVED = 4_000
-"""Characters that are reserved for each later section, at most a quarter of the space."""
+"""Characters that are reserved for each later section. At most a quarter of the space is reserved."""
 
 
 _MOST = 1_000_000_000
@@ -41,9 +41,10 @@ _TICKS = re.compile("`+")
 
 
 class Section(Record):
-    """A foldable part. `title` is HTML. Each of the `entries` is a list of lines, shown whole or only counted.
+    """A foldable part. `title` is HTML. Each of the `entries` is a list of lines. An entry is shown whole or only
+    counted.
 
-    `language` is for its code block.
+    `language` is the language of its code block.
     """
 
     title: str
@@ -53,7 +54,9 @@ class Section(Record):
 
 
 class CommentPart(Record):
-    """One command's part of a comment. `lead` are paragraphs of Markdown. `command` prints the omitted entries."""
+    """The part of a comment from one command. `lead` are paragraphs of Markdown. `command` prints the omitted
+    entries.
+    """
 
     lead: Sequence[str]
     sections: Sequence[Section]
@@ -61,9 +64,9 @@ class CommentPart(Record):
 
 
 def comment(marker: str, parts: Sequence[CommentPart]) -> str:
-    """Return the whole comment. The parts share its space, and each counts its omitted entries.
+    """Return the whole comment. The parts share the space, and each part counts its omitted entries.
 
-    `marker` is invisible and lets a bot find its comment again.
+    `marker` is invisible. A bot finds its comment again by the marker.
     """
     head = f"<!-- {marker} -->\n"
     leads = ["".join([f"{paragraph}\n\n" for paragraph in part.lead]) for part in parts]
@@ -94,7 +97,7 @@ def _omitted_line(part: CommentPart, count: int) -> str:
 
 
 def code(text: str) -> str:
-    """`text` as a code span of Markdown."""
+    """Return `text` as a code span of Markdown."""
     shown = shorten(escape_line(text), _LONGEST) or " "
     ticks = "`" * (max([len(run) for run in _TICKS.findall(shown)], default=0) + 1)
     space = " " if shown.startswith("`") or shown.endswith("`") else ""
@@ -107,7 +110,7 @@ def markup(text: str) -> str:
 
 
 def _fold(section: Section, room: int) -> tuple[str, int]:
-    """Return the section with as many entries as fit and the number of omitted ones. Return "" if none fits."""
+    """Return the section with as many entries as fit, and the number of omitted entries. Return "" if none fits."""
     frame = f"<details{' open' if section.is_open else ''}><summary>{section.title}</summary>\n\n{{}}\n</details>\n\n"
     # The fence may be as long as the longest line, and the note about omitted entries needs space.
     room -= _size(frame) + 2 * (_LONGEST + 1) + 200
@@ -129,12 +132,12 @@ def _fold(section: Section, room: int) -> tuple[str, int]:
 
 
 def _entry(lines: Sequence[str]) -> list[str]:
-    """The lines of an entry as they are shown."""
+    """Return the lines of an entry as they are shown."""
     shown = [shorten(escape_line(line), _LONGEST) for line in lines[:_MOST_LINES]]
     more = len(lines) - len(shown)
     return [*shown, f"      … {count_text(more, 'more line')}"] if more > 0 else shown
 
 
 def _size(text: str) -> int:
-    """The characters as GitHub counts them."""
+    """Return the number of characters as GitHub counts them."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2

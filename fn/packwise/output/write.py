@@ -1,8 +1,8 @@
-"""An output folder compared with its plan and changed in one step, and atomic writes of other files.
+"""Files that are replaced completely or not at all, and locks of folders.
 
-Each folder is resolved once and each file read once, because a fleet has hundreds of thousands. A process that dies
-leaves the old or the new folder. Only one run at a time changes a folder. Content that moves between files always
-exists in one of them: see docs/decisions/0007-files-change-by-rename.md.
+Each folder is resolved once and each file read once, because a fleet has hundreds of thousands. If a process dies, the
+old or the new content is left. Only one run at a time changes a folder. Content that moves between files always exists
+in one of them: see docs/decisions/0007-files-change-by-rename.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def is_running(process: int) -> bool:
-    """Return True if `process` is another running run."""
+    """Return True if `process` is running and is not this process."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -35,7 +35,9 @@ def is_running(process: int) -> bool:
 
 
 _TEMPORARY = re.compile(r"\.packwise-([0-9]+)-[0-9]+\.new")
-"""Names of temporary files that replace other files, by process number. They are short enough for any folder."""
+"""Names of temporary files that replace other files, with the number of the process. They are short enough for any
+folder.
+"""
 
 
 class FileChange(Record):
@@ -48,11 +50,12 @@ class FileChange(Record):
 def change_files(folder: Path, changes: Sequence[FileChange], as_read: Mapping[Path, bytes]) -> None:
     """Make all `changes` in `folder`. Folders that lose their last file are removed.
 
-    First, all new content is written beside the files. If the disk is full, nothing has changed. Then a rename gives
-    each file its new content in the order of `changes`. New files come first, because they may take content over from
-    others. An interruption or refusal in between leaves each file old or new, and a line names them.
+    First, all new content is written next to the files. If the disk is full, nothing has changed. Then a rename gives
+    each file its new content, in the order of `changes`. New files come first, because content of other files may move
+    into them. If the run is interrupted or refused in between, each file is old or new, and a line on stderr names
+    both.
 
-    `as_read` are files that must still have the content that was read. Raise OSError naming the file.
+    `as_read` are files that must still have the content that was read. Raise OSError with the name of the file.
     """
     root = Path(real(folder))
     with lock_folder(root):
@@ -79,7 +82,7 @@ def change_files(folder: Path, changes: Sequence[FileChange], as_read: Mapping[P
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a new file in place of an old one. Raise OSError if the disk refuses."""
+    """Replace a file by a new one with this content. Raise OSError if the disk refuses it."""
     staged = _Staged()
     try:
         staged.add(path, content)
@@ -90,13 +93,15 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def common_folder(paths: Iterable[Path]) -> Path:
-    """Return the folder above all files, by their given names and by the targets of links."""
+    """Return the folder above all files. Both their names and the targets of links are below it."""
     folders = [real(path.parent) for path in paths] + [str(Path(real(path)).parent) for path in paths]
     return Path(os.path.commonpath(folders))
 
 
 def remove_empty(folder: Path, top: Path) -> None:
-    """Remove `folder` and the folders above it up to `top` while they are empty. Raise OSError."""
+    """Remove `folder` and the folders above it up to `top` while they are empty. Raise OSError if the disk refuses
+    it.
+    """
     while folder != top and folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
         folder = folder.parent
@@ -117,7 +122,9 @@ def _refuse_changed(as_read: Mapping[Path, bytes]) -> None:
 
 
 class _Staged:
-    """New contents of files, each stored beside its target, because another folder may be on another disk."""
+    """New contents of files. Each is stored in the folder of its target, because another folder may be on another
+    disk.
+    """
 
     __slots__ = ("_folders", "_made", "_temporary")
 
@@ -127,8 +134,8 @@ class _Staged:
         self._made: list[Path] = []
 
     def add(self, path: Path, content: bytes) -> None:
-        """Write the future content of `path`. Raise OSError naming `path`."""
-        # Keep a link, and write its target.
+        """Write the future content of `path`. Raise OSError with the name `path`."""
+        # If the path is a link, the link stays and its target is written.
         target = Path(real(path))
         with name_file(path):
             self._make_folder(target.parent)
@@ -137,17 +144,17 @@ class _Staged:
             with temporary.open("xb") as file:
                 file.write(content)
             if target.exists():
-                # Written files are read, and never executed.
+                # Written files never get the permission to be executed.
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode) & 0o666)
 
     def put(self, path: Path) -> None:
-        """Move the content to its place. Raise OSError naming `path`."""
+        """Move the content to its place. Raise OSError with the name `path`."""
         temporary, target = self._temporary[path]
         with name_file(path):
             temporary.replace(target)
 
     def remove(self) -> None:
-        """Remove unused contents and the folders made for them, as far as the disk permits."""
+        """Remove contents that were not used, and folders that were made for them, as far as the disk permits."""
         for temporary, _ in self._temporary.values():
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
@@ -178,9 +185,9 @@ def _remove_left(folder: Path) -> None:
 
 @contextmanager
 def lock_folder(folder: Path) -> Generator[None]:
-    """Wait until no other run holds `folder`, and hold it. The system releases it when the process ends.
+    """Wait until no other run holds the lock of `folder`, and hold it. The system releases it when the process ends.
 
-    Systems without locks for folders hold none: Windows, some network file systems.
+    Some systems have no locks for folders: Windows, some network file systems. There is then no lock.
     """
     try:
         import fcntl
@@ -203,13 +210,13 @@ def lock_folder(folder: Path) -> Generator[None]:
 def write_text(name: str, text: str, *, is_data: bool = False) -> bool:
     """Write `text` into the file `name`, escaped as by `show`.
 
-    Return False if the disk refuses. stderr reports that and the file is unchanged.
+    If the disk refuses it, return False. The file is then unchanged, and stderr reports the reason.
     """
     path, content = Path(name), encode_text(text if is_data else escape_commands(text))
     try:
         with name_file(path):
             if path.exists() and not path.is_file():
-                # Nothing can replace a pipe or a terminal.
+                # A pipe or a terminal cannot be replaced.
                 path.write_bytes(content)
             else:
                 replace_file(path, content)

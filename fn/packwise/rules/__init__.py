@@ -1,1 +1,1 @@
-"""The table of all rules, and the explanation of one."""
+"""The table of all rules, and the explanation of each."""

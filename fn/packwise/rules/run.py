@@ -1,4 +1,7 @@
-"""The table of all rules, and the explanation of one: `explanations/NAME.yaml`, beside the module with its row."""
+"""The table of all rules, and the explanation of one rule.
+
+An explanation is a file `explanations/NAME.yaml`, in the folder of the module that defines the rule.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ _ANSWERS = {
     Stage.POD: "The API server answers for each pod that the operator creates:",
     Stage.SCHEDULER: "The scheduler reports for the pods of the workload:",
 }
-"""Headings of a cluster's text, by the stage that refuses the object."""
+"""Headings of a component's text, by the stage that refuses the object."""
 
 _WORDS = {Severity.ERROR: "an error", Severity.WARNING: "a warning", Severity.INFO: "an info"}
 
@@ -57,9 +60,9 @@ _CONFIGURATIONS = frozenset({_SETTINGS, "OperatorConfiguration"})
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The words of a cluster about a failing example at `stage`. `texts` are the exact words in order.
+    """The answer of a cluster to a failing example at `stage`. `texts` are the exact texts in order.
 
-    `rule` is the broken rule.
+    `rule` is the rule that the example breaks.
     """
 
     stage: Stage
@@ -76,13 +79,15 @@ class Refusal:
 
 
 def _webhook_of(rule: str) -> str:
-    """Return the webhook of the scheduler with the rule, or "" for the operator's."""
+    """Return the webhook of the scheduler that has the rule, or "" if it is a rule of the operator's webhook."""
     entries = [entry for entry in SCHEDULERS if entry.webhook]
     return next((entry.webhook for entry in entries if rule in [each.name for each in entry.rules()]), "")
 
 
 def refusal(rule: str, explanation: RuleExplanation) -> Refusal | None:
-    """Return the cluster's words by that rule about the failing example, or None if it reports none."""
+    """Return the cluster's answer by that rule to the failing example, or None if the cluster does not report the
+    rule.
+    """
     if not explanation.failing:
         return None
     results = [result.tags for result in results_of(explanation.failing, explanation.before)]
@@ -95,7 +100,7 @@ def refusal(rule: str, explanation: RuleExplanation) -> Refusal | None:
 
 
 def results_of(example: str, before: str = "") -> tuple[Result, ...]:
-    """Return the results of a render of `example` with its lines, as an update of `before` if given."""
+    """Return the results of a render of `example`. If `before` is set, `example` is an update of it."""
     objects = _objects(example)
     items = tuple(item for item in objects if not is_document(item.value))
     documents = tuple(item for item in objects if is_document(item.value))
@@ -103,7 +108,7 @@ def results_of(example: str, before: str = "") -> tuple[Result, ...]:
 
 
 def _objects(example: str) -> tuple[KubeObject, ...]:
-    """Return the completed objects of an example, with a configuration if it shows none."""
+    """Return the completed objects of an example, with a configuration if the example has none."""
     bases = _bases()
     shown = _parse(example)
     if all(item.kind not in _CONFIGURATIONS for item in shown):
@@ -115,9 +120,10 @@ def _objects(example: str) -> tuple[KubeObject, ...]:
 
 
 def _base(item: KubeObject, bases: Mapping[str, KubeObject]) -> Mapping[str, Value]:
-    """Return the base that completes `item`. A topology section in another spelling is completed by the base's section.
+    """Return the base that completes `item`. A topology section keeps its spelling, and the base's section completes
+    it.
 
-    It is empty if no base has its kind or if it names another API group: then it is complete.
+    The result is empty if no base has its kind, or if `item` has another API group. The item is then complete.
     """
     known = bases.get(_kind(item))
     if known is None or (item.api_version and _group(item) != _group(known)):
@@ -142,7 +148,7 @@ def _bases() -> Mapping[str, KubeObject]:
 
 
 def _kind(item: KubeObject) -> str:
-    """Return the kind of an object. OSMO's documents have a name here."""
+    """Return the kind of an object. Documents of OSMO get a name too."""
     if item.kind:
         return item.kind
     return _WORKFLOW if "workflow" in item.value else _POOL
@@ -155,7 +161,8 @@ def _parse(text: str) -> tuple[KubeObject, ...]:
 def _complete(item: KubeObject, path: FieldPath, shown: Value, base: Value) -> KubeObject:
     """Return `item` completed from `base`. `shown` is its part at `path`.
 
-    The entries of a list are completed by position. Shown parts keep their text, because rules read that too.
+    The entries of a list are completed by position. Parts in the example keep their text, because rules read the text
+    too.
     """
     if isinstance(shown, dict) and isinstance(base, dict):
         for key, part in base.items():
@@ -169,10 +176,10 @@ def _complete(item: KubeObject, path: FieldPath, shown: Value, base: Value) -> K
 
 @dataclass(frozen=True, slots=True)
 class RuleExplanation:
-    """The reason for the rule (`why`) and the remedy (`fix`).
+    """The reason for the rule (`why`), and what to change (`fix`).
 
-    The rest are examples with the relevant YAML, or "" without one. `before` is the state that `failing` and `passing`
-    update. `also` names other rules with errors in `failing`.
+    The other fields are examples with the relevant YAML, or "" without one. `before` is the state that `failing` and
+    `passing` update. `also` names other rules that `failing` breaks.
     """
 
     why: str
@@ -184,7 +191,7 @@ class RuleExplanation:
 
 
 def explained_rules() -> frozenset[str]:
-    """The names of all rules that have an explanation."""
+    """Return the names of all rules that have an explanation."""
     return frozenset(explanation_files())
 
 
@@ -218,14 +225,14 @@ _TABLES = (
     "migrate.rewrite",
     "fleet.result",
 )
-"""Modules with their own rules that are not part of a render."""
+"""Modules that define rules outside a render."""
 
 RULES_BY_NAME: dict[str, Rule] = {
     rule.name: rule
     for rules in (rule_table(), *[import_module(f"packwise.{module}").RULES for module in _TABLES])
     for rule in rules
 }
-"""Every rule of a render, of the command line and of migrations, by its name."""
+"""Every rule of a render, of the command line, of fleets and of migrations, by its name."""
 
 _NARROWEST, _WIDEST = 40, 100
 
@@ -242,7 +249,7 @@ def rules(command: Rules, terminal: Terminal = PLAIN) -> Answer:
 
 
 def rule_named(name: str) -> Rule:
-    """Return the rule of that name. Raise UsageError with the nearest name if there is none."""
+    """Return the rule of that name. If there is none, raise UsageError with the nearest name."""
     if name not in RULES_BY_NAME:
         hint = did_you_mean(name, RULES_BY_NAME, len(RULES_BY_NAME)) or "; `packwise rules` lists them"
         raise UsageError(f'there is no rule "{name}"{hint}')
@@ -250,7 +257,7 @@ def rule_named(name: str) -> Rule:
 
 
 def _explanation_text(rule: Rule, columns: int, *, as_json: bool) -> str:
-    # The list of rules needs no explanation.
+    # Only the page of a rule needs its explanation.
     explained = explanation(rule.name)
     refused = refusal(rule.name, explained)
     if as_json:

@@ -6,7 +6,7 @@ from krmfn.hints import Record
 
 
 class SchemaOptions(Record):
-    """`packwise schema`. Without a `name` it lists the schemas. `revision` is a PodCliqueSet's."""
+    """`packwise schema`. Without a `name`, it lists the schemas. `revision` is the revision of the PodCliqueSet."""
 
     name: str | None = None
     revision: str | None = None

@@ -1,6 +1,7 @@
 """JSON Schemas (draft 2020-12) from the tables of fields with which packwise itself checks a file.
 
-They cover names, types, choices and patterns. A CRD's CEL rules and webhooks' additions are only in `packwise check`.
+They cover names, types, choices and patterns. Only `packwise check` knows the CEL rules of a CRD and the rules of
+webhooks.
 """
 
 from __future__ import annotations
@@ -45,19 +46,19 @@ _REVISION = [{"enum": list(REVISIONS)}, {"pattern": PATTERN, "type": "string"}, 
 
 _DURATION = r"^[-+]?(0|([0-9]*\.?[0-9]+(ns|us|µs|μs|ms|s|m|h))+)$"
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
-"""A word of the name of a field; `autoMNNVLEnabled` has three."""
+"""A word in the name of a field. `autoMNNVLEnabled` has three words."""
 
 _TYPES: dict[type, list[str]] = {Quantity: ["string", "number"], IntOrString: ["integer", "string"]}
-"""JSON types of the kinds that have several."""
+"""JSON types of the kinds that have several JSON types."""
 
 
 def schema_text(schema: Schema) -> str:
-    """The schema as JSON."""
+    """Return the schema as JSON text."""
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
 
 
 def topologyrender_schema() -> Schema:
-    """The schema of a whole TopologyRender."""
+    """Return the schema of a whole TopologyRender."""
     writer = _Writer(takes_null=False, sorts_keys=True)
     spec = writer.object(SPEC)
     spec["properties"]["revision"]["anyOf"] = _REVISION
@@ -98,10 +99,10 @@ def _title(field: str) -> str:
 
 
 class _Writer:
-    """Write the schemas of one table. `parts` are referenced schemas by name.
+    """Writes the schemas of one table. `parts` are the schemas that others refer to, by name.
 
-    With `takes_null`, null counts as absent everywhere, as in an API server. Otherwise it does only in nullable fields.
-    With `sorts_keys`, the keywords of each schema are sorted. Otherwise its type comes first.
+    With `takes_null`, null counts as absent in every field, as in an API server. Otherwise null is allowed only in
+    nullable fields. With `sorts_keys`, the keywords of each schema are sorted.
     """
 
     def __init__(self, *, takes_null: bool, sorts_keys: bool) -> None:
@@ -110,7 +111,7 @@ class _Writer:
         self._sorts_keys = sorts_keys
 
     def object(self, kind: Object) -> Schema:
-        """The schema of a mapping, with its fields."""
+        """Return the schema of a mapping, with its fields."""
         return self._arrange(_with_values({
             "title": kind.struct,
             "description": kind.summary or None,
@@ -147,7 +148,7 @@ class _Writer:
 
     def _refer(self, name: str, kind: Object) -> Schema:
         if name not in self.parts:
-            # Register it before its fields, because these may refer to it again.
+            # Register the schema before its fields, because the fields may refer to it again.
             self.parts[name] = {}
             self.parts[name].update(self.object(kind))
         return {"$ref": f"#/$defs/{name}"}
@@ -193,7 +194,7 @@ def _with_values(keywords: Schema) -> Schema:
 
 
 def _is_required(field: Field) -> bool:
-    """Return True if an object without the field is refused. Go fills in a zero value that may be no valid choice."""
+    """Return True if an object without the field is refused. Go fills in a zero value, which may be invalid."""
     return field.required or (field.zero_when_absent and _refuses_zero(field.kind))
 
 

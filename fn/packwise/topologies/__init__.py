@@ -1,1 +1,1 @@
-"""The topologies of a package, and who uses them."""
+"""The topologies of a package, and the workloads that use them."""

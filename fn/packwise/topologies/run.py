@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 _NONE = "<none>"
 
 _LONGEST = 1000
-"""The largest number of characters of a cell that are shown. Names in a cluster have at most 253."""
+"""The largest number of characters that a cell shows. Names in a cluster have at most 253."""
 
 
 def topologies(command: Topologies, terminal: Terminal = PLAIN) -> Answer:
-    """Return the overview. Raise UsageError."""
+    """Return the overview. Raise UsageError if the paths cannot be read."""
     inputs = read_used_inputs(command.named)
     rendered = render(inputs.package, is_listed=False)
     placements = [placement for plan in rendered.plans for placement in plan.placements]
@@ -62,7 +62,7 @@ def topologies(command: Topologies, terminal: Terminal = PLAIN) -> Answer:
 
 
 class _Row(Record):
-    """A line of the table of uses: of a topology with or without a use, or of a use with any number of topologies."""
+    """A line of the table of uses. It has a topology with or without a use, or a use with any number of topologies."""
 
     topologies: tuple[str, ...]
     use: Use | None
@@ -71,7 +71,7 @@ class _Row(Record):
 def _rows(listing: Overview) -> list[_Row]:
     """Return each topology with its workloads, then names without a topology, then all other workloads.
 
-    A workload with alternatives has one row, because a row for each would give jobs times flavors.
+    A workload with alternative topologies has one row. One row for each alternative would multiply jobs by flavors.
     """
     names = dict.fromkeys([topology.name for topology in listing.topologies])
     by_name: dict[str | None, list[Use]] = {}
@@ -117,7 +117,7 @@ def _pool_cells(pool: NodePool) -> tuple[str, ...]:
 
 
 def _pool_workloads(pool: NodePool) -> list[tuple[str, str, str]]:
-    """Return kind, namespace and name of the workloads with a gang in the pool, each once."""
+    """Return kind, namespace and name of each workload with a gang in the pool. Each appears once."""
     names: set[tuple[str, str, str]] = set()
     for placement in pool.placements:
         value = placement.subject.value
@@ -126,7 +126,7 @@ def _pool_workloads(pool: NodePool) -> list[tuple[str, str, str]]:
 
 
 def _title(topologies: Sequence[str], known: frozenset[str]) -> str:
-    """Return some names of topologies. Names without a topology come first, so that they are included."""
+    """Return some names of topologies. Names that do not exist come first, so that they are always shown."""
     names = [
         name if name in known else f"{name} (does not exist)" for name in sorted(topologies, key=known.__contains__)
     ]
@@ -158,7 +158,7 @@ def _levels(topology: ListedTopology) -> str:
 
 
 def _name_parts(use: Use) -> tuple[str, str, str]:
-    """Kind, namespace and name of the workload."""
+    """Return the kind, the namespace and the name of the workload."""
     value = use.workload.value
     return use.document or (*identity(value)[1:3], shown_name(value))
 
@@ -238,7 +238,7 @@ def _use(use: Use) -> dict[str, Any]:
 def has_sources(package: Package) -> bool:
     """Return True if the package has something to render: a configuration, a topology or a workload."""
     inventory, selection = read_package(package)
-    # Users' topologies alone also enable TAS.
+    # Topologies of users alone also enable topology-aware scheduling.
     if selection.is_configured or brings_topologies(inventory):
         return True
     settings, revision = selection.settings, selection.revision
@@ -246,10 +246,11 @@ def has_sources(package: Package) -> bool:
 
 
 class Overview(Record):
-    """All topologies by name, and the workloads with their topologies. `enabled` is true if TAS is.
+    """All topologies by name, and the workloads with their topologies.
 
-    `results` are about the configuration and the CRDs. `is_known` is true if the rest could be determined in spite of
-    them. `pools` are the node pools, or () if nothing in the input is in one.
+    `enabled` is true if topology-aware scheduling is enabled. `results` are about the configuration and the CRDs.
+    `is_known` is true if the topologies could be determined in spite of these results. `pools` are the node pools, or
+    () if no object of the input is in one.
     """
 
     topologies: tuple[ListedTopology, ...] = ()
@@ -261,7 +262,7 @@ class Overview(Record):
 
 
 def _queued_uses(inventory: Inventory, known: KnownTopologies, selection: Selection) -> Iterator[Use]:
-    """The workloads that a scheduler queues itself, by the topologies of their queues."""
+    """Yield a use for the workloads that a scheduler queues itself, by the topologies of their queues."""
     for queued_pods in queued_sources():
         for pods in queued_pods(inventory, known, selection.settings):
             if len(pods.topologies) > 1:
@@ -271,9 +272,9 @@ def _queued_uses(inventory: Inventory, known: KnownTopologies, selection: Select
 
 
 def overview(package: Package, queued: Iterable[KubeObject] = (), placements: Iterable[Placement] = ()) -> Overview:
-    """Return the topologies of the package and their users, including `queued` ones without a topology.
+    """Return the topologies of the package and the workloads that use them. `queued` are workloads without a topology.
 
-    `placements` are the gangs of the render, which are in node pools.
+    `placements` are the gangs of the render. They decide the workloads of node pools.
     """
     inventory, selection = read_package(package)
     settings, revision = selection.settings, selection.revision
@@ -293,7 +294,7 @@ def overview(package: Package, queued: Iterable[KubeObject] = (), placements: It
         )  # fmt: skip
     except FieldError as error:
         return Overview(results=(*results, unreadable_result(error)), is_known=False)
-    # Only users create these. Rendered ones belong to the topologies above.
+    # Only users create these Topologies. Rendered ones belong to the topologies above.
     for kind in [kind for kind in KINDS if kind.is_listed]:
         own = sorted(inventory.items.of_kind(*kind.key), key=lambda item: item.name)
         topologies += tuple(ListedTopology.of_scheduler(kind.word, item) for item in own)
@@ -306,7 +307,7 @@ def overview(package: Package, queued: Iterable[KubeObject] = (), placements: It
     listed = {id(use.workload) for use in uses}
     uses += tuple(Use(None, item) for item in queued if id(item) not in listed)
     pools = node_pools(inventory.items, placements)
-    # Workloads without Grove need no configuration of it.
+    # Workloads that do not use Grove need no configuration of Grove.
     needs_configuration = not topologies and (not uses or has_grove_workloads(inventory.items))
     if selection.enabled or selection.configuration is not None or needs_configuration:
         absent = [] if selection.absent is None else [selection.absent]
