@@ -273,11 +273,11 @@ def _name_assumption(findings: Sequence[Finding], selection: Selection) -> list[
 
 def _rests_on_release(finding: Finding, definitions: Definitions) -> bool:
     # Most runs name a release, and do not need the table of all fields.
-    from packwise.frontends.grove.crd import is_alike
+    from packwise.frontends.grove.crd import has_same_field
 
     if finding.rule in (DECODE.name, SCHEMA.name, UNKNOWN.name):
         # The cluster's own CRD of PodCliqueSet checks the fields. Without it, most releases have the same fields.
-        return definitions.of_kind(*POD_CLIQUE_SET.key) is None and not is_alike(finding.path, RELEASES)
+        return definitions.of_kind(*POD_CLIQUE_SET.key) is None and not has_same_field(finding.path, RELEASES)
     return finding.rule in _differing_rules()
 
 

@@ -1,3 +1,3 @@
-"""Grove's PodCliqueSet: schema and defaults, rules and names, PodGangs and conditions."""
+"""Grove's front end: the schema, defaults and rules of PodCliqueSets, their PodGangs, and their conditions."""
 
 from __future__ import annotations

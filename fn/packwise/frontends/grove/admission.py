@@ -1,9 +1,8 @@
-"""The webhook's create and update runs over a PodCliqueSet by the rules of its revision, and the choice between them.
+"""Check a PodCliqueSet as Grove's webhook does, by the rules of the revision: as a new object or as an update.
 
-The choice depends on the baseline and on changes since then. Source: spec/designs.md#3, spec/grove.md#2, #4, #5.
-
-A workload's PodGangs carry the record of its constraints. The workload itself carries it if it has no PodGangs left.
-The next render compares it to detect an edited workload.
+The baseline and an earlier render show whether the cluster already has the workload. A render records the constraints
+of a workload in an annotation of its PodGangs, or of the workload if it has no PodGangs. The next render compares the
+record with the workload, to find changed constraints. Source: spec/designs.md#3, spec/grove.md#2, #4, #5.
 """
 
 from __future__ import annotations
@@ -62,12 +61,13 @@ if TYPE_CHECKING:
     from packwise.placement import Gang
     from packwise.revisions.grove import Revision
 
-# The webhook's two runs over a PodCliqueSet, by the rulebook of its revision. Source: spec/grove.md#4 and #5.
+# The webhook checks a new PodCliqueSet or an update by the rulebook of the revision. Source: spec/grove.md#4 and #5.
 
 
 def all_rules() -> tuple[Rule, ...]:
-    """Return every rule once in the order of their runs, starting with the last design. The documentation lists them
-    so.
+    """Return every rule of every revision once, in the order in which they run. The last design comes first.
+
+    The documentation lists the rules in this order.
     """
     rules: dict[str, Rule] = {}
     for revision in (GREP_244_MULTI, *REVISIONS.values()):
@@ -91,16 +91,16 @@ def differing_rules(revisions: Iterable[Revision]) -> frozenset[str]:
 
 
 def validate_create(pcs: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
-    """The webhook's refusals of a new PodCliqueSet, in its order. `pcs` is read from the defaulted value."""
+    """Return the problems for which the webhook refuses a new PodCliqueSet, in its order. `pcs` has its defaults."""
     steps = _create_steps(context.revision.webhook)
     return run(steps, pcs, context if context.create else context.replace(create=True))
 
 
 def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
-    """Return the webhook's refusals of an update in its order: the new object's own problems, else forbidden changes.
+    """Return the problems for which the webhook refuses an update, in its order. Both objects have their defaults.
 
-    Both objects have their defaults. If the revision permits changed constraints, their rules run as for a new
-    workload.
+    These are problems of the new object. If it has none, they are forbidden changes. If the revision permits changed
+    constraints, the rules of constraints run as for a new workload.
     """
     context, change = context.replace(create=False), Update(old, new)
     whole, mnnvl, backend, constraints = _update_steps(context.revision.webhook)
@@ -114,13 +114,13 @@ def validate_update(old: PodCliqueSet, new: PodCliqueSet, context: Context) -> l
 
 
 def _domains(pcs: PodCliqueSet) -> set[tuple[str, str | None, str]]:
-    """Return the constraints by owner. The order of the owners does not matter."""
+    """Return owner and domain of each constraint as a set, so that the order of the owners does not matter."""
     return {(constraint.kind, constraint.name, constraint.domain) for constraint in topology.constraints_at(pcs)}
 
 
-# The rules of Grove's webhook, in its order. A rule that only some releases have states them as `since` and `until`.
-# Source: spec/grove.md#4 and #5; spec/grove-releases.md#1.1 "order inside a clique", "empty clique name", #2.1 to 2.6,
-# #4.
+# These are the rules of Grove's webhook, in its order. If only some releases have a rule, `since` and `until` name
+# them. Source: spec/grove.md#4 and #5; spec/grove-releases.md#1.1 "order inside a clique", "empty clique name", #2.1 to
+# 2.6, #4.
 
 _NAME_CONSTRAINTS = (*cliques.CLIQUE_NAME_DNS, *metadata.CLIQUE_NAME_LENGTH)
 
@@ -139,7 +139,7 @@ RULES = Rulebook(
         Scope(whole_set, (*metadata.METADATA, *cliques.SET, *pods.SET_SHARING, *cliques.CLIQUES_ANY)),
         Scope(cliques_of, (
             *cliques.CLIQUE_NAME,
-            # A clique without a name is one error. Before this release, it is also an invalid name.
+            # Since this release, a clique without a name has one error. Before, its name is also invalid.
             Scope(_with_name, _NAME_CONSTRAINTS, since=ALPHA_12_RC1),
             *metadata.CLIQUE_METADATA,
             *pods.CLIQUE_SHARING,
@@ -173,7 +173,7 @@ RULES = Rulebook(
 
 
 def rulebook(revision: Revision) -> Rulebook:
-    """The rules of the revision's webhook."""
+    """Return the rules of the revision's webhook."""
     return _rulebook(revision.webhook)
 
 
@@ -182,10 +182,8 @@ _rulebook = cache(RULES.of)
 
 @cache
 def _updates(webhook: str) -> tuple[Node, ...]:
-    """The rules of an update in the webhook of the release with this tag. They run if the new object itself is
-    valid.
-    """
-    # Only an input with a baseline has updates.
+    """Return the rules about changes in the webhook of the release with this tag."""
+    # The import is lazy, because only an input with a baseline has updates.
     from packwise.frontends.grove.rules.update import UPDATE
 
     return nodes_of(UPDATE, webhook)
@@ -198,7 +196,7 @@ def _create_steps(webhook: str) -> Steps:
 
 @cache
 def _update_steps(webhook: str) -> tuple[Steps, Steps, Steps, Steps]:
-    """Steps of an update: the rules of the whole object, of MNNVL, of the backend, and of constraints."""
+    """Return the steps of an update: the rules of the whole object, of MNNVL, of the backend, and of constraints."""
     book = _rulebook(webhook)
     whole, mnnvl, backend, constraints = [
         prepare(nodes, create=False) for nodes in (book.whole, book.mnnvl_update, book.backend, book.constraints)
@@ -211,30 +209,30 @@ def _change_steps(webhook: str) -> Steps:
     return prepare(_updates(webhook), create=False)
 
 
-# Rules about stored fields that the files do not have and an apply keeps: replicas, preferences, updates, pods. The
-# webhook validates the object with these fields. Source: spec/grove.md#7, spec/grove-releases.md#3.2, #2.6,
-# spec/designs.md#7.2, #1.
+# The cluster can store fields that the manifest does not have. An apply keeps them, and the webhook validates the
+# object with them. The functions below handle such replicas, preferred levels, updates and numbers of pods. Source:
+# spec/grove.md#7, spec/grove-releases.md#3.2, #2.6, spec/designs.md#7.2, #1.
 
 _GROUP = POD_CLIQUE_SET.group
 
 Named = tuple[str, str]
-"""Namespace and name."""
+"""Namespace and name of an object."""
 
 
 class Replicas(Record):
-    """The replicas of live scaling groups and cliques, by namespace and name."""
+    """The replicas of live PodCliqueScalingGroups and PodCliques, by namespace and name."""
 
     groups: Mapping[Named, int] = {}
     cliques: Mapping[Named, int] = {}
 
 
 def live_replicas(index: Index) -> Replicas:
-    """The replicas of every PodCliqueScalingGroup and PodClique."""
+    """Return the replicas of every PodCliqueScalingGroup and PodClique in the input."""
     return Replicas(_counts(index, "PodCliqueScalingGroup"), _counts(index, "PodClique"))
 
 
 def _counts(index: Index, kind: str) -> dict[Named, int]:
-    """`spec.replicas` of every object of the kind, by namespace and name."""
+    """Return `spec.replicas` of every object of the kind, by namespace and name."""
     counts: dict[Named, int] = {}
     for item in index.of_kind(_GROUP, kind):
         replicas = item.get("spec.replicas")
@@ -244,7 +242,10 @@ def _counts(index: Index, kind: str) -> dict[Named, int]:
 
 
 def scheduled_pods(index: Index | None) -> dict[Named, int]:
-    """`status.scheduledReplicas` of all PodCliques of each PodCliqueSet, by its namespace and name."""
+    """Return the number of scheduled pods of each PodCliqueSet, by its namespace and name.
+
+    This is the sum of `status.scheduledReplicas` of its PodCliques.
+    """
     pods: dict[Named, int] = {}
     for item in index.of_kind(_GROUP, "PodClique") if index is not None else ():
         workload, count = item.get(("metadata", "labels", PART_OF)), item.get("status.scheduledReplicas")
@@ -255,9 +256,10 @@ def scheduled_pods(index: Index | None) -> dict[Named, int]:
 
 
 def earlier_podgangs(inventory: Inventory) -> dict[tuple[str, str], Mapping[str, Value]]:
-    """Return the earlier PodGangs by namespace and name.
+    """Return the PodGangs from before the change, by namespace and name.
 
-    An earlier render in the input wins over the baseline, because the operator may have made the baseline's PodGangs.
+    PodGangs of an earlier render in the input override PodGangs in the baseline, because the operator may have made the
+    latter.
     """
     baseline = inventory.baseline
     before = () if baseline is None else (*baseline.users.items(), *baseline.generated.items())
@@ -269,9 +271,10 @@ def earlier_podgangs(inventory: Inventory) -> dict[tuple[str, str], Mapping[str,
 
 
 def keep_preferred(gang: Gang, earlier: Mapping[str, Value] | None) -> Gang:
-    """Return `gang`, built without a topology, with the preferred levels of `earlier` at the same places.
+    """Return `gang` with the preferred levels that the PodGang `earlier` has at the same places.
 
-    `earlier` is None if unknown. No level is required any more. An inner set without a preferred level is removed.
+    `gang` was built without a topology, so it has no required levels. `earlier` is None if unknown. An inner set
+    without a preferred level is removed.
     """
     spec = mapping_at(earlier, "spec")
     leaves, groups = _entries_by_name(spec, "podgroups"), _entries_by_name(spec, "topologyConstraintGroupConfigs")
@@ -289,7 +292,7 @@ def keep_preferred(gang: Gang, earlier: Mapping[str, Value] | None) -> Gang:
 
 def _preferred_bounds(value: Mapping[str, Value] | None, origin: Origin) -> Bounds:
     key = value_at(value, "topologyConstraint", "packConstraint", "preferred")
-    # The domain of the label key is not recorded.
+    # A PodGang has the label of the level, but not its domain.
     return Bounds(None, Level("", key), origin.replace(rule="spec/designs.md#1")) if isinstance(key, str) else Bounds()
 
 
@@ -302,9 +305,10 @@ _LISTS = ("cliques", "podCliqueScalingGroups")
 
 
 class EarlierRender(Record):
-    """The render before a change for all workloads of a run.
+    """The facts about the objects before the change, for all workloads of a run.
 
-    `sizes` are the minReplicas of podgroups by name. `release` is the baseline's release, or None if unknown.
+    `sizes` has `minReplicas` of each podgroup, by the podgroup's name. `release` is the release of the baseline, or
+    None if unknown.
     """
 
     sizes: Mapping[str, int]
@@ -312,14 +316,15 @@ class EarlierRender(Record):
 
     @classmethod
     def of(cls, inventory: Inventory, release: Revision | None) -> EarlierRender:
-        """Return the inventory's objects from before the change."""
+        """Return the facts about the objects of the inventory before the change."""
         return cls(_sizes(inventory), release)
 
     def problems(
         self, value: Mapping[str, Value], stored: Mapping[str, Value] | None, pcs: PodCliqueSet, context: Context
     ) -> list[tuple[Rule, Problem]]:
-        """Return the warnings about a workload: its `value`, its `stored` value before the change, and the defaulted
-        `pcs`.
+        """Return the warnings about a workload.
+
+        `value` is its manifest, `stored` is its manifest before the change or None, and `pcs` has its defaults.
         """
         return run(_STORED_STEPS, _Change(value, stored, pcs, self), context)
 
@@ -332,7 +337,7 @@ class _Change(Record):
 
 
 def _kept_updates(change: _Change, context: Context) -> Iterator[Problem]:
-    """Yield the webhook's refusals of the object with the rollingUpdates that stay in the cluster."""
+    """Yield problems of the object that an apply makes, because it keeps a stored rollingUpdate."""
     if change.stored is None:
         return
     merged = _merge(change.value, default(change.stored, change.before.release or context.revision, create=False))
@@ -355,7 +360,7 @@ def _kept_updates(change: _Change, context: Context) -> Iterator[Problem]:
 
 
 def _merge(value: Mapping[str, Value], stored: Mapping[str, Value]) -> Mapping[str, Value] | None:
-    """Return `value` with each rollingUpdate that only `stored` has, or None if there is none."""
+    """Return `value` with the rollingUpdates that only `stored` has, or None if there are none."""
     template, keeps = dict(mapping_at(value, "spec", "template")), False
     for field in _LISTS:
         before = {entry.get("name"): entry for entry in mappings_in_place(value_at(stored, "spec", "template", field))}
@@ -371,8 +376,8 @@ def _merge(value: Mapping[str, Value], stored: Mapping[str, Value]) -> Mapping[s
 
 
 def _check_smaller_gangs(change: _Change, context: Context) -> Iterator[Problem]:
-    """Report cliques if their gang needed all pods by an earlier release's default and now needs one."""
-    # A workload of the baseline is validated as an update, which is refused.
+    """Yield a warning for each clique if its gang needed all pods by an earlier default, but now needs only one."""
+    # If the baseline has the workload, the webhook refuses the change of minAvailable.
     if context.revision.min_available_default != "One" or change.stored is not None:
         return
     written = mappings_in_place(value_at(change.value, "spec", "template", "cliques"))
@@ -389,7 +394,7 @@ def _check_smaller_gangs(change: _Change, context: Context) -> Iterator[Problem]
 
 
 def _size_before(change: _Change, clique: str) -> int | None:
-    """Return the minReplicas of the clique's first podgroup in the earlier render."""
+    """Return `minReplicas` of the clique's first podgroup in the earlier render, or None if it has none."""
     pcs, sizes = change.pcs, change.before.sizes
     groups = [group.name for group in pcs.groups if clique in group.clique_names]
     if groups:
@@ -427,7 +432,7 @@ STORED: tuple[Check[_Change], ...] = (
         _check_smaller_gangs,
     ),
 )
-"""Warnings about stored fields that the files do not show."""
+"""Checks of stored fields that the manifests do not have. They report warnings."""
 
 _STORED_STEPS = prepare(STORED)
 
@@ -436,14 +441,14 @@ _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class Stored(Record):
-    """A defaulted workload. `added` is the MNNVL annotation's value if the webhook and not the author wrote it."""
+    """A workload with its defaults. If the webhook added the MNNVL annotation, `added` is the annotation's value."""
 
     value: Mapping[str, Value]
     added: Value = None
 
 
 def as_stored(baseline: Mapping[str, Value], context: Context) -> Stored:
-    """Return `baseline`, a manifest or an export, as the cluster stores it."""
+    """Return `baseline` as the cluster stores it. It is a manifest of the user, or was read from a cluster."""
     annotation = context.revision.mnnvl_annotation
     value = default(baseline, context.revision, auto_mnnvl=context.auto_mnnvl and not _is_export(baseline))
     if annotation is None:
@@ -453,7 +458,7 @@ def as_stored(baseline: Mapping[str, Value], context: Context) -> Stored:
 
 
 def inherit_annotation(value: Mapping[str, Value], before: Stored, context: Context) -> Mapping[str, Value]:
-    """Return `value` with the webhook's annotation from before. An apply does not remove it."""
+    """Return `value` with the annotation that the webhook added before. An apply does not remove it."""
     annotations, annotation = _annotations(value), context.revision.mnnvl_annotation
     if before.added is None or annotation is None or annotation in annotations:
         return value
@@ -462,7 +467,10 @@ def inherit_annotation(value: Mapping[str, Value], before: Stored, context: Cont
 
 
 def _is_written(baseline: Mapping[str, Value], annotation: str, context: Context) -> bool:
-    """Return True if the author of `baseline` wrote the annotation, as recorded by kubectl."""
+    """Return True if the user wrote the annotation in `baseline`, and the webhook did not add it.
+
+    If `baseline` was read from a cluster, the record of `kubectl apply` shows this.
+    """
     annotations = _annotations(baseline)
     if annotation not in annotations or not _is_export(baseline):
         return annotation in annotations
@@ -476,7 +484,7 @@ def _is_written(baseline: Mapping[str, Value], annotation: str, context: Context
 
 
 def _is_export(baseline: Mapping[str, Value]) -> bool:
-    """Return True if `baseline` was read from a cluster, after admission."""
+    """Return True if `baseline` was read from a cluster."""
     return bool(baseline.get("status")) or bool(value_at(baseline, "metadata", "uid"))
 
 
@@ -494,7 +502,7 @@ def _annotations(value: Mapping[str, Value]) -> Mapping[str, Value]:
 
 
 RECORD_NOTE = "constraints"
-"""Name of the annotation, under `packwise.dev/`."""
+"""The name of the annotation with the recorded constraints, without its prefix `packwise.dev/`."""
 
 _SET = "packDomain"
 _CONSTRAINT = "topologyConstraint"
@@ -504,9 +512,10 @@ _GROUPS = "podCliqueScalingGroups"
 
 
 def record_of(pcs: PodCliqueSet) -> str:
-    """The constraints of `pcs` as JSON: `{"packDomain":"block","podCliqueScalingGroups":{"prefill":"rack"}}`.
+    """Return the constraints of `pcs` as JSON: `{"packDomain":"block","podCliqueScalingGroups":{"prefill":"rack"}}`.
 
-    One with more fields than packDomain is an object of its fields, the set's own under `topologyConstraint`.
+    A constraint with other fields than packDomain is written as an object with its fields. For the set, the key of this
+    object is `topologyConstraint`.
     """
     fields: dict[str, str] = {}
     if pcs.topology_name is not None:
@@ -565,9 +574,9 @@ def _constraint(value: Value) -> TopologyConstraint | None:
 
 
 class History(Record):
-    """The known past of a workload: its baseline as written and the record of an earlier render.
+    """The known past of a workload: its manifest in the baseline, and the record of an earlier render.
 
-    `revision` is the revision that stored the baseline, or None if it is the same.
+    `revision` is the revision of the baseline, or None if it is the revision of the input.
     """
 
     baseline: Mapping[str, Value] | None = None
@@ -576,7 +585,10 @@ class History(Record):
 
 
 class Admitted(Record):
-    """The defaulted workload, its refusals by the webhook, and True if it exists in the cluster."""
+    """The result of admission: the workload with its defaults, and the problems for which the webhook refuses it.
+
+    `existing` is true if the cluster already has the workload.
+    """
 
     pcs: PodCliqueSet
     problems: list[tuple[Rule, Problem]]
@@ -584,7 +596,7 @@ class Admitted(Record):
 
 
 def admit(value: Mapping[str, Value], history: History, admission: str, context: Context) -> Admitted:
-    """Return the webhook's answer for `value`. `admission` is the setting of that name."""
+    """Return the result of the webhook for `value`. `admission` is the value of this setting."""
     if is_new(value, history, admission):
         pcs = PodCliqueSet.read(default(value, context.revision, auto_mnnvl=context.auto_mnnvl))
         return Admitted(pcs, validate_create(pcs, context), existing=False)
@@ -597,7 +609,7 @@ def admit(value: Mapping[str, Value], history: History, admission: str, context:
 
 
 def is_new(value: Mapping[str, Value], history: History, admission: str) -> bool:
-    """Return True if the cluster does not have the workload yet, unless `admission` decides it."""
+    """Return True if the workload is new for the cluster. `admission` decides, or with "Auto" the known past."""
     return admission == "New" or (admission == "Auto" and not _is_known(value, history))
 
 
@@ -606,14 +618,14 @@ def _is_known(value: Mapping[str, Value], history: History) -> bool:
 
 
 def _stored_baseline(baseline: Mapping[str, Value] | None, context: Context) -> Stored | None:
-    """Return the baseline as the cluster stores it, or None if it is missing or undecodable."""
+    """Return the baseline as the cluster stores it, or None if it is missing or cannot be decoded."""
     if baseline is None or _is_undecodable(baseline, context.revision):
         return None
     return as_stored(baseline, context)
 
 
 def _recorded_workload(new: PodCliqueSet, history: History, *, recorded: bool) -> PodCliqueSet:
-    """Return the workload before the change from an earlier render, or `new` if no change is known."""
+    """Return `new` with the constraints that an earlier render recorded, or `new` itself without a valid record."""
     if recorded and history.record is not None:
         return with_record(new, history.record) or new
     return new

@@ -1,4 +1,4 @@
-"""Advice that no operator enforces and users need before a merge.
+"""Checks that no operator makes, but that users need before they merge a change.
 
 Source: spec/gitops.md#3, spec/kai.md, spec/grove.md#2, #7, spec/packwise.md#4.
 """
@@ -33,16 +33,16 @@ TOOL_DEPENDENT = {
     for word in words
     for form in (word, word.capitalize(), word.upper())
 }
-"""Words that kustomize and kpt read as strings and kubectl reads as booleans, with the boolean."""
+"""Unquoted words that kustomize and kpt read as strings, but kubectl as booleans, each with the boolean."""
 
 _WORDS = frozenset(TOOL_DEPENDENT)
 
-# The pattern finds more than those words, and quoted texts only in part.
+# The pattern also matches texts that are none of these words. It does not match all quoted texts.
 _MAY_BE_DEPENDENT = r"[:,\[-]\s*[yYnNoO](?:[eEoOnNfF][sSfF]?)?(?=[\s,\]}]|\Z)"
 
 
 Pods: TypeAlias = "Sequence[tuple[FieldPath, Mapping[str, Value]]]"
-"""Pod templates as written, each with its path."""
+"""The pod templates of a workload as its manifest has them, each with its path."""
 
 
 def pod_specs(workload: KubeObject) -> Pods:
@@ -56,8 +56,8 @@ def pod_specs(workload: KubeObject) -> Pods:
 
 
 def tool_dependent_words(workload: KubeObject) -> list[FieldPath]:
-    """Return the paths of unquoted words of `TOOL_DEPENDENT`."""
-    # Few workloads have such a text, and most of them have it in quotes.
+    """Return the paths of the values that are unquoted words of `TOOL_DEPENDENT`."""
+    # These fast checks end the search for most workloads: few have such a word, and most of them have it in quotes.
     if not _has_word(workload.value) or not re.search(_MAY_BE_DEPENDENT, workload.source.text):
         return []
     paths = [path for path, word in _texts(workload.value, ()) if word in TOOL_DEPENDENT]
@@ -75,7 +75,7 @@ _NUMBERS = frozenset({int, float})
 
 
 def unquoted_quantities(pods: Pods) -> Iterator[tuple[FieldPath, int | float]]:
-    """Each resource quantity of these pod templates that is written as a number."""
+    """Yield path and value of each resource quantity in the pod templates that is a number."""
     for path, pod_spec in pods:
         overhead = pod_spec.get("overhead")
         for name, amount in mapping(overhead).items():
@@ -89,7 +89,7 @@ def unquoted_quantities(pods: Pods) -> Iterator[tuple[FieldPath, int | float]]:
                 for key in ("limits", "requests"):
                     amounts = resources.get(key)
                     if not isinstance(amounts, dict) or _NUMBERS.isdisjoint(map(type, amounts.values())):
-                        # The usual case.
+                        # Usually, all quantities are strings.
                         continue
                     for name, amount in amounts.items():
                         if type(amount) is int or type(amount) is float:
@@ -97,7 +97,7 @@ def unquoted_quantities(pods: Pods) -> Iterator[tuple[FieldPath, int | float]]:
 
 
 def _has_word(value: Mapping[str, Value]) -> bool:
-    """True if a text within `value` is one of `TOOL_DEPENDENT`."""
+    """Return True if a text within `value` is a word of `TOOL_DEPENDENT`."""
     has_word = None if CORE is None else CORE.has_text(value, _WORDS)
     if has_word is not None:
         return has_word
@@ -122,8 +122,8 @@ def _texts(value: Value, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
             yield from _texts(entry, (*path, step))
 
 
-class _Advised(Record):
-    """A workload as written, its pod templates, and its defaulted view."""
+class _Subject(Record):
+    """A workload in its manifest, its pod templates there, and `pcs`, the workload with its defaults."""
 
     workload: KubeObject
     pods: Pods
@@ -131,11 +131,14 @@ class _Advised(Record):
 
 
 def advise(workload: KubeObject, pods: Pods, pcs: PodCliqueSet, context: Context) -> list[tuple[Rule, Problem]]:
-    """Return the warnings about a decodable `workload`. `pods` are its `pod_specs`, `pcs` is its defaulted view."""
-    return run(_STEPS, _Advised(workload, pods, pcs), context)
+    """Return the warnings about a workload that can be decoded.
+
+    `pods` are its pod templates, and `pcs` is the workload with its defaults.
+    """
+    return run(_STEPS, _Subject(workload, pods, pcs), context)
 
 
-def _restart_policy(at: _Advised, _context: Context) -> Iterator[Problem]:
+def _restart_policy(at: _Subject, _context: Context) -> Iterator[Problem]:
     for path, pod_spec in at.pods:
         policy = pod_spec.get("restartPolicy")
         if isinstance(policy, str) and policy not in ("", "Always"):
@@ -143,15 +146,15 @@ def _restart_policy(at: _Advised, _context: Context) -> Iterator[Problem]:
             yield Problem((*path, "restartPolicy"), message)
 
 
-def _namespace(at: _Advised, _context: Context) -> Iterator[Problem]:
+def _namespace(at: _Subject, _context: Context) -> Iterator[Problem]:
     if not at.workload.get(("metadata", "namespace")):
         message = 'must be set: packwise renders the workload into "default", and Flux refuses it'
         yield Problem(("metadata", "namespace"), message)
 
 
-def _queue(at: _Advised, context: Context) -> Iterator[Problem]:
+def _queue(at: _Subject, context: Context) -> Iterator[Problem]:
     pcs = at.pcs
-    # An operator that creates the PodGroups requires the queue itself.
+    # If the operator creates the PodGroups, its webhook already requires a queue.
     if context.revision.podgroups_by_operator or KAI_QUEUE in pcs.labels or KAI_QUEUE in pcs.annotations:
         return
     default = context.schedulers.default if context.schedulers is not None else None
@@ -167,14 +170,14 @@ def _queue(at: _Advised, context: Context) -> Iterator[Problem]:
             return
 
 
-def _no_cliques(at: _Advised, _context: Context) -> Iterator[Problem]:
+def _no_cliques(at: _Subject, _context: Context) -> Iterator[Problem]:
     for index, group in enumerate(at.pcs.groups):
         if not group.clique_names:
             path = (*TEMPLATE, "podCliqueScalingGroups", index, "cliqueNames")
             yield Problem(path, "the group names no cliques and has no pods; name cliques, or remove the group")
 
 
-def _autoscaled_groups(at: _Advised, _context: Context) -> Iterator[Problem]:
+def _autoscaled_groups(at: _Subject, _context: Context) -> Iterator[Problem]:
     for index, group in enumerate(at.pcs.groups):
         scaling = group.auto_scaling
         if scaling and scaling.max_replicas > group.min_available:
@@ -186,7 +189,7 @@ def _autoscaled_groups(at: _Advised, _context: Context) -> Iterator[Problem]:
             yield Problem((*TEMPLATE, "podCliqueScalingGroups", index, "scaleConfig"), message)
 
 
-def _kueue_groups(at: _Advised, context: Context) -> Iterator[Problem]:
+def _kueue_groups(at: _Subject, context: Context) -> Iterator[Problem]:
     if context.schedulers is None or scheduler_of(at.pcs, context) != KUEUE:
         return
     for index, group in enumerate(at.pcs.groups):
@@ -198,39 +201,39 @@ def _kueue_groups(at: _Advised, context: Context) -> Iterator[Problem]:
             yield Problem((*TEMPLATE, "podCliqueScalingGroups", index, "minAvailable"), message)
 
 
-def _redundant_constraints(at: _Advised, _context: Context) -> Iterator[Problem]:
+def _redundant_constraints(at: _Subject, _context: Context) -> Iterator[Problem]:
     pcs = at.pcs
     groups = [(index, group) for index, group in enumerate(pcs.groups) if group.topology is not None]
     cliques = [(index, clique) for index, clique in enumerate(pcs.cliques) if clique.topology is not None]
     grouped = pcs.grouped_cliques() if cliques else frozenset[str]()
     for index, group in groups:
         if _is_same(pcs.topology, group.topology):
-            yield _repeats(group.topology, ("podCliqueScalingGroups", index), "the whole workload")
+            yield _repetition(group.topology, ("podCliqueScalingGroups", index), "the whole workload")
     for index, clique in cliques:
         if clique.name not in grouped and _is_same(pcs.topology, clique.topology):
-            yield _repeats(clique.topology, ("cliques", index), "the whole workload")
+            yield _repetition(clique.topology, ("cliques", index), "the whole workload")
     for _, group in groups if grouped else ():
         for index, clique in cliques:
             if clique.name in group.clique_names and _is_same(group.topology, clique.topology):
-                yield _repeats(clique.topology, ("cliques", index), f'group "{group.name}"')
+                yield _repetition(clique.topology, ("cliques", index), f'group "{group.name}"')
 
 
 def _is_same(parent: TopologyConstraint | None, child: TopologyConstraint | None) -> bool:
-    """Return True if both name the same domains."""
+    """Return True if both constraints exist and name the same domains, at least one."""
     if parent is None or child is None or parent.required != child.required or parent.preferred != child.preferred:
         return False
     return bool(parent.domains)
 
 
-def _repeats(constraint: TopologyConstraint | None, steps: FieldPath, owner: str) -> Problem:
-    """Return the problem of a constraint that repeats the domains of its owner."""
+def _repetition(constraint: TopologyConstraint | None, steps: FieldPath, owner: str) -> Problem:
+    """Return the problem of the constraint at `steps` that repeats the domains of the constraint of `owner`."""
     domains = " and ".join([f'"{domain}"' for domain in constraint.domains]) if constraint is not None else ""
     field = "packDomain" if constraint is None or constraint.pack is None else "pack"
     message = f"the constraint has no effect, because {owner} already requests {domains}; narrow it, or remove it"
     return Problem((*TEMPLATE, *steps, "topologyConstraint", field), message)
 
 
-def _quantities(at: _Advised, _context: Context) -> Iterator[Problem]:
+def _quantities(at: _Subject, _context: Context) -> Iterator[Problem]:
     for path, quantity in unquoted_quantities(at.pods):
         message = (
             f'must be the string "{quantity}": the operator stores a string, and Argo CD then always shows a difference'
@@ -238,14 +241,14 @@ def _quantities(at: _Advised, _context: Context) -> Iterator[Problem]:
         yield Problem(path, message, proposed=str(quantity))
 
 
-def _words(at: _Advised, _context: Context) -> Iterator[Problem]:
+def _words(at: _Subject, _context: Context) -> Iterator[Problem]:
     for path in tool_dependent_words(at.workload):
         word = str(at.workload.get(path))
         message = f"must be in quotes: kustomize and kpt read {word} as a string, kubectl as {TOOL_DEPENDENT[word]}"
         yield Problem(path, message, proposed=f'"{word}"')
 
 
-ADVICE: tuple[Check[_Advised], ...] = (
+ADVICE: tuple[Check[_Subject], ...] = (
     Check(Rule("namespace-missing", "A workload has no namespace.",
                "spec/gitops.md#2.4", Severity.WARNING), _namespace),
     Check(Rule("queue-missing", "A workload for KAI names no queue.",
@@ -267,11 +270,12 @@ ADVICE: tuple[Check[_Advised], ...] = (
     Check(Rule("scalar-tool-dependent", "An unquoted word has different values in different tools.",
                "spec/packwise.md#4.1", Severity.WARNING), _words),
 )  # fmt: skip
-"""The advice about a workload, in the order of the report."""
+"""The checks of a workload, in the order in which their findings are reported."""
 
 _STEPS = prepare(ADVICE)
 
-OF_WHAT_IS_APPLIED = frozenset({"autoscaler-moves-gangs", "namespace-missing"})
-"""Rules that report only an info if no generated object is applied. The operator then creates the objects from the live
-state.
+ABOUT_APPLIED_OBJECTS = frozenset({"autoscaler-moves-gangs", "namespace-missing"})
+"""The names of rules that only report an info if no generated object is applied.
+
+The operator then creates the objects from the live state of the workload.
 """

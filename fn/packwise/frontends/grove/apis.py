@@ -26,7 +26,7 @@ _DOMAIN = Field(Text(
 
 
 def _has_field(value: Value, key: str) -> bool:
-    """Return True if the field is set. The API server prunes null."""
+    """Return True if `value` is a mapping with the field `key`. Null counts as absent: the API server prunes it."""
     return isinstance(value, dict) and value.get(key) is not None
 
 
@@ -97,7 +97,7 @@ _GROUP = {
 _CLAIM_TEMPLATE = Object("ResourceClaimTemplateConfig", {
     "name": _TEXT,
     "templateSpec": Field(Object("ResourceClaimTemplateSpec", {
-        # The CRD has none of its fields.
+        # The CRD has no fields of ObjectMeta here.
         "metadata": Field(Object("ObjectMeta", {}, "v1")),
         "spec": Field(Reference("v1.ResourceClaimSpec")),
     }, "v1")),
@@ -112,7 +112,7 @@ _TEMPLATE = {
 
 
 def _no_pack_domain(*owners: str) -> ObjectRule:
-    """Return a rule against packDomain in the constraint of the template, or of each entry of the list `owners`."""
+    """Return a rule that forbids packDomain in the constraint of the template, or of each entry of a list `owners`."""
 
     def breaches(value: Mapping[str, Value]) -> Sequence[FieldPath]:
         spec = value.get("spec")
@@ -160,7 +160,7 @@ ALPHA_8 = HEAD.replace(
     group={name: field for name, field in HEAD.group.items() if name != "annotations"},
     rules=(),
 )
-"""alpha.8 has shared resources. A constraint is one of seven domains."""
+"""The API of alpha.8. It adds shared resources. A constraint has one of seven domains."""
 
 ALPHA_9 = HEAD.replace(
     constraint=Object("TopologyConstraint", {
@@ -172,11 +172,11 @@ ALPHA_9 = HEAD.replace(
     }),
     rules=(),
 )  # fmt: skip
-"""alpha.9 has domains with any name. A constraint may name its topology."""
+"""The API of alpha.9. Domains can have any name, and a constraint can name its topology."""
 
 APIS: Mapping[str, WorkloadApi] = {
     "alpha8": ALPHA_8,
     "alpha9": ALPHA_9,
     "head": HEAD,
 }
-"""The APIs after the oldest one that have their own tables, by the key in a revision's record."""
+"""The APIs with tables in this module, by the value of `workload_api` in the record of a revision."""

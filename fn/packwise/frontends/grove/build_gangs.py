@@ -1,4 +1,4 @@
-"""The gangs of a PodCliqueSet, by name and members, as the operator builds its PodGangs before its pods exist.
+"""Build the gangs of a PodCliqueSet as the operator builds its PodGangs, before any pod exists.
 
 Source: spec/grove.md#7, #6, spec/grove-releases.md#3.3.
 """
@@ -13,12 +13,12 @@ from packwise.frontends.grove.podcliqueset import (
     TEMPLATE,
     VOLCANO,
     anchor_podgang,
-    asks_for_lpu,
     base_podgang,
     group_podgang,
     grouped_clique,
     is_split,
     queues_of,
+    requests_lpu,
     resolve_queue,
     resolve_topology,
     scaled_podgang,
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     ]
 
 TOPOLOGY_NAME = "grove.io/topology-name"
-"""Annotation of PodGangs with the Topology of the label keys, as KAI reads it."""
+"""The annotation of a PodGang with the name of the Topology that KAI uses for its label keys."""
 
 SCHEDULER_NAME = "grove.io/scheduler-name"
-"""Label of PodGangs with the scheduler, as Grove reads it."""
+"""The label of a PodGang with the name of its scheduler. Grove reads it."""
 
 _OWN = "grove.io/"
 _BOOKKEEPING = (
@@ -101,12 +101,12 @@ def build_gangs(
     default_scheduler: str = "",
     schedulers: Schedulers | None = None,
 ) -> tuple[Gang, ...]:
-    """Return the gang of each plan in the order of the plans.
+    """Return the gang of each plan, in the order of the plans.
 
-    `pcs` is read from `workload`. `topology` is its resolved topology, or None to drop its constraints. `enabled` is
-    true if TAS is enabled. Otherwise sets without bounds are kept for `admission.keep_preferred`. `default_scheduler`
-    applies to pods without a scheduler if the revision has a default. `schedulers` are the schedulers with a profile.
-    The result can be large: `count_entries` computes its size cheaply.
+    `pcs` is `workload` with its defaults. `topology` is its topology. If it is None, all constraints are dropped.
+    `enabled` is true if topology-aware scheduling is enabled. If it is not, sets without bounds are kept for
+    `admission.keep_preferred`. `default_scheduler` is the scheduler of pods that name none. `schedulers` are the
+    schedulers with a profile in Grove. The result can be large. `count_entries` computes a limit of its size.
     """
     builder = _GangBuilder(workload, pcs, topology if enabled else None, enabled=enabled, revision=revision)
     if revision.scheduler_label != "Never":
@@ -121,10 +121,10 @@ def build_gangs(
 def count_entries(
     pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], int], most: int, gang: int = 1, mapped: int = 0
 ) -> int:
-    """Return an upper bound of the number of entries (gangs and their sets) of `build_gangs`, without building them.
+    """Return an upper limit for the number of gangs and their sets that `build_gangs` makes, without building them.
 
-    If `spec` alone exceeds `most`, live replicas are ignored. `gang` is the weight of one gang. It exceeds 1 if the
-    gang copies much of the workload. `mapped` is the number of scaling group replicas in PodGangMaps.
+    If the manifest alone exceeds `most`, live replicas are ignored. A gang that copies much of the workload counts as
+    `gang` entries. `mapped` is the number of scaling group replicas in PodGangMaps.
     """
     grouped = pcs.grouped_cliques()
     standalone = sum(clique.name not in grouped for clique in pcs.cliques)
@@ -143,13 +143,13 @@ def count_entries(
 
 
 def _count_group_entries(group: ScalingGroup, replicas: int, gang: int) -> int:
-    """Return the number of entries that a scaling group with this many replicas adds to one replica of the set."""
+    """Return the number of entries that a scaling group with `replicas` replicas adds for one replica of the set."""
     members, scaled = len(group.clique_names), max(replicas - group.min_available, 0)
     return group.min_available * (1 + members) + scaled * (gang + members)
 
 
 class _OwnPart(Record):
-    """A translated clique or scaling group: its bounds and origin."""
+    """The bounds and the origin of a clique, a scaling group or the set. `is_bounded` is true if there are bounds."""
 
     bounds: Bounds
     origin: Origin
@@ -157,10 +157,10 @@ class _OwnPart(Record):
 
 
 class _Members(Record):
-    """The common part of the gangs of all replicas of a scaling group.
+    """The part that all replicas of a scaling group have in common.
 
-    `pods` are its cliques and `total` the number of pods that they need. `is_bounded` is true if one of them has
-    bounds. `whole` is a gang of a single replica.
+    `pods` are its cliques, and `total` is the number of pods that they need. `is_bounded` is true if a clique has
+    bounds. `whole` has the bounds and the origin of a gang for a single replica.
     """
 
     pods: tuple[_Pods, ...]
@@ -170,12 +170,27 @@ class _Members(Record):
 
 
 class _GangBuilder:
-    """Build the gangs of one PodCliqueSet and compute their common parts once."""
+    """Builds the gangs of one PodCliqueSet. Their common parts are computed only once."""
 
     __slots__ = (
-        "_annotate_always", "_annotations", "_by_name", "_group_parts", "_grouper", "_keeps_groups", "_labels",
-        "_left_to_kai",
-        "_maps", "_members", "_owner", "_pcs", "_queue", "_queues", "_scheduler", "_set", "_standalone", "_topology",
+        "_annotate_always",
+        "_annotations",
+        "_by_name",
+        "_group_parts",
+        "_grouper",
+        "_kai_cliques",
+        "_keeps_groups",
+        "_labels",
+        "_maps",
+        "_members",
+        "_owner",
+        "_pcs",
+        "_queue",
+        "_queues",
+        "_scheduler",
+        "_set",
+        "_standalone",
+        "_topology",
         "_topology_annotation",
     )  # fmt: skip
 
@@ -194,7 +209,7 @@ class _GangBuilder:
             (clique, translate.part(("cliques", position), clique.topology, _PODGROUP, _CLIQUE_FIELDS))
             for position, clique in enumerate(pcs.cliques)
         ]
-        # If two cliques have one name, the operator's lookup finds the first.
+        # If two cliques have one name, the operator uses the first.
         self._by_name = {clique.name: (clique, part) for clique, part in reversed(cliques)}
         self._standalone = [(clique, part) for clique, part in cliques if clique.name not in grouped]
         self._group_parts = [
@@ -218,11 +233,14 @@ class _GangBuilder:
             "app.kubernetes.io/part-of": pcs.name,
         }
         self._annotations: Mapping[str, str] = {}
-        self._left_to_kai: frozenset[str] = frozenset()
+        self._kai_cliques: frozenset[str] = frozenset()
         self._members: list[_Members] = []
 
     def name_scheduler(self, default: str, *, always: bool) -> None:
-        """Add the scheduler label to the gangs. `default` applies if no clique names a scheduler."""
+        """Add the label with the scheduler to the gangs. If no clique names a scheduler, it is `default`.
+
+        If there is no scheduler at all, the label is added only with `always`.
+        """
         self._scheduler = self._scheduler or default
         if self._scheduler == VOLCANO:
             self._queue, self._queues = volcano_queue(self._pcs), ()
@@ -231,19 +249,19 @@ class _GangBuilder:
             self._labels = {**self._labels, SCHEDULER_NAME: self._scheduler}
 
     def split(self, schedulers: Schedulers | None) -> None:
-        """Leaves the cliques to KAI that the gangs' scheduler leaves to it."""
+        """Set KAI as the scheduler of the cliques that the scheduler of the gangs does not schedule itself."""
         if is_split(self._scheduler, schedulers):
-            self._left_to_kai = frozenset(clique.name for clique in self._pcs.cliques if not asks_for_lpu(clique))
+            self._kai_cliques = frozenset(clique.name for clique in self._pcs.cliques if not requests_lpu(clique))
 
     def mirror_metadata(self) -> None:
-        """Add the workload's labels and annotations to the gangs."""
+        """Add labels and annotations of the workload to the gangs."""
         pcs = self._pcs
         labels = {**_mirror(pcs.labels), **self._labels}
         self._labels = {key: labels[key] for key in sorted(labels)}
         self._annotations = _mirror({key: text for key, text in pcs.annotations.items() if not _is_bookkeeping(key)})
 
     def gangs(self, plans: Iterable[GangPlan]) -> tuple[Gang, ...]:
-        """The gang of each plan."""
+        """Return the gang of each plan."""
         self._members = [
             self._members_of(group, part) for group, part in zip(self._pcs.groups, self._group_parts, strict=True)
         ]
@@ -306,14 +324,15 @@ class _GangBuilder:
         return self._gang_of(plan, own, (*inner, *leaves), total, is_packed=is_packed)
 
     def _has_config(self, plan: GangPlan, group: ScalingGroup, part: _OwnPart) -> bool:
-        """Return True if the group's replicas are sets of the gang under the group's constraint."""
+        """Return True if each replica of the group is an inner set of the gang, with the constraint of the group."""
         if self._maps:
             return part.is_bounded
         return plan.is_base and group.topology is not None and self._keeps_groups
 
     def _members_of(self, group: ScalingGroup, part: _OwnPart) -> _Members:
         members = [self._by_name[name] for name in group.clique_names if name in self._by_name]
-        # A group whose own level is gone does not use the set's constraint instead. A group without a constraint does.
+        # A group without a constraint uses the constraint of the set. A group with a level that no longer exists does
+        # not.
         is_own = not self._maps and group.topology and (group.topology.required or group.topology.preferred)
         bounding = part if is_own else self._set
         origin = Origin(part.origin.place, _BEYOND if self._maps else _SCALED, part.origin.fields)
@@ -325,9 +344,9 @@ class _GangBuilder:
         )
 
     def _pods(self, clique: Clique, part: _OwnPart, group: ScalingGroup | None = None) -> _Pods:
-        """Return the name of the clique and all fields of its PodSet except name and parent."""
-        # The clique's scheduler if it differs from the gang's.
-        scheduler = KAI_PROFILE if clique.name in self._left_to_kai else ""
+        """Return the name of the clique, and all fields of its PodSet except name and parent."""
+        # This is empty if the clique has the scheduler of the gang.
+        scheduler = KAI_PROFILE if clique.name in self._kai_cliques else ""
         return (
             clique.name, clique.min_available, part.bounds, part.origin, scheduler, clique.replicas,
             spec_with_claim(self._pcs, group, clique), clique.labels, clique.annotations,
@@ -364,7 +383,7 @@ class _GangBuilder:
 
 
 class _Translation:
-    """Constraints in levels of one topology, with their places in one workload."""
+    """Translates the constraints of one workload into levels of its topology, with their places."""
 
     __slots__ = ("_strictest", "_topology", "_workload")
 
@@ -379,7 +398,7 @@ class _Translation:
         rule: str,
         fields: Mapping[str, FieldPath] = {},
     ) -> _OwnPart:
-        """Return the part of the template at `steps` with `constraint`."""
+        """Return bounds and origin of the part of the template at `steps`. `constraint` is the part's constraint."""
         place = Place(self._workload, (*TEMPLATE, *steps))
         bounds = self._bounds(constraint, place)
         return _OwnPart(bounds, Origin(place, rule, fields), bounds is not _UNBOUND and not bounds.is_empty)
@@ -390,7 +409,7 @@ class _Translation:
             return _UNBOUND
         if constraint is None:
             return Bounds(None, strictest, Origin(owner, _CONSTRAINT))
-        # Look each up separately, because one may exist without the other.
+        # Look up both levels separately, because the topology may have only one of them.
         required = topology.level_of(constraint.required)
         preferred = strictest or topology.level_of(constraint.preferred)
         pack = constraint.pack
@@ -402,46 +421,48 @@ _UNBOUND = Bounds()
 
 
 def _mirror(entries: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the labels or annotations that PodGangs copy from a PodCliqueSet: all except Grove's own."""
+    """Return the labels or annotations that a PodGang copies from its PodCliqueSet: all except Grove's own."""
     return {key: text for key, text in entries.items() if not key.startswith(_OWN)}
 
 
 def is_mirrored(part: str, key: str) -> bool:
-    """Return True if PodGangs repeat a label or annotation of their PodCliqueSet in revisions that repeat any.
+    """Return True if PodGangs copy this label or annotation of their PodCliqueSet.
 
-    `part` is `labels` or `annotations`.
+    Only some revisions copy any. `part` is `labels` or `annotations`.
     """
     return not key.startswith(_OWN) and (part == "labels" or not _is_bookkeeping(key))
 
 
 def _is_bookkeeping(annotation: str) -> bool:
-    """Return True if the annotation is a tool's bookkeeping about the PodCliqueSet and would mislead on a PodGang.
+    """Return True if a tool records facts about the PodCliqueSet in this annotation. They would be wrong on a PodGang.
 
-    The operator copies these too. Here a client would take the PodGang for its workload's file, sync wave or applied
-    state.
+    The operator also copies these annotations, but packwise does not. A client would otherwise apply the file, the sync
+    wave or the applied state of the workload to the PodGang.
     """
     return annotation.startswith(_BOOKKEEPING) or is_client_key(annotation)
 
 
 class GangPlan(Record):
-    """One PodGang of `replica` with `cliques` (standalone ones by name) and `groups` (replicas by position).
-
-    `cliques` maps each clique to the most pods that the gang needs, or None for its minAvailable. `is_base` is false
-    for the gang of a single scaling group replica. `origin` is the source of `labels` and of the name, or None for the
-    workload.
-    """
+    """The plan of one PodGang: its name and its members."""
 
     name: str
     replica: int
+    """The replica of the PodCliqueSet."""
     is_base: bool
+    """False if the gang has only one replica of one scaling group."""
     cliques: Mapping[str, int | None]
+    """The standalone cliques in the gang, by name. The value is the number of their pods that the gang has, or None if
+    it has all pods and needs minAvailable of them.
+    """
     groups: tuple[tuple[int, tuple[int, ...]], ...]
+    """The scaling groups in the gang: the position of each, and the indices of its replicas."""
     labels: Mapping[str, str] = {}
     origin: Origin | None = None
+    """The source of the name and of `labels`, or None if they come from the workload."""
 
 
 def plans_of_template(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str], int]) -> Iterator[GangPlan]:
-    """Yield the base PodGangs by replica, then the scaled ones by replica, group and group replica."""
+    """Yield first the base PodGangs by replica, then the scaled PodGangs by replica, group and replica of the group."""
     cliques = _standalone_minimums(pcs)
     least = tuple((position, tuple(range(group.min_available))) for position, group in enumerate(pcs.groups))
     for replica in range(pcs.replicas):
@@ -456,8 +477,8 @@ def plans_of_template(pcs: PodCliqueSet, live_replicas: Mapping[tuple[str, str],
 
 
 def plans_of_entries(pcs: PodCliqueSet, replica: int, entries: Sequence[MapEntry]) -> Iterator[GangPlan]:
-    """Yield the PodGangs of one replica in the order of its entries. Entries are sorted by epoch."""
-    # Other releases do not need this import.
+    """Yield the PodGangs of one replica, in the order of its entries. The entries must be sorted by epoch."""
+    # The import is lazy, because only some releases have entries.
     from packwise.frontends.grove.epoch_sources import EntryRole
 
     first = {entry.generation: entry.epoch for entry in reversed(entries) if entry.role is EntryRole.ANCHOR}
@@ -519,15 +540,16 @@ LENGTH = Rule(
     Severity.WARNING,
 )
 NAME_RULES = (LENGTH,)
-"""Rules of the names of PodGangs."""
+"""Rules about the names of PodGangs."""
 
 _LONGEST = 63
 _GROUPS = (*TEMPLATE, "podCliqueScalingGroups")
 
 
 def long_names(workload: KubeObject, plans: Iterable[GangPlan]) -> Iterator[Finding]:
-    """Yield a finding for the workload and each scaling group with too long a PodGang name. It shows the longest
-    one.
+    """Yield a finding for the workload, and for each scaling group, if the name of a PodGang is too long.
+
+    The finding shows the longest name.
     """
     longest: dict[FieldPath, str] = {}
     for plan in plans:

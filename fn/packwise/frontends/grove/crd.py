@@ -1,7 +1,7 @@
-"""Validation of a workload by the cluster's own CRD. Its verdict replaces the table's. Source: spec/grove.md#1.
+"""Check a workload by the cluster's own CRD, in place of packwise's table. Source: spec/grove.md#1.
 
-The decoder's problems stay: the operator's webhook decodes a workload before the API server validates it. Values that
-the webhook fills in are present by then.
+The operator's webhook decodes a workload and fills in defaults before the API server validates it. So problems of the
+decoder are kept, and the CRD sees the workload with these defaults.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def field_at(path: FieldPath, root: Object) -> Field | None:
-    """Return the field at `path` in the table, or None if it is unknown."""
+    """Return the field at `path` in the table `root`, or None if the table does not have it."""
     kind: Kind = root
     field: Field | None = None
     for step in path:
@@ -47,8 +47,8 @@ def field_at(path: FieldPath, root: Object) -> Field | None:
     return field
 
 
-def is_alike(path: FieldPath, revisions: Iterable[Revision]) -> bool:
-    """Return True if the APIs of `revisions` have the same field at `path`, or none of them has it."""
+def has_same_field(path: FieldPath, revisions: Iterable[Revision]) -> bool:
+    """Return True if all APIs of `revisions` have the same field at `path`, or if none of them has one."""
     first, *others = [_without_parts(field_at(path, podcliqueset(revision))) for revision in revisions]
     return all(other == first for other in others)
 
@@ -70,9 +70,10 @@ def validate_workload(
     shape: Sequence[Problem],
     revision: Revision,
 ) -> tuple[Sequence[Problem], Verdict]:
-    """Return refusals of a workload before any webhook: the decoder's problems in `shape` and the CRD's verdict.
+    """Return the problems of the decoder, and the verdict of the CRD about a workload. `before` is the old workload.
 
-    Without a `definition`, the verdict is `shape`. It includes the decoder's problems. `before` is the old value.
+    `shape` are the problems by packwise's table, including problems of the decoder. Without a `definition`, all of them
+    are the verdict, and no problems of the decoder are returned separately.
     """
     if definition is None:
         return (), validate_object(value, definition, lambda: shape)
@@ -83,20 +84,23 @@ def validate_workload(
     beyond = [
         problem
         for problem in verdict.problems
-        if not _is_decoded(problem, decoded) and not _is_healed(problem, revision) and not _is_webhooks(problem)
+        if not _is_decoded(problem, decoded)
+        and not _is_written_back(problem, revision)
+        and not _is_about_metadata(problem)
     ]
     return decode, verdict.replace(problems=tuple(beyond))
 
 
 def _fill_in(value: Mapping[str, Value], revision: Revision) -> Mapping[str, Value]:
     """Return `value` with the fields that the webhook fills in."""
-    healed = _merge(value, default(value, revision, create=False))
-    return healed if isinstance(healed, dict) else value
+    filled = _merge(value, default(value, revision, create=False))
+    return filled if isinstance(filled, dict) else value
 
 
 def _merge(written: Value, defaulted: Value) -> Value:
-    """Return `defaulted` with the fields that only `written` has. The CRD may know fields that this revision does
-    not.
+    """Return `defaulted` with the fields that only `written` has.
+
+    The CRD may have fields that packwise's table of this revision does not have.
     """
     if isinstance(written, dict) and isinstance(defaulted, dict):
         own = {key: entry for key, entry in written.items() if entry is not None or key not in defaulted}
@@ -108,20 +112,21 @@ def _merge(written: Value, defaulted: Value) -> Value:
 
 
 def _is_decoded(problem: Problem, decoded: Sequence[FieldPath]) -> bool:
-    """True if the decoder refuses the field, or a field around it or below it."""
+    """Return True if the decoder already refuses this field, a field around it or a field within it."""
     if problem.effect is Effect.UNKNOWN:
         return False
     return any(path[: len(problem.path)] == problem.path[: len(path)] for path in decoded)
 
 
-def _is_webhooks(problem: Problem) -> bool:
-    """Return True if the problem is about metadata. The table and the webhook's own rules check it."""
+def _is_about_metadata(problem: Problem) -> bool:
+    """Return True if a problem is about metadata. The table and the rules of the webhook already check it."""
     return problem.effect is not Effect.UNKNOWN and problem.path[:1] == ("metadata",)
 
 
-def _is_healed(problem: Problem, revision: Revision) -> bool:
-    """Return True if Go writes back a value that satisfies the CRD: a zero for an absent value or a text for a
-    quantity.
+def _is_written_back(problem: Problem, revision: Revision) -> bool:
+    """Return True if the webhook writes back a valid value.
+
+    Go writes a zero value for an absent field, and a string for a quantity that was a number.
     """
     if problem.cause not in (Cause.REQUIRED, Cause.TYPE):
         return False

@@ -1,4 +1,4 @@
-"""The defaults of admission: CRD defaults, the webhook's D1..D9, and Go's typed round trip.
+"""Fill in the defaults of admission: of the CRD and of the webhook (D1 to D9), and the values that Go writes back.
 
 Source: spec/grove.md#2; spec/grove-releases.md#2.6, #n1 to #n4, Grove's API at HEAD (ResourceClaimTemplateConfig,
 ResourceSharingSpec), k8s.io/api resource/v1; spec/grove.md#3.
@@ -31,10 +31,11 @@ _CONTAINER_LISTS = ("containers", "initContainers", "ephemeralContainers")
 def default(
     value: Mapping[str, Value], revision: Revision, *, auto_mnnvl: bool = False, create: bool = True
 ) -> Mapping[str, Value]:
-    """Return the PodCliqueSet `value` as the API server stores it. `value` is not changed, but parts are shared.
+    """Return the PodCliqueSet `value` as the API server stores it. `value` is not changed, but shares parts with it.
 
-    `auto_mnnvl` is the operator's network.autoMNNVLEnabled (D9, for new objects only). Unknown fields of Grove are
-    pruned and the status is kept. Values of a wrong type stay for `schema.check_shape`.
+    `auto_mnnvl` is network.autoMNNVLEnabled of the operator (D9). It applies only to new objects, with `create`.
+    Unknown fields of Grove are pruned, and the status is kept. Values of a wrong type are kept, because
+    `podcliqueset.check_shape` reports them.
     """
     fields = known_fields(revision)
     out = dict(value)
@@ -127,7 +128,7 @@ def _group(value: Mapping[str, Value], fields: KnownFields) -> Mapping[str, Valu
 
 
 def _part(out: dict[str, Value], fields: KnownFields) -> dict[str, Value]:
-    """Apply the defaults that cliques and scaling groups share. Most parts need few of them."""
+    """Fill in the defaults that cliques and scaling groups have in common."""
     if "rollingUpdate" in out:
         _keep_rolling_update(out, fields)
     if "topologyConstraint" in out:
@@ -149,8 +150,9 @@ def _keep_rolling_update(owner: dict[str, Value], fields: KnownFields) -> None:
 
 
 def _default_rolling_updates(template: dict[str, Value], strategy: Value) -> None:
-    """Default maxUnavailable of every group and standalone clique to 1 or to the number that must be available
-    together.
+    """Fill in maxUnavailable of every scaling group and standalone clique.
+
+    The default is 1. With the strategy Coherent, it is minAvailable.
     """
     groups, cliques = _mappings(template.get("podCliqueScalingGroups")), _mappings(template.get("cliques"))
     listed = [group.get("cliqueNames") for group in groups]
@@ -183,12 +185,12 @@ def _default_constraint(owner: dict[str, Value], fields: KnownFields) -> None:
 def _default_sharing(owner: dict[str, Value]) -> None:
     if _SHARED.isdisjoint(owner):
         return
-    # Few workloads have any.
+    # Only few workloads get here.
 
     for key, defaulted in (("resourceSharing", resource_sharing), ("resourceClaimTemplates", claim_templates)):
         entries = owner.pop(key, None)
         if isinstance(entries, list):
-            # An empty list stays: the webhook's patch removes no field, and an update prints it as `[]`.
+            # An empty list is kept, because the webhook's patch removes no field. Errors of an update print it as `[]`.
             owner[key] = defaulted(entries)
         elif entries:
             owner[key] = entries
@@ -241,7 +243,7 @@ def _has_number(resources: Mapping[str, Value]) -> bool:
 
 
 def _quantities(amounts: Value) -> Value:
-    """Go writes a quantity back as a text, also one that was a number."""
+    """Return `amounts` with each number as a string, because Go writes a quantity back as a string."""
     if not isinstance(amounts, dict):
         return amounts
     return {name: str(amount) if type(amount) is int else amount for name, amount in amounts.items()}
@@ -265,12 +267,12 @@ def _has_gpu(container: Value) -> bool:
 
 
 def _zero_entry(entry: Mapping[str, Value] | None) -> Mapping[str, Value]:
-    """Return an entry of a list as Go reads it, with an object without fields for null."""
+    """Return an entry of a list as Go reads it. Null becomes an object without fields."""
     return {} if entry is None else entry
 
 
 def _without_nulls(owner: dict[str, Value]) -> dict[str, Value]:
-    """Return `owner` without null labels and annotations. The API server prunes them."""
+    """Return `owner` without labels and annotations that are null, because the API server prunes them."""
     for key in _TEXT_MAPS:
         texts = owner.get(key)
         if isinstance(texts, dict) and None in texts.values():
@@ -284,7 +286,7 @@ def _is_blank(value: Value) -> bool:
 
 def _keep(value: Mapping[str, Value], known: frozenset[str]) -> dict[str, Value]:
     if known.issuperset(value) and None not in value.values():
-        # The usual case.
+        # Usually, all fields are known and set.
         return dict(value)
     return {key: entry for key, entry in value.items() if entry is not None and key in known}
 
@@ -297,19 +299,19 @@ def _without_empty(value: dict[str, Value], keys: Iterable[str]) -> dict[str, Va
 
 
 class _ClaimPart(Record):
-    """A mapping or a list of mappings with its fields in Go's order. `whole` are the fields that are such parts
-    themselves.
+    """A mapping, or a list of mappings, with its fields in Go's order.
 
-    `zeros` are written if absent. Other absent or empty fields are omitted.
+    If a field in `zeros` is absent, its zero value is written. Other absent or empty fields are omitted. `parts` has
+    the fields that are mappings or lists of mappings themselves.
     """
 
     order: tuple[str, ...]
     zeros: Mapping[str, Value] = {}
-    whole: Mapping[str, _ClaimPart] = {}
+    parts: Mapping[str, _ClaimPart] = {}
 
 
-_SELECTOR = _ClaimPart(("cel",), whole={"cel": _ClaimPart(("expression",), {"expression": ""})})
-# The API server, not Go, sets this default.
+_SELECTOR = _ClaimPart(("cel",), parts={"cel": _ClaimPart(("expression",), {"expression": ""})})
+# The API server sets this default. The other values are those that Go writes back.
 _TOLERATION = _ClaimPart(("key", "operator", "value", "effect", "tolerationSeconds"), {"operator": "Equal"})
 _CAPACITY = _ClaimPart(("requests",))
 _DEVICE = ("selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")
@@ -321,10 +323,10 @@ _REQUEST = _ClaimPart(
 )
 _CONSTRAINT = _ClaimPart(("requests", "matchAttribute", "distinctAttribute"))
 _OPAQUE = _ClaimPart(("driver", "parameters"), {"driver": "", "parameters": None})
-_CONFIG = _ClaimPart(("requests", "opaque"), whole={"opaque": _OPAQUE})
+_CONFIG = _ClaimPart(("requests", "opaque"), parts={"opaque": _OPAQUE})
 _DEVICES = _ClaimPart(
     ("requests", "constraints", "config"),
-    whole={"requests": _REQUEST, "constraints": _CONSTRAINT, "config": _CONFIG},
+    parts={"requests": _REQUEST, "constraints": _CONSTRAINT, "config": _CONFIG},
 )
 _SPEC = _ClaimPart(("devices",), {"devices": {}}, {"devices": _DEVICES})
 _NO_SPEC: Mapping[str, Value] = {"metadata": {}, "spec": {"devices": {}}}
@@ -339,16 +341,16 @@ _POINTERS = frozenset({
     "exactly", "opaque", "filter", "cel", "capacity", "adminAccess", "matchAttribute", "distinctAttribute",
     "tolerationSeconds",
 })  # fmt: skip
-"""Fields that are written if they are set, even to their zero value."""
+"""Fields that Go writes even if they have their zero value, because they are pointers."""
 
 
 def claim_templates(entries: Sequence[Value]) -> list[Value]:
-    """The entries of `spec.template.resourceClaimTemplates`, defaulted."""
+    """Return the entries of `spec.template.resourceClaimTemplates` with their defaults."""
     return [_marshal(entry, _TEMPLATE) for entry in entries]
 
 
 def resource_sharing(entries: Sequence[Value]) -> list[Value]:
-    """The entries of a `resourceSharing`, defaulted."""
+    """Return the entries of a `resourceSharing` with their defaults."""
     return [_marshal(entry, _SHARING) for entry in entries]
 
 
@@ -360,7 +362,7 @@ def _marshal(value: Value, part: _ClaimPart) -> Value:
     out: dict[str, Value] = {}
     for name in part.order:
         field = value.get(name)
-        inner = part.whole.get(name)
+        inner = part.parts.get(name)
         if field is not None and inner is not None:
             field = _marshal(field, inner)
         if name == "parameters":
@@ -373,7 +375,7 @@ def _marshal(value: Value, part: _ClaimPart) -> Value:
 
 
 def _sort_keys(value: Value) -> Value:
-    """Return an untyped value with sorted keys, as the API server writes it."""
+    """Return a value of unknown type with sorted keys, as the API server writes it."""
     if isinstance(value, dict):
         return {key: _sort_keys(value[key]) for key in sorted(value)}
     return [_sort_keys(entry) for entry in value] if isinstance(value, list) else value

@@ -1,8 +1,7 @@
-"""The source of a replica's entries: its PodGangMap, else the running PodGangs, else a placeholder.
+"""Find the entries of each replica, and their epochs.
 
-Source: spec/grove-releases.md#3.2, #3.4, #3.
-
-Without a PodGangMap, the entries follow from the workload and their epochs from the running PodGangs.
+A PodGangMap contains the entries. Without it, the entries follow from the workload, and the epochs come from running
+PodGangs. Without these, a placeholder replaces the epochs. Source: spec/grove-releases.md#3.2, #3.4, #3.
 """
 
 from __future__ import annotations
@@ -36,31 +35,32 @@ class EntryRole(StrEnum):
     """The role of an entry in its replica."""
 
     ANCHOR = "Anchor"
-    """The standalone cliques, and the first minAvailable replicas of each scaling group."""
+    """An entry with the standalone cliques, and with the first minAvailable replicas of each scaling group."""
     TAIL = "Tail"
-    """Further replicas of scaling groups that existed from the start."""
+    """An entry with the further replicas that scaling groups had when the replica was created."""
     SCALE_OUT = "ScaleOut"
-    """Replicas that an autoscaler added."""
+    """An entry with the replicas that an autoscaler added later."""
 
 
 class MapEntry(Record):
-    """An entry of a PodGangMap. An anchor is one PodGang. Other entries are one PodGang per scaling group replica.
-
-    `cliques` maps standalone cliques to their pods. `groups` maps scaling groups to their replicas, ascending.
-    `generation` is the hash of the workload's generation, or "" if unknown. `origin` is the source of the epoch.
-    """
+    """An entry of a PodGangMap. An anchor is one PodGang. Other entries have a PodGang for each replica of a group."""
 
     epoch: str
     role: EntryRole
     origin: Origin
+    """The source of the epoch."""
     cliques: Mapping[str, int] = {}
+    """The number of pods of each standalone clique, by name."""
     groups: Mapping[str, tuple[int, ...]] = {}
+    """The indices of the replicas of each scaling group, by name. Indices are ascending."""
     generation: str = ""
+    """The hash of the workload's generation, or "" if unknown."""
     depends_on: tuple[str, ...] = ()
+    """The epochs of the entries that must be scheduled before."""
 
 
 class Epochs(Record):
-    """The epochs of a replica's entries without a PodGangMap. `origins` are the origins of these entries by role."""
+    """The epochs of the entries of a replica without a PodGangMap. `origins` has the source of each, by role."""
 
     anchor: str
     tail: str
@@ -70,13 +70,14 @@ class Epochs(Record):
 
 
 def epochs_from(first: int, origin: Origin) -> Epochs:
-    """Return the epochs that follow `first`, the anchor's epoch."""
+    """Return the epochs of the entries of a replica. `first` is the epoch of the anchor."""
     return Epochs(str(first), str(first + 1), str(first + 2), dict.fromkeys(EntryRole, origin))
 
 
 def entries_of_template(pcs: PodCliqueSet, epochs: Epochs) -> tuple[MapEntry, ...]:
-    """Return the entries of a fresh replica: the anchor, a tail if needed, and a scale-out entry if there are
-    groups.
+    """Return the entries of a new replica.
+
+    These are an anchor, a tail if scaling groups have further replicas, and a scale-out entry if there are groups.
     """
     grouped = pcs.grouped_cliques()
     anchor = MapEntry(
@@ -103,10 +104,10 @@ def entries_of_template(pcs: PodCliqueSet, epochs: Epochs) -> tuple[MapEntry, ..
 
 
 def place_entries(entries: Sequence[MapEntry], pcs: PodCliqueSet, replica: int, live: Replicas) -> tuple[MapEntry, ...]:
-    """Return the entries in the order of their epochs with the numbers of live scaling groups and cliques.
+    """Return the entries in the order of their epochs, with the numbers of live scaling groups and cliques.
 
-    Replicas without an entry join the scale-out entry. Removed replicas leave their entry. Without live objects,
-    entries are unchanged. An empty entry is dropped unless it is the scale-out entry.
+    Replicas without an entry are added to the scale-out entry. Replicas that no longer exist are removed. Without live
+    objects, the numbers are unchanged. An empty entry is dropped, unless it is the scale-out entry.
     """
     ordered = sorted(entries, key=lambda entry: int(entry.epoch))
     for group in pcs.groups:
@@ -115,13 +116,13 @@ def place_entries(entries: Sequence[MapEntry], pcs: PodCliqueSet, replica: int, 
             ordered = _scale_group(ordered, group.name, count)
     anchors = [entry for entry in ordered if entry.role is EntryRole.ANCHOR]
     if len(anchors) == 1:
-        # Only the PodGangMap shows how several anchors share the pods of a clique.
+        # If there are several anchors, only the PodGangMap shows how many pods of a clique each has.
         ordered = [_with_live_pods(entry, pcs, replica, live) for entry in ordered]
     return tuple(entry for entry in ordered if entry.cliques or entry.groups or entry.role is EntryRole.SCALE_OUT)
 
 
 def _scale_group(entries: Iterable[MapEntry], group: str, count: int) -> list[MapEntry]:
-    """The entries with `count` replicas of the group."""
+    """Return the entries with `count` replicas of the group in total."""
     kept = [_with_indices(entry, group, [index for index in _indices(entry, group) if index < count])
             for entry in entries]  # fmt: skip
     there = {index for entry in kept for index in _indices(entry, group)}
@@ -137,8 +138,9 @@ def _scale_group(entries: Iterable[MapEntry], group: str, count: int) -> list[Ma
 
 
 def _scale_out_after(entries: Sequence[MapEntry]) -> MapEntry:
-    """Return a scale-out entry for a replica without one. Its epoch follows all others and is at least two after the
-    anchor.
+    """Return a scale-out entry for a replica that has none.
+
+    Its epoch is larger than all others, and at least two larger than the epoch of the anchor.
     """
     anchor = next((entry for entry in reversed(entries) if entry.role is EntryRole.ANCHOR), entries[-1])
     epoch = max(int(anchor.epoch) + 2, int(entries[-1].epoch) + 1)
@@ -148,7 +150,7 @@ def _scale_out_after(entries: Sequence[MapEntry]) -> MapEntry:
 
 
 def _with_live_pods(entry: MapEntry, pcs: PodCliqueSet, replica: int, live: Replicas) -> MapEntry:
-    """The entry with the pods of live cliques."""
+    """Return the entry with the numbers of pods of live cliques."""
     counts = {
         name: live.cliques.get((pcs.namespace, standalone_clique(pcs.name, replica, name)), count)
         for name, count in entry.cliques.items()
@@ -184,7 +186,7 @@ _MOST_DIGITS = 20
 
 
 class MapEntries(Record):
-    """The entries of each replica of a workload. `placeholders` are the replicas with unknown epochs."""
+    """The entries of each replica of a workload. The replicas in `placeholders` have unknown epochs."""
 
     by_replica: tuple[tuple[MapEntry, ...], ...] = ()
     placeholders: tuple[int, ...] = ()
@@ -192,7 +194,7 @@ class MapEntries(Record):
 
 
 class EpochSources:
-    """The epochs of a cluster from the input and the baseline. The input wins."""
+    """The epochs of a cluster, from the input and the baseline. If both have an epoch, the input counts."""
 
     __slots__ = ("_first", "_gangs", "_maps", "_replicas", "_settings")
 
@@ -213,11 +215,11 @@ class EpochSources:
 
     @property
     def count(self) -> int:
-        """Return the number of replicas that PodGangMaps place in scaling groups. It must not fill the memory."""
+        """Return the number of scaling group replicas in all PodGangMaps. A large number could use up the memory."""
         return sum(_size(item.get(_ENTRIES)) for item in self._maps.values())
 
     def entries(self, workload: KubeObject, pcs: PodCliqueSet) -> MapEntries:
-        """Return the entries of every replica of `pcs`, read from `workload`."""
+        """Return the entries of every replica of `pcs`, which is `workload` with its defaults."""
         by_replica: list[tuple[MapEntry, ...]] = []
         placeholders: list[int] = []
         findings: list[Finding] = []
@@ -241,7 +243,7 @@ class EpochSources:
     def _entries_of_map(
         self, workload: KubeObject, pcs: PodCliqueSet, replica: int, findings: list[Finding]
     ) -> tuple[MapEntry, ...] | None:
-        """Return the entries of the replica's PodGangMap, or None if it is missing or empty."""
+        """Return the entries of the replica's PodGangMap, or None if it is missing or empty. Add findings about it."""
         item = self._maps.get((pcs.namespace or "default", f"{pcs.name}-{replica}"))
         if item is None:
             return None
@@ -257,7 +259,10 @@ class EpochSources:
         return tuple(read)
 
     def _epochs_of_gangs(self, pcs: PodCliqueSet, replica: int) -> Epochs | None:
-        """Return the epochs of the replica's PodGangs, the first by name for each role, or None without an anchor's."""
+        """Return the epochs of the replica's PodGangs, or None if no PodGang is an anchor.
+
+        If several PodGangs have one role, the first by name counts.
+        """
         by_role: dict[EntryRole, KubeObject] = {}
         for item in self._gangs.get((pcs.namespace or "default", pcs.name, str(replica)), ()):
             role = next((role for role in EntryRole if role.value == _label(item, ROLE)), None)
@@ -278,7 +283,7 @@ class EpochSources:
 
 
 def placeholder_notice(workloads: Sequence[KubeObject], settings: TopologyRender) -> Finding:
-    """Return a note that names of the PodGangs of `workloads` contain placeholders, not the cluster's epochs."""
+    """Return one finding about all `workloads` with placeholders in the names of their PodGangs."""
     others = len(workloads) - 1
     more = "" if not others else f"; also for {count_text(others, 'more workload')}"
     message = (
@@ -289,7 +294,7 @@ def placeholder_notice(workloads: Sequence[KubeObject], settings: TopologyRender
 
 
 def _gangs_by_replica(gangs: Iterable[KubeObject]) -> dict[tuple[str, str, str], list[KubeObject]]:
-    """Return the operator's PodGangs with an epoch by namespace, workload and replica. Each list is sorted by name."""
+    """Return the PodGangs with an epoch, by namespace, workload and replica. Each list is sorted by name."""
     by_replica: dict[tuple[str, str, str], list[KubeObject]] = {}
     for item in sorted(gangs, key=lambda item: identity(item.value)):
         if _is_number(_label(item, EPOCH)):
@@ -308,7 +313,7 @@ def _label(item: KubeObject, key: str) -> str:
 
 
 def _is_number(text: Value) -> bool:
-    """Return True if `text` is an epoch: digits, and not more than any clock has."""
+    """Return True if `text` is an epoch: a string of digits, no longer than the time of any clock."""
     return isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
 
 
@@ -332,7 +337,7 @@ def _empty_map_finding(item: KubeObject, workload: KubeObject, replica: int) -> 
 
 
 class _EntryReader:
-    """Reader of the entries of one PodGangMap. An unreadable part is reported and counts as absent."""
+    """Reads the entries of one PodGangMap. An invalid part is reported in `findings`, and counts as absent."""
 
     __slots__ = ("_item", "findings")
 

@@ -1,4 +1,4 @@
-"""Grove's front end: each PodCliqueSet validated, and turned into PodGangs and conditions.
+"""Grove's front end: it checks each PodCliqueSet, and makes its PodGangs and its condition.
 
 Source: spec/grove.md#8, spec/designs.md#5, #1, #6, #8.
 """
@@ -23,7 +23,7 @@ from packwise.frontends.grove.admission import (
     record_of,
     scheduled_pods,
 )
-from packwise.frontends.grove.advice import ADVICE, OF_WHAT_IS_APPLIED, advise, pod_specs
+from packwise.frontends.grove.advice import ABOUT_APPLIED_OBJECTS, ADVICE, advise, pod_specs
 from packwise.frontends.grove.build_gangs import (
     NAME_RULES,
     build_gangs,
@@ -67,10 +67,9 @@ if TYPE_CHECKING:
 def workload_condition(
     pcs: PodCliqueSet, topology: ClusterTopology | None, *, enabled: bool, revision: Revision
 ) -> Condition | None:
-    """Return the condition of `pcs` with its resolved topology (None if it does not exist), or None without a
-    condition.
+    """Return the condition of `pcs`, or None if it has none. `topology` is its topology, or None if it does not exist.
 
-    Some operators list unavailable domains in random order. Here they are broadest first.
+    Some releases list unavailable domains in random order. Here, the broadest domain comes first.
     """
     case, missing = _case(pcs, topology, enabled=enabled, revision=revision)
     if case is None:
@@ -83,7 +82,7 @@ def workload_condition(
 def _case(
     pcs: PodCliqueSet, topology: ClusterTopology | None, *, enabled: bool, revision: Revision
 ) -> tuple[ConditionCase | None, list[str]]:
-    """Return the condition's case, and its domains."""
+    """Return the case of the condition, or None, and the domains that the topology does not have."""
     texts = revision.conditions
     if not enabled:
         return (texts.disabled if any(constraint.domains for constraint in pcs.constraints()) else None), []
@@ -118,7 +117,7 @@ PREFERRED = Rule(
     Severity.INFO,
 )
 DROPPED_RULES = (DROPPED, PREFERRED)
-"""Rules of existing workloads."""
+"""Rules about existing workloads."""
 
 
 def dropped_constraints(workload: KubeObject, pcs: PodCliqueSet, context: Context) -> Iterator[Finding]:
@@ -128,7 +127,7 @@ def dropped_constraints(workload: KubeObject, pcs: PodCliqueSet, context: Contex
 
 
 def lost_domains(pcs: PodCliqueSet, context: Context | Cluster) -> Iterator[tuple[FieldPath, str, str, str]]:
-    """Yield each domain for which the cluster has no level: its path, the reason and the remedy."""
+    """Yield each domain of `pcs` for which the cluster has no level: its path, its name, the reason and the remedy."""
     resolved = resolve_topology(pcs, context.revision)
     topology = context.topologies.get(resolved) if resolved is not None else None
     mutable, kind = context.revision.mutable_constraints, context.revision.topology_kind
@@ -151,7 +150,7 @@ def lost_domains(pcs: PodCliqueSet, context: Context | Cluster) -> Iterator[tupl
 
 
 def preferred_unknown(workload: KubeObject, gangs: Sequence[str]) -> Finding:
-    """Return a note about PodGangs that may have preferred a level. No earlier render records it."""
+    """Return a finding about PodGangs that may have had a preferred level. No earlier render shows the level."""
     message = (
         f"the preferred level of PodGang{'' if len(gangs) == 1 else 's'} {list_known(gangs)} is unknown and omitted. "
         "Add the earlier render to the input or the baseline"
@@ -179,15 +178,16 @@ _DOMAIN = ("topologyConstraint", "packDomain")
 
 
 def removed_fields(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return `findings` about a workload's shape. Unknown fields that the API once had become errors with that reason.
+    """Return `findings` about the fields of a workload. If an earlier API had an unknown field, the finding is an
+    error.
 
-    They requested a placement that no component provides any more, so they must not be ignored.
+    This field requests a placement that no component provides any more, so it must not be ignored.
     """
     return tuple(each for finding in findings for each in _with_reason(finding))
 
 
 def without_optional(workload: KubeObject, problems: list[Problem], revision: Revision) -> list[Problem]:
-    """Remove problems about an absent domain if the revision makes it optional."""
+    """Return `problems` without problems about an absent domain, if the domain is optional in the revision."""
     if not problems or not revision.optional_domain:
         return problems
     return [problem for problem in problems if problem.path[-2:] != _DOMAIN or workload.get(problem.path) is not None]
@@ -222,13 +222,13 @@ UNKNOWN = Rule(
     "unknown-field", "A workload has a field that the API server does not know.", "spec/packwise.md#unknown-fields"
 )
 RULES = (DECODE, SCHEMA, UNKNOWN, REMOVED, *DROPPED_RULES)
-"""Rules that the webhook does not have."""
+"""Rules about workloads that the webhook does not have."""
 
 Named = tuple[str, str]
 
 
 class _Grove:
-    """PodCliqueSets. `image_of` names the container that gets its image from another operator, or ""."""
+    """The front end of PodCliqueSets. `image_of` is the name of a container that gets its image later, or ""."""
 
     def __init__(self, image_of: str = "") -> None:
         self._image_of = image_of
@@ -236,7 +236,7 @@ class _Grove:
     def plans(
         self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, definitions: Definitions
     ) -> Iterable[WorkloadPlan]:
-        """The plan of each PodCliqueSet, by namespace and name."""
+        """Return the plan of each PodCliqueSet, in the order of namespace and name."""
         items = inventory.items.of_kind(*POD_CLIQUE_SET.key)
         if not items:
             return []
@@ -249,7 +249,7 @@ class _Grove:
         return [_refuse_repeat(plan, repeats.get(plan.workload)) for plan in plans] if repeats else plans
 
     def fix(self, item: KubeObject, revision: Revision, settings: TopologyRender) -> KubeObject:  # noqa: ARG002
-        """Return a fixed PodCliqueSet, or the item unchanged."""
+        """Return a PodCliqueSet with safe fixes applied. Other objects are returned unchanged."""
         if identity(item.value)[:2] != POD_CLIQUE_SET.key:
             return item
         from packwise.frontends.grove.migrate import fix_workload
@@ -257,7 +257,7 @@ class _Grove:
         return fix_workload(item, revision)
 
     def migrate(self, item: KubeObject, step: Step) -> KubeObject:
-        """A PodCliqueSet, rewritten."""
+        """Return a PodCliqueSet in the form of the later revision of `step`. Other objects are returned unchanged."""
         if identity(item.value)[:2] != POD_CLIQUE_SET.key:
             return item
         from packwise.frontends.grove.migrate import migrate
@@ -265,7 +265,7 @@ class _Grove:
         return migrate(item, step)
 
     def uses(self, inventory: Inventory, settings: TopologyRender, revision: Revision) -> Iterable[Use]:  # noqa: ARG002
-        """Yield the PodCliqueSets in their order, each with its ClusterTopology."""
+        """Yield the PodCliqueSets in the order of the input, each with its topology."""
         scheduled = _count_scheduled(inventory)
         for item in inventory.items.of_kind(*POD_CLIQUE_SET.key):
             pcs = PodCliqueSet.read(item.value)
@@ -279,21 +279,21 @@ class _Grove:
         revision: Revision,
         known: KnownTopologies,
     ) -> Iterable[ListedTopology]:
-        """Return all known topologies and every topology object of any author."""
+        """Yield all known topologies and all other topology objects of the input, sorted by name."""
         listed = {topology.topology.name: (topology.topology, topology.item) for topology in known.by_name.values()}
         kinds, index = {CLUSTER_TOPOLOGY.key, kind_of(revision.topology_kind).key}, inventory.items
         for key, item in (*index.users.items(), *index.generated.items()):
             if key[:2] in kinds:
                 listed.setdefault(item.name, (read_levels(item), item))
         for name, (topology, item) in sorted(listed.items()):
-            # Topologies of this kind are made from a configuration.
+            # If the object is not one of Grove, it is a configuration from which the topology is made.
             generated = item.api_version.partition("/")[0] != CLUSTER_TOPOLOGY.group
             kind = CLUSTER_TOPOLOGY.name if generated else item.kind
             yield ListedTopology(kind, name, topology.levels, item, generated)
 
 
 def _epoch_sources(inventory: Inventory, settings: TopologyRender) -> EpochSources:
-    """Return the sources of PodGangs' epochs. Releases without epochs do not import them."""
+    """Return the sources of epochs. The import is lazy, because only some releases have epochs."""
     from packwise.frontends.grove.epoch_sources import EpochSources
 
     return EpochSources(inventory, settings)
@@ -302,7 +302,7 @@ def _epoch_sources(inventory: Inventory, settings: TopologyRender) -> EpochSourc
 def _with_notice(
     plans: list[WorkloadPlan], placeholders: list[KubeObject], settings: TopologyRender
 ) -> list[WorkloadPlan]:
-    """Return the plans with one note about all workloads of unknown epochs, at the first of these workloads."""
+    """Return the plans, and add one finding about all workloads with unknown epochs to the plan of the first."""
     from packwise.frontends.grove.epoch_sources import placeholder_notice
 
     notice = placeholder_notice(placeholders, settings)
@@ -311,7 +311,7 @@ def _with_notice(
 
 
 def _count_scheduled(inventory: Inventory) -> dict[Named, int]:
-    """Count scheduled pods by workload: the higher number of input and baseline."""
+    """Return the number of scheduled pods of each workload: the larger number of input and baseline."""
     pods = scheduled_pods(inventory.items)
     for name, count in scheduled_pods(inventory.baseline).items():
         pods[name] = max(count, pods.get(name, 0))
@@ -319,7 +319,7 @@ def _count_scheduled(inventory: Inventory) -> dict[Named, int]:
 
 
 def _refuse_repeat(plan: WorkloadPlan, repeat: Finding | None) -> WorkloadPlan:
-    """Refuse a workload that the input contains twice. Its objects are planned at the first one."""
+    """Return the plan. If the workload repeats an earlier one, add the finding and remove the placements."""
     return plan if repeat is None else plan.replace(findings=(*plan.findings, repeat), placements=())
 
 
@@ -399,7 +399,7 @@ class _Planner:
         ]
 
     def _entries(self, pcs: PodCliqueSet, text: str, most: int) -> int:
-        """Return the number of gangs and their entries for a workload. `text` is its record."""
+        """Return the number of gangs and sets of a workload. `text` is the record of its constraints."""
         copied = len(text) + len(pcs.priority_class)
         if self._cluster.revision.mirrors_metadata:
             copied += length(pcs.labels) + length(pcs.annotations)
@@ -428,13 +428,16 @@ class _Planner:
         return _CheckedWorkload(workload, findings, admitted, record_of(admitted.pcs), history.record is not None)
 
     def _soften(self, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-        """Return the findings. With an unknown release, findings about fields and closed lists become warnings."""
+        """Return the findings. If packwise does not know the release, errors about fields and enums become warnings."""
         if self._cluster.revision.name in REVISIONS:
             return findings
         return soften_lists(findings, (UNKNOWN.name,))
 
     def _about_pods(self, workload: KubeObject, pods: Pods, *, is_refused: bool) -> tuple[Finding, ...]:
-        """Return findings about the pods of a workload, or none if it `is_refused`: its pods are never created."""
+        """Return findings about the pods of a workload.
+
+        If it `is_refused`, they have no text of the API server, because the pods are never created.
+        """
         findings = findings_of(
             [
                 (rule, problem.replace(path=(*path, *problem.path)).short_form)
@@ -448,14 +451,14 @@ class _Planner:
         return tuple(each.replace(operator_message=None, stage=None) for each in findings)
 
     def _advice(self, workload: KubeObject, pods: Pods, pcs: PodCliqueSet, context: Context) -> tuple[Finding, ...]:
-        """Return advice about a workload: a warning if it affects what users do, else information."""
+        """Return the findings of `advice` about a workload. Some are only an info if no generated object is applied."""
         findings = findings_of(advise(workload, pods, pcs, context), workload)
         settings = self._settings
         if settings.apply and (self._cluster.enabled or settings.item is not None):
             return findings
-        # Flux refuses a workload without a namespace, whatever component creates its objects.
+        # Flux refuses a workload without a namespace, even if the operator creates its objects.
         asking = {"namespace-missing"} if "flux" in settings.gitops else set[str]()
-        quiet = OF_WHAT_IS_APPLIED - asking
+        quiet = ABOUT_APPLIED_OBJECTS - asking
         return tuple(each.replace(severity=Severity.INFO) if each.rule in quiet else each for each in findings)
 
     def _plan(self, each: _CheckedWorkload, entries: int) -> WorkloadPlan:
@@ -471,8 +474,8 @@ class _Planner:
             return WorkloadPlan(workload, findings)
         gangs, notices = self._gangs(workload, admitted, topology, plans)
         notes = {RECORD_NOTE: each.record}
-        # Without a PodGang, the workload keeps the record of the earlier one. Otherwise, the next render would see a
-        # new workload.
+        # If the workload has no PodGang any more, it keeps the record itself. Otherwise, the next render would take it
+        # for a new workload.
         is_left = each.is_recorded and not (gangs and self._settings.emits(PODGANG.name))
         source = f"{KIND} {pcs.namespace}/{pcs.name}"
         placements = tuple(Placement(gang, source, workload, notes) for gang in gangs)
@@ -493,7 +496,7 @@ class _Planner:
         )
 
     def _gang_plans(self, workload: KubeObject, pcs: PodCliqueSet) -> tuple[Iterable[GangPlan], tuple[Finding, ...]]:
-        """The plans of the workload's gangs, and findings about the PodGangMaps that they follow."""
+        """Return the plans of the workload's gangs, and findings about its PodGangMaps and its PodGang names."""
         if self._epochs is None:
             return plans_of_template(pcs, self._live), ()
         entries = self._epochs.entries(workload, pcs)
@@ -509,7 +512,10 @@ class _Planner:
     def _gangs(
         self, workload: KubeObject, admitted: Admitted, topology: ClusterTopology | None, plans: Iterable[GangPlan]
     ) -> tuple[tuple[Gang, ...], tuple[Finding, ...]]:
-        """Return the gangs. If the revision permits it, they keep the preferences from before TAS was disabled."""
+        """Return the gangs and findings about them.
+
+        While topology-aware scheduling is disabled, gangs of some revisions keep their earlier preferred levels.
+        """
         pcs, cluster = admitted.pcs, self._cluster
         revision = cluster.revision
         gangs = build_gangs(
@@ -532,7 +538,10 @@ class _Planner:
     def _shape_findings(
         self, workload: KubeObject, problems: list[Problem], before: Mapping[str, Value] | None
     ) -> tuple[Finding, ...]:
-        """Return refusals of the workload before any webhook, by the cluster's own CRD if known."""
+        """Return findings for which the decoder or the API server refuses the workload.
+
+        The cluster's CRD decides. Without the CRD, `problems`, which are found by packwise's table, decide.
+        """
         if not problems and self._definition is None:
             return ()
         from packwise.frontends.grove.crd import validate_workload
@@ -545,7 +554,7 @@ class _Planner:
 
 
 def _with_rules(problems: Iterable[Problem]) -> list[tuple[Rule, Problem]]:
-    """Each problem of a workload's shape with the rule that it breaks."""
+    """Return each problem of a workload's fields with the rule that it breaks."""
     return [(_shape_rule(problem), problem) for problem in problems]
 
 
@@ -556,7 +565,10 @@ def _shape_rule(problem: Problem) -> Rule:
 
 
 def _records(inventory: Inventory) -> dict[Named, str]:
-    """Return the recorded constraints of each earlier rendered workload, from its PodGangs or from the workload."""
+    """Return the constraints that an earlier render recorded, by the namespace and name of the workload.
+
+    The record is in the PodGangs of a workload, or in the workload itself.
+    """
     key = ("metadata", "annotations", f"packwise.dev/{RECORD_NOTE}")
     records: dict[Named, str] = {}
     for workload in inventory.items.of_kind(*POD_CLIQUE_SET.key):
@@ -572,7 +584,7 @@ def _records(inventory: Inventory) -> dict[Named, str]:
 
 
 def rule_table() -> list[Rule]:
-    """Every rule of this front end."""
+    """Return every rule of this front end."""
     from packwise.frontends.grove.epoch_sources import RULES as EPOCH_RULES
 
     rules = (*EPOCH_RULES, *NAME_RULES, *all_rules())
@@ -584,5 +596,5 @@ GROVE: FrontEnd = _Grove()
 
 
 def grove_for(image_of: str) -> FrontEnd:
-    """Return Grove's front end for an operator with the image of the container `image_of`."""
+    """Return Grove's front end for PodCliqueSets of another operator, which sets the image of container `image_of`."""
     return _Grove(image_of)

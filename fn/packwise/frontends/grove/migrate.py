@@ -1,4 +1,4 @@
-"""A PodCliqueSet rewritten with every comment: fixed where the fix is safe, or for a later revision of the API.
+"""Rewrite a PodCliqueSet and keep every comment: apply safe fixes, or migrate it to a later revision of the API.
 
 Source: spec/grove.md#12, #4.3, #3, spec/grove-releases.md#2.2, #2.3 and #2.6 (changes of each release).
 """
@@ -28,9 +28,9 @@ _CONSTRAINT = "topologyConstraint"
 
 
 def migrate(workload: KubeObject, step: Step) -> KubeObject:
-    """Return `workload` in the target revision, or itself if nothing differs.
+    """Return `workload` in the form of the target revision. If there is no difference, return `workload` itself.
 
-    Raise FieldError if an anchor prevents it or a comment cannot be kept.
+    Raise FieldError if an anchor prevents the change, or if a comment would be lost.
     """
     if step.packs and not step.keep_pack_domain:
         workload = _write_pack(workload, step.preferred)
@@ -40,14 +40,14 @@ def migrate(workload: KubeObject, step: Step) -> KubeObject:
 
 
 def _with_min_available(workload: KubeObject, step: Step) -> KubeObject:
-    """Return `workload` with the source's default minAvailable in every clique if the target's differs."""
+    """Return `workload`. If the default of minAvailable changes, write the old default into every clique."""
     if step.source.min_available_default == step.target.min_available_default:
         return workload
     edits: list[tuple[FieldPath, Edit]] = []
     for path, clique in _entries(workload, "cliques"):
         spec = value_at(clique, "spec")
         replicas = value_at(spec, "replicas")
-        # The source refuses a workload without replicas.
+        # Without replicas, the source revision refuses the workload, so there is no default to keep.
         if isinstance(spec, dict) and spec.get("minAvailable") is None and type(replicas) is int and replicas > 0:
             edits.append(((*path, "spec", "minAvailable"), partial(_set, value=replicas)))
     return workload.edit_all(edits)
@@ -58,7 +58,7 @@ def _set(item: KubeObject, path: FieldPath, value: Value) -> KubeObject:
 
 
 def _write_pack(workload: KubeObject, preferred: str | None) -> KubeObject:
-    """Return `workload` with pack instead of packDomain."""
+    """Return `workload` with pack in place of packDomain. `preferred` is the preferred domain to add, or None."""
     named = [path for path in _constraints(workload) if workload.get((*path, "packDomain")) is not None]
     workload = workload.edit_all([(path, _nest_domain) for path in named])
     preferring = _constraints_to_prefer(workload) if preferred is not None else ()
@@ -71,7 +71,7 @@ def _nest_domain(item: KubeObject, path: FieldPath) -> KubeObject:
 
 
 def _write_topology_name(workload: KubeObject, step: Step) -> KubeObject:
-    """`workload` with the topology's name in its constraints."""
+    """Return `workload` with the name of its topology in its constraints."""
     name = step.topology
     field = step.source.topology_name_field
     if field is not None:
@@ -86,7 +86,7 @@ def _write_topology_name(workload: KubeObject, step: Step) -> KubeObject:
 
 
 def _constraints_to_prefer(workload: KubeObject) -> list[FieldPath]:
-    """Return the constraints that must prefer a domain, so that every rendered object does.
+    """Return the paths of the constraints that need a preferred domain, so that every rendered object has one.
 
     Scaling groups without a constraint are skipped.
     """
@@ -96,7 +96,7 @@ def _constraints_to_prefer(workload: KubeObject) -> list[FieldPath]:
 
 
 def _constraints_to_name(workload: KubeObject) -> list[FieldPath]:
-    """Return the constraints that must name their topology, because they inherit no name."""
+    """Return the paths of the constraints that must name the topology, because they inherit no name."""
     of_set = (*TEMPLATE, _CONSTRAINT)
     constrained = list(_constraints(workload))
     if of_set in constrained:
@@ -124,16 +124,17 @@ def _entries(workload: KubeObject, key: str) -> list[tuple[FieldPath, Value]]:
 
 
 def fix_workload(workload: KubeObject, revision: Revision) -> KubeObject:
-    """Return `workload` with quoted quantities and tool-dependent words, and with the new names of renamed fields.
+    """Return `workload` with safe fixes, or `workload` itself if none is needed.
 
-    Return itself without a fix. Raise FieldError if an anchor or alias prevents one.
+    The fixes quote quantities and words that tools read differently, and rename fields that have a new name. Raise
+    FieldError if an anchor or alias prevents a fix.
     """
     workload = workload.edit_all([(path, _quote) for path, _ in unquoted_quantities(pod_specs(workload))])
     workload = workload.edit_all([(path, _quote) for path in tool_dependent_words(workload)])
     # A renamed field may contain other fields to rename.
     while (renamed := _rename_fields(workload, revision)) is not workload:
         workload = renamed
-    # A running workload may be from an older API. Keep the fields that it was created with.
+    # A workload with a status is running, and may have been created with an older API. Keep its fields.
     return _pack_required(workload) if revision.deprecates_pack_domain and not workload.get("status") else workload
 
 
@@ -142,7 +143,7 @@ def _quote(item: KubeObject, path: FieldPath) -> KubeObject:
 
 
 def _pack_required(workload: KubeObject) -> KubeObject:
-    """Return `workload` with pack.required instead of packDomain unless it has another domain."""
+    """Return `workload` with pack.required in place of packDomain, unless pack.required has another domain."""
     places = constraint_places(PodCliqueSet.read(workload.value))
     return workload.edit_all(
         [
@@ -154,7 +155,7 @@ def _pack_required(workload: KubeObject) -> KubeObject:
 
 
 def _require(item: KubeObject, path: FieldPath, constraint: TopologyConstraint) -> KubeObject:
-    """Return `item` with pack.required instead of packDomain in the `constraint` at `path`."""
+    """Return `item` with pack.required in place of packDomain in the `constraint` at `path`."""
     old, required = (*path, "packDomain"), constraint.pack.required if constraint.pack is not None else None
     if constraint.pack is None:
         return item.rename(old, "pack").set((*path, "pack"), {"required": constraint.pack_domain})
@@ -167,7 +168,7 @@ def _rename_fields(workload: KubeObject, revision: Revision) -> KubeObject:
     edits: list[tuple[FieldPath, Edit]] = []
     for problem in check_shape(workload.value, revision):
         name = replacement(problem.path) if problem.effect is Effect.UNKNOWN else None
-        # Some fields were replaced by more than another name.
+        # Some fields need more than another name. Their replacement is a sentence.
         if name is not None and name.isidentifier():
             edits.append((problem.path, partial(_rename, name=name)))
     return workload.edit_all(edits)

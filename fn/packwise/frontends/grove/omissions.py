@@ -1,4 +1,4 @@
-"""Values of a PodCliqueSet that its PodGangs lack, with the change that would include each. Source: spec/grove.md#7."""
+"""The requests of a PodCliqueSet that its PodGangs lack, with the reason and the remedy. Source: spec/grove.md#7."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def omissions(
     cluster: Cluster,
     settings: TopologyRender,  # noqa: ARG001
 ) -> Iterator[tuple[WorkloadPlan, Omission]]:
-    """Yield the values of PodCliqueSets that the operator omits in PodGangs, by place."""
+    """Yield the requests of PodCliqueSets that the operator omits from PodGangs, each with its plan."""
     for plan in plans:
         if identity(plan.workload.value)[:2] == POD_CLIQUE_SET.key:
             yield from ((plan, omission) for omission in _omissions(plan.workload, cluster))
@@ -53,7 +53,10 @@ def _omissions(workload: KubeObject, cluster: Cluster) -> Iterator[Omission]:
 
 
 def _group_omissions(place: Place, pcs: PodCliqueSet, group: ScalingGroup, cluster: Cluster) -> Iterator[Omission]:
-    """Yield a group config that a release omits, and the workload's constraint if the group's replaces it."""
+    """Yield the omissions of a scaling group with a constraint.
+
+    A release may omit its group configs. In some PodGangs, its constraint replaces the constraint of the workload.
+    """
     constraint, revision = group.topology, cluster.revision
     resolved = resolve_topology(pcs, revision)
     topology = cluster.topologies.get(resolved) if resolved is not None and cluster.enabled else None
@@ -78,7 +81,7 @@ def _group_omissions(place: Place, pcs: PodCliqueSet, group: ScalingGroup, clust
 
 
 def _members(workload: KubeObject, pcs: PodCliqueSet) -> Iterator[Omission]:
-    """Replicas beyond minAvailable: pods that a gang does not wait for."""
+    """Yield the cliques with more replicas than minAvailable, because a gang does not wait for these pods."""
     for position, clique in enumerate(pcs.cliques):
         if clique.replicas > clique.min_available:
             place = Place(workload, (*TEMPLATE, "cliques", position, "spec", "replicas"))
@@ -89,7 +92,7 @@ def _members(workload: KubeObject, pcs: PodCliqueSet) -> Iterator[Omission]:
 
 
 def _metadata(workload: KubeObject, pcs: PodCliqueSet, revision: Revision) -> Iterator[Omission]:
-    """Labels and annotations that PodGangs do not repeat."""
+    """Yield the labels and annotations that PodGangs do not copy."""
     for part, entries in (("labels", pcs.labels), ("annotations", pcs.annotations)):
         for key in sorted(entries):
             path: FieldPath = ("metadata", part, key)
@@ -108,6 +111,6 @@ def _metadata(workload: KubeObject, pcs: PodCliqueSet, revision: Revision) -> It
 
 
 def _mirroring() -> str:
-    """Return a sentence naming the first release with PodGangs that repeat their workload's labels and annotations."""
+    """Return a sentence with the first release that copies labels and annotations of a workload to its PodGangs."""
     first = next(record for record in RECORDS if record.mirrors_metadata)
     return f"{first.releases[0] if first.releases else first.name} is the first release that repeats them"

@@ -1,7 +1,7 @@
-"""The PodCliqueSet: its fields as a table for each API, and a frozen, typed view for rules and PodGangs.
+"""The PodCliqueSet: a table of its fields for each API, and records for rules and PodGangs.
 
-The view has the topology, queue and scheduler of a set. Source: Grove's API types; spec/designs.md#7.8,
-spec/grove.md#1, #3, #4.4, #7, spec/grove-releases.md#2.3, #4.
+Functions here also find the topology, the queue and the scheduler of a set. Source: Grove's API types;
+spec/designs.md#7.8, spec/grove.md#1, #3, #4.4, #7, spec/grove-releases.md#2.3, #4.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _NO_KEYS: Mapping[str, str | None] = MappingProxyType({})
 
 
 class WorkloadApi(Record):
-    """The fields and rules of one PodCliqueSet API that not all APIs share."""
+    """The fields and rules in which one API of PodCliqueSets differs from others."""
 
     constraint: Object
-    """A topologyConstraint, at any of the three levels."""
+    """The table of a topologyConstraint: of the set, a clique or a scaling group."""
 
     clique: Mapping[str, Field] = MappingProxyType({})
     clique_spec: Mapping[str, Field] = MappingProxyType({})
@@ -46,13 +46,13 @@ class WorkloadApi(Record):
     template: Mapping[str, Field] = MappingProxyType({})
 
     clique_keys: Mapping[str, str | None] = _NO_KEYS
-    """The fields that must be unique among cliques, if the CRD has such a rule."""
+    """The fields that must be unique among cliques. Empty if the CRD has no such rule."""
 
     update_strategies: tuple[str, ...] = ("RollingRecreate", "OnDelete")
-    """The types of an updateStrategy, in the order of the enum."""
+    """The valid types of updateStrategy, in the order of the CRD's enum."""
 
     rules: tuple[ObjectRule, ...] = ()
-    """Rules of the whole object."""
+    """Rules about the whole object."""
 
 
 _REPLACED = {
@@ -66,8 +66,9 @@ _TEXT = Field(Text())
 
 
 def replacement(path: FieldPath) -> str | None:
-    """Return the field that replaced one of an earlier design or sample. Fields of pods have such names too and are
-    excluded.
+    """Return the name that replaced the name of a field in an earlier design or sample, or None.
+
+    Return None for fields within a pod spec, because they can have the same names.
     """
     return None if "podSpec" in path else _REPLACED.get(str(path[-1]))
 
@@ -131,7 +132,7 @@ _METADATA = Object("ObjectMeta", {
 }, package="v1", apart=True)  # fmt: skip
 
 
-# The API server drops the status of a new object, but only after the webhook has decoded it.
+# The webhook decodes the status of a new object before the API server drops it.
 _STATUS = Object("PodCliqueSetStatus", {
     "availableReplicas": Field(INT32),
     "currentGenerationHash": _TEXT,
@@ -148,10 +149,10 @@ ALPHA7 = WorkloadApi(Object("TopologyConstraint", {
 
 
 class KnownFields(Record):
-    """Names of the fields of each part of a PodCliqueSet.
+    """The names of the fields of each part of a PodCliqueSet.
 
-    `constraint` and `pack` are the fields of a topologyConstraint. Go writes its `constraint_texts` even when empty.
-    `rolling_update` are the fields of a rollingUpdate.
+    `constraint` are the fields of a topologyConstraint, and `pack` are the fields of its `pack`. Go writes the fields
+    in `constraint_texts` even if they are empty. `rolling_update` are the fields of a rollingUpdate.
     """
 
     spec: frozenset[str]
@@ -168,7 +169,7 @@ class KnownFields(Record):
 
 @cache
 def known_fields(revision: Revision) -> KnownFields:
-    """The names of the fields that the API of `revision` has."""
+    """Return the names of the fields in the API of `revision`."""
     spec = _part(podcliqueset(revision), "spec")
     template = _part(spec, "template")
     clique, group = _part(template, "cliques"), _part(template, "podCliqueScalingGroups")
@@ -189,7 +190,7 @@ def known_fields(revision: Revision) -> KnownFields:
 
 
 def _part(owner: Object, name: str) -> Object:
-    """Return the object at a field or in the list there. Raise TypeError if there is none."""
+    """Return the table of the object or list of objects in a field. Raise TypeError if it contains no objects."""
     kind = owner.fields[name].kind
     part = kind.item if isinstance(kind, Array) else kind
     if not isinstance(part, Object):
@@ -199,7 +200,7 @@ def _part(owner: Object, name: str) -> Object:
 
 @cache
 def podcliqueset(revision: Revision) -> Object:
-    """The PodCliqueSet in the API of `revision`."""
+    """Return the table of a PodCliqueSet in the API of `revision`."""
     own = api(revision.workload_api)
     constraint = {"topologyConstraint": Field(own.constraint)}
     clique_spec = Object("PodCliqueSpec", _sort_fields({**_CLIQUE_SPEC, **own.clique_spec}))
@@ -216,7 +217,7 @@ def podcliqueset(revision: Revision) -> Object:
         "podCliqueScalingGroups": Field(Array(group, "[]v1alpha1.PodCliqueScalingGroupConfig")),
     }))  # fmt: skip
     strategy = Object("PodCliqueSetUpdateStrategy", {
-        # With rolling updates, the webhook sets an empty one.
+        # If the release has rolling updates, the webhook fills in an empty type.
         "type": Field(Text(own.update_strategies, "v1alpha1.UpdateStrategyType", revision.rolling_updates)),
     })  # fmt: skip
     spec = Object("PodCliqueSetSpec", {
@@ -234,17 +235,17 @@ def podcliqueset(revision: Revision) -> Object:
 
 
 def _sort_fields(fields: Mapping[str, Field]) -> dict[str, Field]:
-    # Go's decoder reads them in this order.
+    # The decoder of Go reads the fields in alphabetical order.
     return dict(sorted(fields.items()))
 
 
 def api(name: str) -> WorkloadApi:
-    """The fields of workloads that differ from one API to another, by the name of the API."""
+    """Return the fields and rules of the API with this name. Raise KeyError if it is unknown."""
     if name == "alpha7":
         return ALPHA7
     later = API_FIELDS.get(name)
     if later is None:
-        # A run of the oldest API, the usual one, does not build the tables of the others.
+        # The import is lazy, so that a run with the oldest API does not build the tables of the other APIs.
         from packwise.frontends.grove.apis import APIS
 
         return APIS[name]
@@ -259,10 +260,11 @@ def api(name: str) -> WorkloadApi:
 
 
 def check_shape(value: Value, revision: Revision, *, new: bool = True) -> list[Problem]:
-    """Return decode problems in the decoder's order, then schema problems, then unknown fields in the file's order.
+    """Return the problems of the fields of a PodCliqueSet.
 
-    `value` is the object as written, before defaulting. `new` is true if the cluster does not know it yet. An object
-    with a decode problem is not fit for defaulting and rules.
+    First come problems of the decoder in its order, then problems of the schema, and last unknown fields in the order
+    of the file. `value` is the manifest, without defaults. `new` is true if the cluster does not have the object yet.
+    If the decoder refuses an object, it has no defaults, and no rules are checked.
     """
     decoder = _SetDecoder()
     decoder.read(value if value is not None else {}, _root(revision, new))
@@ -284,52 +286,60 @@ def _root(revision: Revision, new: bool) -> ObjectTable:
 
 
 TEMPLATE: FieldPath = ("spec", "template")
-"""Path of the part of a PodCliqueSet that nearly all rules check."""
+"""The path of the template of a PodCliqueSet. Nearly all rules are about it."""
 
-# Names of the objects of a PodCliqueSet. They are joined by `-` and never padded, hashed or shortened. Pods have some
-# of them as a label. Source: spec/grove.md#6, spec/grove-releases.md#3.3.
+# The functions below return names of the objects of a PodCliqueSet. The parts of a name are joined by `-`, and are
+# never padded, hashed or shortened. Some of these names are labels of pods. Source: spec/grove.md#6,
+# spec/grove-releases.md#3.3.
 
 
 def base_podgang(workload: str, replica: int) -> str:
-    """Return the name of the base PodGang (and headless service) of one replica of the PodCliqueSet."""
+    """Return the name of the base PodGang of one replica of a PodCliqueSet. Its headless service has this name too."""
     return f"{workload}-{replica}"
 
 
 def scaling_group(workload: str, replica: int, group: str) -> str:
-    """Return the name of the PodCliqueScalingGroup of one replica of the PodCliqueSet."""
+    """Return the name of the PodCliqueScalingGroup of a scaling group in one replica of a PodCliqueSet."""
     return f"{workload}-{replica}-{group}"
 
 
 def standalone_clique(workload: str, replica: int, clique: str) -> str:
-    """Return the name of the PodClique of a clique that is in no scaling group."""
+    """Return the name of the PodClique of a standalone clique, which is in no scaling group."""
     return f"{workload}-{replica}-{clique}"
 
 
 def grouped_clique(scaling_group_name: str, group_replica: int, clique: str) -> str:
-    """Return the name of a clique's PodClique in replica `group_replica` (absolute) of a scaling group."""
+    """Return the name of the PodClique of a clique in one replica of a scaling group.
+
+    `group_replica` counts all replicas of the group from 0.
+    """
     return f"{scaling_group_name}-{group_replica}-{clique}"
 
 
 def scaled_podgang(scaling_group_name: str, group_replica: int, min_available: int) -> str:
-    """Return the name of the PodGang of a group replica from `min_available` on. It counts from 0 again, so the number
-    alone is not unique.
+    """Return the name of the PodGang of a scaling group replica beyond `min_available`.
+
+    The number in the name counts from 0 again, so it is not the index of the replica.
     """
     return f"{scaling_group_name}-{group_replica - min_available}"
 
 
 def anchor_podgang(workload: str, replica: int, epoch: str) -> str:
-    """Return the name of the PodGang of an anchor of one replica of the PodCliqueSet."""
+    """Return the name of the PodGang of an anchor of one replica of a PodCliqueSet."""
     return f"{workload}-{replica}-{epoch}"
 
 
 def group_podgang(workload: str, replica: int, epoch: str, group: str, group_replica: int) -> str:
-    """Return the PodGang of one scaling group replica beyond the anchors. `group_replica` is absolute."""
+    """Return the name of the PodGang of one scaling group replica that is in no anchor.
+
+    `group_replica` counts all replicas of the group from 0.
+    """
     return f"{workload}-{replica}-{epoch}-{group}-{group_replica}"
 
 
 COHERENT = "Coherent"
 ON_DELETE = "OnDelete"
-"""The type of an updateStrategy that rules depend on."""
+"""The types of updateStrategy on which rules depend."""
 
 
 class Pack(Record):
@@ -340,9 +350,9 @@ class Pack(Record):
 
 
 class TopologyConstraint(Record):
-    """The packing of each replica: by `pack`, or within one `pack_domain` in all earlier revisions.
+    """A topologyConstraint. It has `pack`, or in earlier revisions the required domain as `pack_domain`.
 
-    `topology_name` selects the topology of the domains if the revision has this field here.
+    `topology_name` names the topology of the domains. It is None if the revision does not have this field.
     """
 
     pack_domain: str = ""
@@ -361,26 +371,26 @@ class TopologyConstraint(Record):
 
     @property
     def domains(self) -> tuple[str, ...]:
-        """Return its distinct domains: the required one, then the preferred one."""
+        """Return the required and the preferred domain, without duplicates and without empty ones."""
         return tuple(dict.fromkeys([domain for domain in (self.required, self.preferred) if domain]))
 
 
 class AutoScaling(Record):
-    """Bounds of an autoscaler, in replicas."""
+    """The smallest and the largest number of replicas that an autoscaler sets."""
 
     min_replicas: int | None
     max_replicas: int
 
 
 class RollingUpdate(Record):
-    """The pace of an update: the number of replicas at a time and the deadline of progress, or "" for none."""
+    """The settings of a rolling update: how many replicas may be unavailable, and the deadline of progress or ""."""
 
     max_unavailable: int | None = None
     progress_deadline: str = ""
 
 
 class Clique(Record):
-    """One entry of `spec.template.cliques`."""
+    """An entry of `spec.template.cliques`."""
 
     name: str
     role: str
@@ -397,12 +407,12 @@ class Clique(Record):
 
     @property
     def scheduler(self) -> str:
-        """Return the scheduler in its pods' spec, or "" for the default."""
+        """Return `schedulerName` of its pods, or "" for the default scheduler."""
         return text_at(self.pod_spec, "schedulerName")
 
 
 class ScalingGroup(Record):
-    """One entry of `spec.template.podCliqueScalingGroups`. `lists_cliques` is true if cliqueNames is set."""
+    """An entry of `spec.template.podCliqueScalingGroups`. `lists_cliques` is true if cliqueNames is set."""
 
     name: str
     clique_names: tuple[str, ...]
@@ -417,7 +427,7 @@ class ScalingGroup(Record):
 
 
 class PodCliqueSet(Record):
-    """A defaulted PodCliqueSet. Values of a wrong type read as absent, because `schema.check_shape` reports them."""
+    """A PodCliqueSet with its defaults. A value of a wrong type counts as absent, because `check_shape` reports it."""
 
     name: str
     namespace: str
@@ -438,7 +448,7 @@ class PodCliqueSet(Record):
 
     @classmethod
     def read(cls, value: Mapping[str, Value]) -> PodCliqueSet:
-        """Return the view of a `value` from `default.default`."""
+        """Return the PodCliqueSet in `value`, the result of `default.default`."""
         metadata = mapping(value.get("metadata"))
         spec = mapping(value.get("spec"))
         template = mapping(spec.get("template"))
@@ -463,13 +473,13 @@ class PodCliqueSet(Record):
 
     @property
     def is_constrained(self) -> bool:
-        """True if there is a constraint at any of the three levels."""
+        """Return True if the set, a clique or a scaling group has a topologyConstraint."""
         if self.topology is not None:
             return True
         return next(self.constraints(), None) is not None
 
     def constraints(self) -> Iterator[TopologyConstraint]:
-        """Yield every constraint in the operator's order: the set, the cliques, the groups."""
+        """Yield every constraint, in the operator's order: of the set, of the cliques, of the scaling groups."""
         if self.topology:
             yield self.topology
         for part in (*self.cliques, *self.groups):
@@ -477,7 +487,7 @@ class PodCliqueSet(Record):
                 yield part.topology
 
     def grouped_cliques(self) -> frozenset[str]:
-        """Names of the cliques that are members of a scaling group."""
+        """Return the names of the cliques that are members of a scaling group."""
         return frozenset([name for group in self.groups for name in group.clique_names])
 
 
@@ -485,7 +495,10 @@ _NO_TEXTS: Mapping[str, str] = {}
 
 
 def _claim_list(owner: Mapping[str, Value], key: str) -> tuple[Mapping[str, Value], ...] | None:
-    """The entries of a list, or None if there is no list. The operator prints an empty list and an absent one apart."""
+    """Return the entries of a list, or None if there is no list.
+
+    The difference matters, because the operator prints an empty list and an absent list differently.
+    """
     value = owner.get(key)
     return tuple(mappings_in_place(value)) if isinstance(value, list) else None
 
@@ -524,7 +537,7 @@ def _group(value: Mapping[str, Value]) -> ScalingGroup:
 
 
 def read_constraint(constraint: Value) -> TopologyConstraint | None:
-    """Return a constraint, or None if it is no mapping."""
+    """Return a topologyConstraint, or None if the value is not a mapping."""
     if not isinstance(constraint, dict):
         return None
     pack = constraint.get("pack")
@@ -566,9 +579,9 @@ def _texts_by_key(value: Mapping[str, Value], key: str) -> Mapping[str, str]:
 
 
 def chosen_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
-    """Return the topology that `pcs` names itself, or None. It is always None if the revision has no such field.
+    """Return the topology that `pcs` names, or None. If the revision has no field for the name, return None.
 
-    If constraints name it, the first name counts: the set's, a group's, a clique's.
+    If constraints name the topology, the first name counts: of the set, then of a group, then of a clique.
     """
     if revision.topology_name_field:
         return pcs.topology_name
@@ -579,9 +592,9 @@ def chosen_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
 
 
 def resolve_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
-    """Return the name of the topology of `pcs`: its own, else the default, else None if unconstrained.
+    """Return the name of the topology of `pcs`: the topology that it names, or the default.
 
-    A revision with a single topology always returns that one.
+    Without a constraint, return None. In a revision with only one topology, always return that topology.
     """
     chosen = chosen_topology(pcs, revision)
     if chosen is not None:
@@ -590,23 +603,23 @@ def resolve_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
 
 
 KUEUE = "kueue"
-"""The name of Grove's future backend for Kueue in pods and in scheduler profiles: GREP-704."""
+"""The name of Grove's future backend for Kueue, in pods and in scheduler profiles. Source: GREP-704."""
 
 VOLCANO = "volcano"
-"""The name of Volcano in pods and in Grove's scheduler profiles."""
+"""The name of Volcano, in pods and in Grove's scheduler profiles."""
 
 VOLCANO_QUEUE = "scheduling.grove.io/volcano-queue"
-"""Annotation of a PodCliqueSet and its cliques with Volcano's queue."""
+"""The annotation of a PodCliqueSet or a clique with the name of its queue in Volcano."""
 
 
 def volcano_queue(pcs: PodCliqueSet) -> str | None:
-    """Return the Volcano queue of `pcs`, or None if no queue is named."""
+    """Return the queue in Volcano that `pcs` or its first clique with a queue names, or None."""
     queues = [owner.annotations.get(VOLCANO_QUEUE, "").strip() for owner in (pcs, *pcs.cliques)]
     return next((queue for queue in queues if queue), None)
 
 
 def resolve_queue(pcs: PodCliqueSet) -> str | None:
-    """Return the queue of `pcs`: its own, else the first clique's, else None."""
+    """Return the queue in KAI that `pcs` or its first clique with a queue names, or None."""
     for owner in (pcs, *pcs.cliques):
         queue = queue_of(owner.labels, owner.annotations)
         if queue:
@@ -615,7 +628,7 @@ def resolve_queue(pcs: PodCliqueSet) -> str | None:
 
 
 def queues_of(pcs: PodCliqueSet) -> tuple[str, ...]:
-    """Return all queues that `pcs` and its cliques name, each once."""
+    """Return all queues in KAI that `pcs` and its cliques name, without duplicates."""
     queues: dict[str, None] = {}
     for owner in (pcs, *pcs.cliques):
         labels, annotations = owner.labels, owner.annotations
@@ -626,24 +639,24 @@ def queues_of(pcs: PodCliqueSet) -> tuple[str, ...]:
 
 
 def queue_of(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
-    """Return the queue in these labels and annotations, or ""."""
+    """Return the queue in KAI that these labels or annotations name, or "". Labels count first."""
     return labels.get(KAI_QUEUE) or annotations.get(KAI_QUEUE, "")
 
 
 LPX = "lpx-scheduler"
-"""The name of LPX's scheduler in pods and in Grove's scheduler profiles."""
+"""The name of LPX's scheduler, in pods and in Grove's scheduler profiles."""
 
 _LPU = frozenset({"lpu.nvidia.com/lpu", "nvidia.com/lpu"})
 
 
 def is_split(scheduler: str, schedulers: Schedulers | None) -> bool:
-    """Return True if KAI schedules the cliques without an LPU of a workload for `scheduler`."""
+    """Return True if KAI schedules the cliques that request no LPU in a workload for `scheduler`."""
     names = schedulers.names if schedulers is not None else ()
     return scheduler == LPX and KAI_PROFILE in names
 
 
-def asks_for_lpu(clique: Clique) -> bool:
-    """Return True if a container of the clique's pods requests an LPU or limits it."""
+def requests_lpu(clique: Clique) -> bool:
+    """Return True if a container of the clique's pods has a request or limit of LPUs."""
     return any(_LPU & resources.keys() for resources in _resources(clique))
 
 
@@ -652,9 +665,10 @@ _AUTO_MNNVL, _MNNVL_GROUP = "grove.io/auto-mnnvl", "grove.io/mnnvl-group"
 
 
 def spec_with_claim(pcs: PodCliqueSet, group: ScalingGroup | None, clique: Clique) -> Mapping[str, Value]:
-    """Return the spec of a clique's pods as the operator creates them, with an MNNVL claim if it adds one.
+    """Return the spec of a clique's pods as the operator creates them. It may add a claim for MNNVL.
 
-    The nearest mnnvl-group counts, else auto-mnnvl. Only pods with GPUs get a claim. Source: Grove, internal/mnnvl.
+    The annotation mnnvl-group decides, or auto-mnnvl without it. The clique comes first, then the scaling group, then
+    the set. Only pods with GPUs get a claim. Source: Grove, internal/mnnvl.
     """
     nearest = [owner.annotations for owner in (clique, group, pcs) if owner is not None]
     named = next((each[_MNNVL_GROUP] for each in nearest if _MNNVL_GROUP in each), None)

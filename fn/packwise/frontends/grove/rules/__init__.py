@@ -1,1 +1,1 @@
-"""The book of Grove's rules: in the webhook's order, each with the releases that have it."""
+"""The rules of Grove's webhook, in its order. Each rule has the releases to which it applies."""

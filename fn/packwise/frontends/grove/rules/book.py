@@ -1,4 +1,4 @@
-"""Checks: a rule with the function that returns its problems, and the order of a webhook's checks.
+"""The checks of a webhook, and their order. A check is a rule, and the function that returns its problems.
 
 Source: spec/grove.md#4 and #5.
 """
@@ -26,35 +26,36 @@ S = TypeVar("S")
 
 
 class Context(Record):
-    """The context of a workload that rules may depend on.
-
-    `enabled` is true if TAS is enabled. `domains` are the configuration's domains in its order (revisions with one
-    topology). `topologies` maps names to topologies (revisions with many). `auto_mnnvl` is the configuration's
-    network.autoMNNVLEnabled, and `knows_mnnvl` is true if it is known. `scheduled` is the number of scheduled pods in
-    the status of the workload's PodCliques. `schedulers` are the schedulers in Grove's configuration, if the revision
-    has them.
-    """
+    """The facts beyond a workload that its rules need."""
 
     revision: Revision
     enabled: bool = False
+    """True if topology-aware scheduling is enabled."""
     domains: tuple[str, ...] = ()
+    """The domains in the configuration, in its order. Only revisions with one topology use them."""
     topologies: Mapping[str, ClusterTopology] = {}
+    """The topologies by name. Only revisions with several topologies use them."""
     auto_mnnvl: bool = False
+    """The value of network.autoMNNVLEnabled in the configuration."""
     knows_mnnvl: bool = True
+    """True if the value of network.autoMNNVLEnabled is known."""
     scheduled: int = 0
+    """The number of scheduled pods of the workload, from the status of its PodCliques."""
     create: bool = True
+    """True if the workload is new, and false for an update."""
     schedulers: Schedulers | None = None
+    """The schedulers in Grove's configuration, or None if the revision has none there."""
 
     @property
     def lacks_mnnvl(self) -> bool:
-        """True if the feature is known to be off."""
+        """Return True if MNNVL is known to be disabled."""
         return self.knows_mnnvl and not self.auto_mnnvl
 
 
 class Check(Record, Generic[S]):
-    """A rule and the function that returns its problems. A `create_only` rule applies only to new workloads.
+    """A rule, and the function that returns its problems. A `create_only` rule applies only to new workloads.
 
-    `since` is the first release with the rule and `until` the first release without it.
+    `since` is the first release with the rule, and `until` is the first release without it.
     """
 
     rule: Rule
@@ -65,9 +66,9 @@ class Check(Record, Generic[S]):
 
 
 class Scope(Record, Generic[S]):
-    """Checks that run once for each part of a subject, all of them for one part before the next part.
+    """Checks that run for each part of a subject. All checks run for one part before they run for the next part.
 
-    `since` and `until` as of a check.
+    `since` is the first release with these checks, and `until` is the first release without them.
     """
 
     parts: Callable[[S, Context], Iterable[Any]]
@@ -79,11 +80,15 @@ class Scope(Record, Generic[S]):
 Node: TypeAlias = "Check[Any] | Scope[Any]"
 
 Steps: TypeAlias = "tuple[tuple[Callable[[Any, Context], Iterable[Any]], Rule | None, Steps], ...]"
-"""Nodes prepared for many subjects: the function of each, its rule or None for a scope, and the steps in the scope."""
+"""Checks and scopes, prepared for many subjects. A step has a function, a rule, and inner steps.
+
+For a check, the function returns its problems. For a scope, it returns the parts, the rule is None, and the inner steps
+are the checks of the scope.
+"""
 
 
 class CliqueAt(Record):
-    """A clique and its position in the list. `grouped` is true if it is a member of a scaling group."""
+    """A clique, and its position in the list of cliques. `grouped` is true if it is a member of a scaling group."""
 
     pcs: PodCliqueSet
     position: int
@@ -91,12 +96,12 @@ class CliqueAt(Record):
     grouped: bool
 
     def path(self, *steps: str | int) -> FieldPath:
-        """A path below this clique."""
+        """Return the path of a field of this clique."""
         return (*TEMPLATE, "cliques", self.position, *steps)
 
 
 class GroupAt(Record):
-    """A scaling group and its position in the list. `clique_names` are the names of all cliques of the set."""
+    """A scaling group, and its position in the list of groups. `clique_names` are all cliques of the set."""
 
     pcs: PodCliqueSet
     position: int
@@ -104,21 +109,21 @@ class GroupAt(Record):
     clique_names: frozenset[str]
 
     def path(self, *steps: str | int) -> FieldPath:
-        """A path below this scaling group."""
+        """Return the path of a field of this scaling group."""
         return (*TEMPLATE, "podCliqueScalingGroups", self.position, *steps)
 
 
 class Update(Record):
-    """A PodCliqueSet before and after, both defaulted."""
+    """A PodCliqueSet before and after a change, both with their defaults."""
 
     old: PodCliqueSet
     new: PodCliqueSet
 
 
 class Rulebook(Record):
-    """The webhook's rules in its order: `constraints`, `whole`, `mnnvl` and `backend` for a new PodCliqueSet.
+    """The rules of the webhook. A new PodCliqueSet is checked by `constraints`, `whole`, `mnnvl` and `backend`.
 
-    An update runs `whole`, `mnnvl_update` and `backend`, and the rules about changes if these find no problem.
+    An update is checked by `whole`, `mnnvl_update` and `backend`. If they find no problem, the rules about changes run.
     """
 
     constraints: tuple[Node, ...]
@@ -129,42 +134,40 @@ class Rulebook(Record):
 
     @property
     def create(self) -> tuple[Node, ...]:
-        """The rules of a new PodCliqueSet."""
+        """Return the rules of a new PodCliqueSet, in the order of the webhook."""
         return (*self.constraints, *self.whole, *self.mnnvl, *self.backend)
 
     def of(self, release: str) -> Rulebook:
-        """Return the rules of the webhook of the release with this tag. An empty tag stands for a webhook before
-        all.
-        """
+        """Return the rules in the webhook of the release with this tag. "" means a webhook before all releases."""
         return Rulebook(**{part: nodes_of(nodes, release) for part, nodes in as_dict(self).items()})
 
 
 def nodes_of(nodes: Iterable[Node], release: str) -> tuple[Node, ...]:
-    """Return the nodes of the release with this tag."""
+    """Return the checks and scopes that apply to the release with this tag."""
     kept = [node.replace(since=None, until=None) for node in nodes if is_within(release, node.since, node.until)]
     below = [node.replace(nodes=nodes_of(node.nodes, release)) if isinstance(node, Scope) else node for node in kept]
     return (*below,)
 
 
 def whole_set(pcs: PodCliqueSet, _context: Context) -> Iterable[PodCliqueSet]:
-    """Return the set as its only part."""
+    """Return the set as the only part of a scope."""
     return (pcs,)
 
 
 def cliques_of(pcs: PodCliqueSet, _context: Context) -> Iterable[CliqueAt]:
-    """The cliques with their positions: the parts of a scope."""
+    """Return the cliques of the set as the parts of a scope."""
     grouped = pcs.grouped_cliques()
     return [CliqueAt(pcs, index, clique, clique.name in grouped) for index, clique in enumerate(pcs.cliques)]
 
 
 def groups_of(pcs: PodCliqueSet, _context: Context) -> Iterable[GroupAt]:
-    """The scaling groups with their positions."""
+    """Return the scaling groups of the set as the parts of a scope."""
     names = frozenset(clique.name for clique in pcs.cliques)
     return [GroupAt(pcs, index, group, names) for index, group in enumerate(pcs.groups)]
 
 
 def prepare(nodes: Iterable[Node], *, create: bool = True) -> Steps:
-    """Return the steps of these nodes. With `create` false, they are for an update and lack its `create_only` rules."""
+    """Return the steps of these checks and scopes. If `create` is false, `create_only` rules are omitted."""
     return tuple([
         (node.parts, None, prepare(node.nodes, create=create))
         if isinstance(node, Scope)
@@ -175,7 +178,7 @@ def prepare(nodes: Iterable[Node], *, create: bool = True) -> Steps:
 
 
 def run(steps: Steps, subject: object, context: Context) -> list[tuple[Rule, Problem]]:
-    """Return every problem in the operator's order. The operator prints each of its texts only once."""
+    """Return all problems of a subject, in the operator's order. As in the operator, each of its texts appears once."""
     every: list[tuple[Rule, Problem]] = []
     _walk(steps, subject, context, every)
     if not every:
@@ -190,14 +193,14 @@ def run(steps: Steps, subject: object, context: Context) -> list[tuple[Rule, Pro
             paths_by_text[text] = {problem.path}
             problems.append((rule, problem))
         elif problem.path not in paths_by_text[text]:
-            # A different place in the file, which the operator's text covers already.
+            # Report the other place, but without the text: the operator prints it only once.
             paths_by_text[text].add(problem.path)
             problems.append((rule, problem.replace(operator_message=None, stage=None)))
     return problems
 
 
 def checks_of(nodes: Iterable[Node]) -> Iterator[Check[Any]]:
-    """Every check of a tree, in order."""
+    """Yield every check, also from within scopes, in order."""
     for node in nodes:
         if isinstance(node, Check):
             yield node
@@ -206,7 +209,7 @@ def checks_of(nodes: Iterable[Node]) -> Iterator[Check[Any]]:
 
 
 def rules_of(nodes: Iterable[Node]) -> Iterator[Rule]:
-    """Every rule of a tree, in order: the documentation's list."""
+    """Return an iterator over the rules of all checks, also from within scopes, in order."""
     return (check.rule for check in checks_of(nodes))
 
 
@@ -221,15 +224,18 @@ def _walk(steps: Steps, subject: object, context: Context, problems: list[tuple[
 
 
 def invalid_value(path: FieldPath, value: Value, detail: str, message: str, *, field: str | None = None) -> Problem:
-    """An `Invalid value` of the operator at `field` (default: the true path), with packwise's own `message`."""
+    """Return a problem at `path` with packwise's `message`, and with the operator's text for an `Invalid value`.
+
+    `detail` is the end of the operator's text. `field` is the path in that text if it differs from `path`.
+    """
     return field_error(path, ErrorType.INVALID, value, detail, message, field=field)
 
 
 def required_value(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Problem:
-    """A `Required value` of the operator."""
+    """Return a problem as `invalid_value` does, but with the operator's text for a `Required value`."""
     return field_error(path, ErrorType.REQUIRED, None, detail, message, field=field)
 
 
 def forbidden_problem(path: FieldPath, detail: str, message: str, *, field: str | None = None) -> Problem:
-    """A `Forbidden` of the operator."""
+    """Return a problem as `invalid_value` does, but with the operator's text for a `Forbidden` value."""
     return field_error(path, ErrorType.FORBIDDEN, None, detail, message, field=field)

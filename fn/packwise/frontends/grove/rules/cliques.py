@@ -1,4 +1,4 @@
-"""Rules for the set's own numbers, its cliques and their start order, its scaling groups, and updates of both.
+"""The rules about the numbers of a set, its cliques and their start order, its scaling groups, and rolling updates.
 
 Source: spec/grove.md#r02 to #r05, #r08 to #r18, #r24 to #r25, #r27 to #r42, spec/grove-releases.md#2.6.
 """
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from packwise.frontends.grove.podcliqueset import AutoScaling, PodCliqueSet, RollingUpdate
 
 STARTUP_TYPES = ("CliqueStartupTypeAnyOrder", "CliqueStartupTypeExplicit", "CliqueStartupTypeInOrder")
-"""The values of cliqueStartupType."""
+"""The valid values of cliqueStartupType."""
 
 _CLIQUES = "spec.template.cliques"
 
 
 def duplicates(names: Sequence[str]) -> list[str]:
-    """Each name that occurs more than once, in the order of first occurrence."""
+    """Return each name that occurs more than once, in the order of the first occurrences."""
     if len(set(names)) == len(names):
         return []
     seen: dict[str, int] = {}
@@ -76,7 +76,7 @@ def _any_clique(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
 
 
 def _any_clique_without_text(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
-    # Grove's HEAD panics before it can report this.
+    # The webhook of these releases panics before it can report this problem, so there is no text.
     for problem in _any_clique(pcs, context):
         yield problem.replace(operator_message=None, stage=None)
 
@@ -164,16 +164,16 @@ SET = (
     Check(Rule("replicas", "spec.replicas is negative.", "spec/grove.md#r02"), _replicas),
     Check(Rule("startup-type", "cliqueStartupType has an unknown value.", "spec/grove.md#r03"), _startup_type),
 )
-"""Rules of the set's own fields."""
+"""Checks of the set's own fields."""
 
 CLIQUES_ANY = (
     Check(_ANY, _any_clique, until=ALPHA_9),
     Check(_ANY, _any_clique_without_text, since=ALPHA_9),
 )
-"""Rules that run before the rules of each clique."""
+"""Checks of the list of cliques. They run before the checks of each clique."""
 
 CLIQUE_NAME = (Check(Rule("clique-name", "A clique has no name.", "spec/grove.md#r05"), _missing_name),)
-"""The first rules of each clique."""
+"""The first checks of each clique."""
 
 CLIQUE_SIZE = (
     Check(Rule("clique-replicas", "A clique has a negative number of replicas.",
@@ -182,36 +182,36 @@ CLIQUE_SIZE = (
     Check(Rule("clique-min-available-max", "minAvailable of a clique is greater than its replicas.",
                "spec/grove.md#r11"), _min_at_most),
 )  # fmt: skip
-"""Rules of the numbers of a clique."""
+"""Checks of the numbers of a clique."""
 
 CLIQUE_NAME_DNS = (
     Check(Rule("clique-name-dns", "The name of a clique is not a DNS subdomain.", "spec/grove.md#r25"), _name_dns),
 )
-"""Rules that run after the spec of each clique."""
+"""Checks of the name of a clique. In some releases, they run after the checks of its spec."""
 
 CLIQUES_UNIQUE = (
     Check(Rule("clique-names-unique", "Two cliques have the same name.", "spec/grove.md#r27"), _unique_names),
     Check(Rule("clique-roles-unique", "Two cliques have the same roleName.", "spec/grove.md#r28"), _unique_roles),
 )
-"""Rules of all cliques together."""
+"""Checks of all cliques together."""
 
 SAME_SCHEDULER = Rule("one-scheduler", "The cliques of a PodCliqueSet name different schedulers.", "spec/grove.md#r29")
 ONE_SCHEDULER = (Check(SAME_SCHEDULER, _one_scheduler, until=ALPHA_8),)
-"""Runs after these rules, for releases without scheduler profiles."""
+"""Checks of the scheduler in releases without scheduler profiles. They run after CLIQUES_UNIQUE."""
 
 TERMINATION = (
     Check(
         Rule("termination-delay", "terminationDelay is not greater than 0.", "spec/grove.md#r42"), _termination_delay
     ),
 )
-"""Rules that run after the scaling groups."""
+"""Checks of terminationDelay. They run after the checks of the scaling groups."""
 
 
 _AT_LEAST = "must be greater than or equal to"
 
 
 class _Scaled(Record):
-    """A clique that has an autoscaler."""
+    """A clique with an autoscaler, and the settings of the autoscaler."""
 
     at: CliqueAt
     scaling: AutoScaling
@@ -256,11 +256,11 @@ AUTOSCALING = (
                    "spec/grove.md#r18"), _max_replicas),
     )),
 )  # fmt: skip
-"""Rules of the bounds of a clique's autoscaler."""
+"""Checks of the limits of a clique's autoscaler."""
 
 
 EXPLICIT = "CliqueStartupTypeExplicit"
-"""The startup type in which cliques name the cliques that they wait for."""
+"""The startup type with which cliques name the cliques for which they wait."""
 
 
 class _Dependency(Record):
@@ -309,7 +309,7 @@ def _unknown_dependencies(pcs: PodCliqueSet, _context: Context) -> Iterator[Prob
         return
     text = "unknown clique names found, all clique dependencies must be defined as cliques"
     joined = ",".join([dep for _, _, dep in unknown])
-    # The operator has one error for all of them.
+    # The operator has one error for all unknown names.
     problem = refusal((), "", OperatorError("spec.template.cliques.startsAfter", ErrorType.INVALID, joined, text))
     for i, j, dep in unknown:
         message = f'must name a clique of this set; got "{dep}", known: {list_known(names)}{did_you_mean(dep, names)}'
@@ -334,7 +334,10 @@ def _dependency_cycles(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem
 
 
 def cycles(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Groups of two or more nodes that all reach each other (strongly connected components), without recursion."""
+    """Return the groups of two or more nodes that can all reach each other (strongly connected components).
+
+    The search has no recursion, so that it works for any number of nodes.
+    """
     order: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -386,7 +389,7 @@ DEPENDENCIES = (
     )),
     Check(Rule("starts-after-unique", "startsAfter names a clique twice.", "spec/grove.md#r14"), _check_unique_names),
 )  # fmt: skip
-"""Rules of one clique's startsAfter; only for the explicit startup type."""
+"""Checks of startsAfter in one clique. They apply only to the explicit startup type."""
 
 DEPENDENCY_GRAPH = (
     Check(
@@ -397,7 +400,7 @@ DEPENDENCY_GRAPH = (
         Rule("starts-after-acyclic", "Cliques wait for each other in a cycle.", "spec/grove.md#r31"), _dependency_cycles
     ),
 )
-"""Rules of all startsAfter together; only for the explicit startup type."""
+"""Checks of startsAfter in all cliques together. They apply only to the explicit startup type."""
 
 
 _GROUPS = "spec.template.podCliqueScalingGroups"
@@ -422,7 +425,7 @@ def _members(at: GroupAt, _context: Context) -> Iterator[Problem]:
         ",".join(unknown),
         "unidentified PodClique names found",
     )
-    # The operator has one error for all of them.
+    # The operator has one error for all unknown names.
     problem = refusal((), "", error)
     for name in unknown:
         message = f'must name a clique of this set; got "{name}", known: {list_known(names)}{did_you_mean(name, names)}'
@@ -500,7 +503,7 @@ GROUP_NAMES = (
         _members,
     ),
 )
-"""Rules of the name and the members of a scaling group."""
+"""Checks of the name and the members of a scaling group."""
 
 GROUP_SIZE = (
     Check(Rule("group-replicas", "A scaling group has less than one replica.", "spec/grove.md#r35"), _group_replicas),
@@ -511,7 +514,7 @@ GROUP_SIZE = (
     Check(Rule("group-scale-min", "scaleConfig.minReplicas is less than minAvailable.",
                "spec/grove.md#r38"), _scale_min),
 )  # fmt: skip
-"""Rules of the numbers of a scaling group."""
+"""Checks of the numbers of a scaling group."""
 
 GROUPS_TOGETHER = (
     Check(Rule("group-names-unique", "Two scaling groups have the same name.", "spec/grove.md#r39"), _group_names),
@@ -520,10 +523,11 @@ GROUPS_TOGETHER = (
     Check(Rule("group-clique-autoscaling", "A clique of a scaling group has an autoscaler.", "spec/grove.md#r41"),
           _no_autoscaler),
 )  # fmt: skip
-"""Rules of all scaling groups together."""
+"""Checks of all scaling groups together."""
 
 
-# rollingUpdate of cliques and scaling groups, by the updateStrategy. Source: spec/grove-releases.md#2.6, #v1 to #v4.
+# The checks below are about rollingUpdate of cliques and scaling groups. They depend on updateStrategy. Source:
+# spec/grove-releases.md#2.6, #v1 to #v4.
 
 
 _ROLLING = "rollingUpdate"
@@ -532,7 +536,7 @@ _POSITIVE = "must be greater than 0"
 
 
 class _Rolled(Record):
-    """A clique or scaling group with a rollingUpdate at `path`, and its limits."""
+    """A clique or a scaling group with a rollingUpdate at `path`. `strategy` is the type of updateStrategy."""
 
     strategy: str
     path: FieldPath
@@ -639,10 +643,10 @@ CLIQUE_UPDATES = (
     Check(_MEMBER_UPDATE, _check_member_update, since=ALPHA_14),
     Scope(_clique_update, _ROLLED, since=ALPHA_14),
 )
-"""The last rules of each clique."""
+"""The last checks of each clique."""
 
 GROUP_UPDATES = (Scope(_group_update, _ROLLED, since=ALPHA_14),)
-"""Rules that run after the numbers of each scaling group."""
+"""Checks of the rollingUpdate of a scaling group. They run after GROUP_SIZE."""
 
 UNDETERMINED = (
     Check(
@@ -657,4 +661,4 @@ UNDETERMINED = (
         until=ALPHA_14,
     ),
 )
-"""Warnings if the rules of a release are not fully known."""
+"""Checks with warnings. They apply to a release if packwise does not fully know its fields."""

@@ -1,4 +1,4 @@
-"""metadata: Kubernetes' ObjectMeta rules, labels and annotations of cliques, and the parts of pod names.
+"""The rules about metadata of a PodCliqueSet and its cliques, the length of names, and the MNNVL annotations.
 
 Source: spec/grove.md#r01, #r06, #r07, #r26, #r34.
 """
@@ -85,7 +85,7 @@ def _owners(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem]:
         for key in ("apiVersion", "kind", "name", "uid"):
             value = owner.get(key)
             text = "version must not be empty" if key == "apiVersion" else "must not be empty"
-            # The group of an apiVersion may be empty, but the version may not.
+            # An apiVersion needs a version, but its group may be empty.
             if not isinstance(value, str) or not (value.split("/")[-1] if key == "apiVersion" else value):
                 shown = value if isinstance(value, str) else ""
                 yield invalid_value((*path, index, key), shown, text, text, field=f"metadata.ownerReferences.{key}")
@@ -159,7 +159,7 @@ METADATA = (
         _finalizers,
     ),
 )
-"""The rules of the PodCliqueSet's own metadata."""
+"""Checks of the metadata of the PodCliqueSet."""
 
 CLIQUE_METADATA = (
     Check(Rule("clique-labels", "A label of a clique has an invalid key or value.", "spec/grove.md#r06"),
@@ -168,7 +168,7 @@ CLIQUE_METADATA = (
                "spec/grove.md#r07"),
           _clique_annotations),
 )  # fmt: skip
-"""The rules of the labels and annotations that a clique gives its pods."""
+"""Checks of the labels and annotations that the pods of a clique get."""
 
 
 MAX_COMBINED_LENGTH = 45
@@ -211,7 +211,7 @@ def _member(member: _Member, _context: Context) -> Iterator[Problem]:
     length = _length(pcs, group, clique)
     if length <= MAX_COMBINED_LENGTH:
         return
-    # The operator's text omits an unnamed group.
+    # If the group has no name, the operator's text does not mention it.
     named = f", PodCliqueScalingGroup '{group}', or PodClique" if group else " or PodClique"
     text = f"combined resource name length {length} {_LIMIT} PodCliqueSet '{pcs}'{named} '{clique}'"
     message = _own_text(length, pcs, group, clique)
@@ -226,7 +226,7 @@ CLIQUE_NAME_LENGTH = (
     Check(Rule("name-length", "The names of a PodCliqueSet and a clique have more than 45 bytes together.",
                "spec/grove.md#r26"), _clique),
 )  # fmt: skip
-"""Rules of cliques outside scaling groups."""
+"""Checks of the names of cliques that are in no scaling group."""
 
 GROUP_NAME_LENGTH = (
     Scope(_members, (
@@ -235,12 +235,13 @@ GROUP_NAME_LENGTH = (
                    "spec/grove.md#r34"), _member),
     )),
 )  # fmt: skip
-"""Rules of each member of a scaling group."""
+"""Checks of the names of each member of a scaling group."""
 
 
-# The annotations that request multi-node NVLink: grove.io/auto-mnnvl, and later grove.io/mnnvl-group. The first webhook
-# reads auto-mnnvl of the PodCliqueSet. alpha.8 reads both on the PodCliqueSet and its cliques. Later ones read
-# mnnvl-group there and on scaling groups. Source: spec/grove.md#r46, #u13; spec/grove-releases.md#2.1, #2.2.
+# Two annotations request multi-node NVLink (MNNVL): grove.io/auto-mnnvl, and later grove.io/mnnvl-group. The webhook
+# before alpha.8 reads auto-mnnvl on the PodCliqueSet. The webhook of alpha.8 reads both on the PodCliqueSet and its
+# cliques. Later webhooks read mnnvl-group on these and on scaling groups. Source: spec/grove.md#r46, #u13;
+# spec/grove-releases.md#2.1, #2.2.
 
 
 _AUTO = "grove.io/auto-mnnvl"
@@ -249,14 +250,14 @@ _OPT_OUT = "none"
 
 
 class _Annotated(Record):
-    """The annotations of one part, and their path. `key` identifies the part, before and after a change."""
+    """The annotations of one part of a PodCliqueSet, and their path. `key` identifies the part, also after a change."""
 
     path: FieldPath
     annotations: Mapping[str, str]
     key: tuple[str, str]
 
     def field(self, annotation: str) -> str:
-        """The path of an annotation in the operator's errors."""
+        """Return the path of an annotation as the operator's errors have it."""
         return f"{format_path(self.path)}.{annotation}"
 
 
@@ -265,7 +266,7 @@ def _annotations_of_set(pcs: PodCliqueSet, _context: Context) -> Iterator[_Annot
 
 
 def _annotations_of_parts(pcs: PodCliqueSet, context: Context) -> Iterator[_Annotated]:
-    """Yield the metadata of the set, its cliques and its groups."""
+    """Yield the annotations of the set, of its cliques and of its scaling groups."""
     yield from _annotations_of_set(pcs, context)
     for index, clique in enumerate(pcs.cliques):
         yield _Annotated((*TEMPLATE, "cliques", index, "annotations"), clique.annotations, ("clique", clique.name))
@@ -324,7 +325,7 @@ def _group_feature(part: _Annotated, context: Context) -> Iterator[Problem]:
 
 
 def _any_group_feature(part: _Annotated, context: Context) -> Iterator[Problem]:
-    # No value opts out yet.
+    # In this release, the annotation has no value that disables MNNVL.
     value = part.annotations.get(_GROUP)
     if value is not None and context.lacks_mnnvl:
         message = (
@@ -355,9 +356,7 @@ def _not_enabled(annotation: str) -> str:
 def _check_unchanged(
     parts: Callable[[PodCliqueSet, Context], Iterable[_Annotated]], annotation: str, creation: str
 ) -> Callable[[Update, Context], Iterator[Problem]]:
-    """Return the check that `annotation` is unchanged. `creation` is the operator's name for creating a
-    PodCliqueSet.
-    """
+    """Return a function that reports a change of `annotation` in `parts`. `creation` is part of the operator's text."""
 
     def check(update: Update, context: Context) -> Iterator[Problem]:
         before = {part.key: part.annotations for part in parts(update.old, context)}
@@ -412,7 +411,7 @@ MNNVL = (
     ), since=ALPHA_8, until=ALPHA_9),
     Scope(_annotations_of_parts, (Check(_NAME, _group_value), Check(_GROUP_FEATURE, _group_feature)), since=ALPHA_9),
 )  # fmt: skip
-"""Rules of the MNNVL annotations of a new PodCliqueSet: first auto-mnnvl, then both, then mnnvl-group."""
+"""Checks of the MNNVL annotations of a new PodCliqueSet. Early releases read auto-mnnvl, and later ones mnnvl-group."""
 
 MNNVL_UPDATE = (
     Check(_UPDATE, _check_unchanged(_annotations_of_set, _AUTO, _OF_SET), until=ALPHA_8),
@@ -420,4 +419,4 @@ MNNVL_UPDATE = (
     Check(_GROUP_UPDATE, _check_unchanged(_annotations_of_parts, _GROUP, _OF_SET), since=ALPHA_8, until=ALPHA_9),
     Check(_GROUP_UPDATE, _check_unchanged(_annotations_of_parts, _GROUP, "creation"), since=ALPHA_9),
 )
-"""Rules that run with the whole-object rules of an update, before the other update rules."""
+"""Checks of changed MNNVL annotations. They run before all other checks of changes."""

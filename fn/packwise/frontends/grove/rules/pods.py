@@ -1,4 +1,4 @@
-"""Rules for the pods of cliques: their fields, the claims that they share, and the requirements of their scheduler.
+"""The rules about the pods of cliques: their fields, the claims that they share, and the demands of their scheduler.
 
 Source: spec/grove.md#r20 to #r23, #r29, #4.4.
 """
@@ -15,8 +15,8 @@ from packwise.frontends.grove.podcliqueset import (
     TEMPLATE,
     VOLCANO,
     VOLCANO_QUEUE,
-    asks_for_lpu,
     queue_of,
+    requests_lpu,
 )
 from packwise.frontends.grove.rules.book import Check, CliqueAt, Context, GroupAt, Scope, invalid_value, required_value
 from packwise.frontends.grove.rules.cliques import SAME_SCHEDULER, duplicates
@@ -56,14 +56,14 @@ _SPREAD_FIELDS = (
 
 
 class _Env(Record):
-    """The environment of one container, names only."""
+    """The names of the environment variables of one container. `path` is the path of the list."""
 
     path: FieldPath
     names: tuple[str, ...]
 
     @property
     def field(self) -> str:
-        """Return the path in the operator's errors. It contains `podSpec.spec`."""
+        """Return the path as the operator's errors have it. They wrongly write `podSpec.spec`."""
         at = self.path.index("podSpec") + 1
         return format_path((*self.path[:at], "spec", *self.path[at:]))
 
@@ -106,8 +106,9 @@ def _spread(at: CliqueAt, _context: Context) -> Iterator[Problem]:
 
 
 def _as_typed(entry: Value) -> Value:
-    """Return a constraint as Go prints its type: fields in order, with zero values of fields that are always
-    written.
+    """Return a topology spread constraint as Go prints it.
+
+    The fields have the order of the Go type. Fields that Go always writes have at least their zero value.
     """
     if not isinstance(entry, dict):
         entry = {}
@@ -133,7 +134,7 @@ POD_SPEC = (
         Check(Rule("env-unique", "A container sets an environment variable twice.", "spec/grove.md#r23"), _env_unique),
     )),
 )  # fmt: skip
-"""Rules of one clique's pod template."""
+"""Checks of the pod template of one clique."""
 
 
 # Claims on devices that pods share: resourceClaimTemplates and resourceSharing. Source: spec/grove.md#4.4.
@@ -144,7 +145,7 @@ _SCOPES = ("AllReplicas", "PerReplica")
 
 
 class _Sharing(Record):
-    """One list of references: `children` are the names that a filter may have, by its field."""
+    """A list `resourceSharing`. For each field of a filter, `children` has the names that the field may contain."""
 
     pcs: PodCliqueSet
     path: FieldPath
@@ -153,18 +154,18 @@ class _Sharing(Record):
 
 
 class _Reference(Record):
-    """One entry of such a list."""
+    """An entry of a list `resourceSharing`. It refers to a claim template."""
 
     sharing: _Sharing
     at: int
     entry: Mapping[str, Value]
 
     def path(self, *steps: str | int) -> FieldPath:
-        """A path below the entry."""
+        """Return the path of a field of the entry."""
         return (*self.sharing.path, self.at, *steps)
 
     def text(self, field: str) -> str:
-        """Return a field with text, or "" for another value."""
+        """Return the field if it is a string, otherwise ""."""
         value = self.entry.get(field)
         return value if isinstance(value, str) else ""
 
@@ -251,7 +252,7 @@ def _scope(reference: _Reference, _context: Context) -> Iterator[Problem]:
 
 
 def _filters(sharing: _Sharing, _context: Context) -> list[_Reference]:
-    # The operator checks them after all entries.
+    # The operator checks the filters of a list after all its entries.
     return [
         reference
         for reference in _references(sharing, _context)
@@ -306,16 +307,17 @@ SET_SHARING = (
           _claim_templates_unique, since=ALPHA_8),
     Scope(_set_sharing, _SHARING, since=ALPHA_8),
 )  # fmt: skip
-"""Rules of the set. They run before the cliques."""
+"""Checks of the claims that the set shares. They run before the checks of the cliques."""
 
 CLIQUE_SHARING = (Scope(_clique_sharing, _SHARING, since=ALPHA_8),)
-"""Rules of a clique. They run before its spec."""
+"""Checks of the claims that a clique shares. They run before the checks of its spec."""
 
 GROUP_SHARING = (Scope(_group_sharing, _SHARING, since=ALPHA_8),)
-"""Rules of a scaling group. They run after its numbers."""
+"""Checks of the claims that a scaling group shares. They run after the checks of its numbers."""
 
 
-# The scheduler of the pods, and its requirements for the workload. Source: spec/grove.md#r29, #4.4.
+# The checks below are about the scheduler of the pods, and about its demands on the workload. Source:
+# spec/grove.md#r29, #4.4.
 
 _QUEUE = Rule("queue", "A workload for KAI names no queue, or several.", "spec/grove.md#kai-backend")
 _ENABLED = Rule(
@@ -325,7 +327,7 @@ _ENABLED = Rule(
 )
 _SCHEDULER_FIELD = "spec.template.cliques.spec.podSpec.schedulerName"
 _WHOLE_SPEC = Unquoted("{…}")
-"""Stands for the whole spec, which the operator prints as the value."""
+"""Replaces the whole spec in a text. The operator prints the spec as the value."""
 
 _VOLCANO_DEFAULT = "default"
 UNRELEASED = "GREP-704, in no release of Grove"
@@ -373,7 +375,7 @@ def _not_enabled(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
 
 
 def _profile(words: str) -> Callable[[PodCliqueSet, Context], Iterator[Problem]]:
-    """Check that the first clique's scheduler has a profile. `words` is the operator's refusal."""
+    """Return a check that the scheduler of the first clique has a profile. `words` end the operator's text."""
 
     def problems(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
         known = context.schedulers.names if context.schedulers is not None else ()
@@ -386,7 +388,7 @@ def _profile(words: str) -> Callable[[PodCliqueSet, Context], Iterator[Problem]]
 
 
 def scheduler_of(pcs: PodCliqueSet, context: Context) -> str:
-    """Return the first clique's scheduler, or "" if it has no profile: another rule refuses that."""
+    """Return the scheduler of the first clique. If it has no profile, return "": another rule reports this."""
     schedulers = context.schedulers
     if schedulers is None:
         return ""
@@ -399,14 +401,15 @@ def _queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
         yield from _one_queue(pcs)
 
 
-def _queue_beside_lpx(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
-    """Check the queues of LPX workloads. KAI schedules their cliques without LPUs. Skip workloads that LPX refuses
-    anyway.
+def _queue_of_lpx(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
+    """Yield problems of the queues of a workload for LPX, because KAI schedules its cliques without LPUs.
+
+    A workload with a constraint is skipped, because LPX refuses it.
     """
     known = context.schedulers.names if context.schedulers is not None else ()
     if scheduler_of(pcs, context) != LPX or KAI_PROFILE not in known or pcs.is_constrained:
         return
-    if not all(asks_for_lpu(clique) for clique in pcs.cliques):
+    if not all(requests_lpu(clique) for clique in pcs.cliques):
         yield from _one_queue(pcs)
 
 
@@ -452,7 +455,7 @@ def _constraints(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
 
 
 def _volcano_queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
-    # The operator checks only the first constraint.
+    # If there is a constraint, the operator reports it and does not check queues.
     if scheduler_of(pcs, context) != VOLCANO or pcs.is_constrained:
         return
     own, path = pcs.annotations.get(VOLCANO_QUEUE, "").strip(), ("metadata", "annotations", VOLCANO_QUEUE)
@@ -465,12 +468,12 @@ def _volcano_queue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
     texts = [f"{format_path(path[:-1])}[{VOLCANO_QUEUE}]: {text}" for path, text, _ in faults]
     whole = texts[0] if len(texts) == 1 else f"[{', '.join(dict.fromkeys(texts))}]"
     for path, _, message in faults:
-        # The operator has one error for all of them.
+        # The operator has one error for all cliques.
         yield _refuse_spec(path, whole, message)
 
 
 def _volcano_cliques(pcs: PodCliqueSet, own: str) -> Iterator[tuple[FieldPath, str, str]]:
-    """Yield problems of the cliques' queues: the path, the operator's words and packwise's message."""
+    """Yield problems of the cliques' queues: the path, a part of the operator's text, and packwise's message."""
     first = None
     for index, clique in enumerate(pcs.cliques):
         path = (*TEMPLATE, "cliques", index, "annotations", VOLCANO_QUEUE)
@@ -497,10 +500,10 @@ def _volcano_cliques(pcs: PodCliqueSet, own: str) -> Iterator[tuple[FieldPath, s
 
 
 def _kueue(pcs: PodCliqueSet, context: Context) -> Iterator[Problem]:
-    """Check what Grove's future backend for Kueue can make a Workload of. No release has texts for it."""
+    """Yield the reasons why Grove's future backend for Kueue can make no Workload. No release has texts for them."""
     if scheduler_of(pcs, context) != KUEUE:
         return
-    # Few workloads are for Kueue.
+    # The import is lazy, because few workloads are for Kueue.
     from packwise.objects.workload_kinds import QUEUE_NAME
 
     if not pcs.labels.get(QUEUE_NAME):
@@ -529,7 +532,7 @@ SCHEDULER_NAMES = (
     Check(SAME_SCHEDULER, _check_one_scheduler, since=ALPHA_8),
     Check(_ENABLED, _not_enabled, since=ALPHA_8),
 )
-"""Rules of all cliques together."""
+"""Checks of the schedulers of all cliques together."""
 
 _UNSUPPORTED = _profile("is not a supported backend")
 _DISABLED = _profile("is not enabled in OperatorConfiguration")
@@ -544,11 +547,12 @@ BACKEND = (
     Check(Rule("volcano-queue", "A workload for Volcano names two queues, or an invalid one.",
                "spec/grove-releases.md#2.3.3"),
           _volcano_queue, since=ALPHA_10),
-    Check(_QUEUE, _queue_beside_lpx, since=ALPHA_14),
+    Check(_QUEUE, _queue_of_lpx, since=ALPHA_14),
     Check(Rule("kueue-backend", "Grove's future backend for Kueue would refuse a workload.",
                "spec/kueue.md#10.3"), _kueue,
           since=ALPHA_8),
 )  # fmt: skip
-"""The rules of the schedulers for their workloads, after all other whole-object rules. KAI's rule requires a queue if
-the operator makes its PodGroups, including PodGroups of LPX workloads.
+"""The demands of schedulers on their workloads. These checks run after all other checks of the whole object.
+
+If the operator makes the PodGroups, it requires a queue of KAI. This includes workloads for LPX with PodGroups of KAI.
 """

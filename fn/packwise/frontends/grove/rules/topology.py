@@ -1,10 +1,9 @@
-"""The topology constraints of a PodCliqueSet with their paths, and the webhook's checks in each design.
+"""The topology constraints of a PodCliqueSet with their paths, and the checks of the webhook in each revision.
 
 Source: spec/grove.md#4, spec/grove-releases.md, spec/designs.md#6.
 
-Before packDomain is deprecated, a constraint requires that domain and prefers none.
-
-The texts of the first two designs have no field prefix.
+In revisions before packDomain is deprecated, a constraint has a required domain and no preferred one. In the texts of
+the first two designs, no field precedes the error.
 """
 
 from __future__ import annotations
@@ -52,9 +51,9 @@ NOT_ALLOWED = "topology constraints are not allowed when Topology Aware Scheduli
 
 
 class ConstraintAt(Record):
-    """A place for a constraint and the constraint there, if any. `kind` and `name` describe its owner.
+    """A place that can have a constraint, and the constraint there or None.
 
-    `name` is None for the PodCliqueSet itself.
+    `kind` and `name` are kind and name of its owner. `name` is None for the PodCliqueSet itself.
     """
 
     path: FieldPath
@@ -69,32 +68,32 @@ class ConstraintAt(Record):
 
     @property
     def owner(self) -> str:
-        """The owner as the operator names it."""
+        """Return kind and name of the owner, in the form of the operator's texts."""
         return self.kind if self.name is None else f"{self.kind} '{self.name}'"
 
     @property
     def owner_if_named(self) -> str:
-        """Return the owner, or only its kind if its name is empty."""
+        """Return kind and name of the owner, or only its kind if its name is empty."""
         return self.owner if self.name else self.kind
 
     def field(self, *steps: str) -> str:
-        """The path of a field of the constraint, as text."""
+        """Return the path of a field of the constraint, as text."""
         return format_path((*self.path, *steps))
 
     def operator_field(self, revision: Revision) -> str:
-        """Return the path in the operator's errors. Some revisions have another name for the list of scaling groups."""
+        """Return the path as the operator's errors have it. Some revisions have another name for the list of groups."""
         if self.kind == GROUP:
             return f"spec.template.{revision.group_constraint_field}[{self.path[3]}].{_CONSTRAINT}"
         return format_path(self.path)
 
 
 def constraint_places(pcs: PodCliqueSet) -> tuple[ConstraintAt, ...]:
-    """Return every place for a constraint in the operator's order: the set, the cliques, the groups."""
+    """Return every place that can have a constraint, in the operator's order: the set, the cliques, the groups."""
     return tuple(_places(pcs, with_empty=True))
 
 
 def constraints_at(pcs: PodCliqueSet) -> tuple[ConstraintAt, ...]:
-    """Return the places with a constraint, in the same order."""
+    """Return the places that have a constraint, in the operator's order."""
     return tuple(_places(pcs, with_empty=False))
 
 
@@ -110,7 +109,7 @@ def _places(pcs: PodCliqueSet, *, with_empty: bool) -> Iterator[ConstraintAt]:
 
 
 def placed_domains(pcs: PodCliqueSet) -> Iterator[tuple[FieldPath, str]]:
-    """Yield every domain of a constraint with the path of its field: packDomain, then pack's domains."""
+    """Yield path and value of every domain in a constraint: packDomain, then the required and the preferred domain."""
     for place in constraints_at(pcs):
         constraint = place.constraint
         if constraint is None:
@@ -127,10 +126,10 @@ def placed_domains(pcs: PodCliqueSet) -> Iterator[tuple[FieldPath, str]]:
 def parents_and_children(
     pcs: PodCliqueSet, constraints: Sequence[ConstraintAt]
 ) -> Iterator[tuple[ConstraintAt, ConstraintAt]]:
-    """Yield each constraint with each one below it in the operator's order: the set's with all, then each group's with
-    members.
+    """Yield pairs of constraints, parent and child, in the operator's order.
 
-    If two cliques share a name, the operator uses the first.
+    First comes the constraint of the set, paired with each other constraint. Then comes the constraint of each group,
+    paired with the constraint of each of its cliques. If two cliques have one name, the operator uses the first.
     """
     if constraints and constraints[0].kind == SET:
         for child in constraints[1:]:
@@ -146,34 +145,33 @@ def parents_and_children(
 
 
 def disabled_message(value: str) -> str:
-    """Return the message about a constraint while topology-aware scheduling is disabled. `value` shows the
-    constraint.
-    """
+    """Return the message about a constraint while topology-aware scheduling is disabled. `value` is the constraint."""
     return (
         f"must not be set while topology-aware scheduling is disabled; got {value}; enable it or remove the constraint"
     )
 
 
 def unknown_domain_message(domain: str, kind: str, name: str | None, known: Iterable[str]) -> str:
-    """Return the message about a domain that is not one of the `known` domains of the topology object `name`."""
+    """Return the message about a domain that the topology `name` does not have. `known` are its domains."""
     known = list(known)
     return f'must be a level of {kind} "{name}": {list_known(known)}; got "{domain}"{did_you_mean(domain, known)}'
 
 
 def unknown_domain_text(domain: str, known: Iterable[str]) -> str:
-    """Return the operator's detail about an unknown domain."""
+    """Return the operator's text about an unknown domain."""
     return f"topology domain '{domain}' does not exist in cluster topology [{' '.join(known)}]"
 
 
 def not_narrower_message(domain: str, child: ConstraintAt, below: str) -> str:
-    """Return the message about a parent's `domain` if `child` packs into the broader `below`."""
+    """Return the message about a parent with a `domain` that is narrower than `below`, the domain of `child`."""
     return f'"{domain}" is narrower than "{below}" of {child.kind} "{child.name}"; widen it here, or narrow it there'
 
 
 class _Constrained(Record):
-    """A workload with its constraints and the domains that they may name.
+    """A workload, its constraints, and the domains that they may name.
 
-    `known` is in the operator's order. It is None while TAS is disabled or if no topology applies.
+    `known` has the domains in the operator's order. It is None if topology-aware scheduling is disabled, or if the
+    workload has no topology.
     """
 
     pcs: PodCliqueSet
@@ -182,12 +180,12 @@ class _Constrained(Record):
 
     @property
     def unknown_domains(self) -> list[ConstraintAt]:
-        """Return the constraints with an unknown domain."""
+        """Return the constraints with a domain that is not in `known`."""
         known = self.known or ()
         return [constraint for constraint in self.constraints if constraint.domain not in known]
 
     def missing_domains(self, context: Context) -> list[ConstraintAt]:
-        """Return the constraints without a domain if the revision has a separate error for them."""
+        """Return the constraints without a domain. If the revision has no separate error for them, return none."""
         if not context.revision.names_missing_domain:
             return []
         return [constraint for constraint in self.constraints if not constraint.domain]
@@ -252,7 +250,10 @@ def _pack_domain_required(at: _Constrained, context: Context) -> Iterator[Proble
 
 
 def _known_domains(pcs: PodCliqueSet, context: Context) -> tuple[str, ...] | None:
-    """Return the available domains in the operator's order, or None if no topology applies or TAS is disabled."""
+    """Return the domains that constraints may name, in the operator's order.
+
+    Return None if topology-aware scheduling is disabled, or if the workload has no topology.
+    """
     if not context.enabled:
         return None
     if not context.revision.chooses_topology:
@@ -298,7 +299,7 @@ TOPOLOGY = (Scope(_read_constraints, (
     Check(UNKNOWN, _pack_domain_known),
     Check(HIERARCHY, _domain_hierarchy),
 ), since=GREP_244, until=ALPHA_9),)  # fmt: skip
-"""Rules of constraints that name a packDomain."""
+"""Checks of constraints in revisions with packDomain and a topology name outside the constraint."""
 
 
 _REQUIRED = "topologyName is required when topologyConstraint is set and cannot be inherited"
@@ -308,7 +309,10 @@ _NAME_FIELD = f"spec.template.topologyConstraint.{_NAME}"
 
 
 class NamedTopology(Record):
-    """The topology of a constraint: its own `name` or None, and the parent's as `inherited`."""
+    """The topology of a constraint. `inherited` is the name that the parent has, or None.
+
+    `name` is the name that counts. It is None if there is no name, or if it differs from `inherited`.
+    """
 
     place: ConstraintAt
     inherited: str | None
@@ -316,10 +320,10 @@ class NamedTopology(Record):
 
 
 def named_constraints(pcs: PodCliqueSet, revision: Revision) -> Iterator[NamedTopology]:
-    """Yield every constraint in the operator's order of names: the set's, the groups', the cliques'.
+    """Yield the topology of every constraint, in the order in which the operator reads names.
 
-    A group inherits from the set. A clique inherits from its group's constraint, else from the set's. A constraint
-    without packDomain names no topology.
+    This order is the set, the groups, the cliques. A group inherits the name of the set. A clique inherits the name of
+    its group, or else of the set. If a constraint lacks a required packDomain, it names no topology.
     """
     places = constraints_at(pcs)
     of_set = None
@@ -349,26 +353,25 @@ def _misses_domain(place: ConstraintAt, revision: Revision) -> bool:
 
 
 class _Packed(Record):
-    """A workload with its constraints while TAS is enabled.
-
-    `nameless` constraints name a different topology than they inherit, or none. `names` are the distinct names of all
-    others. `known` are the available domains in the topology's order, or None if the topology is ambiguous.
-    """
+    """A workload and its constraints, while topology-aware scheduling is enabled."""
 
     pcs: PodCliqueSet
     places: tuple[ConstraintAt, ...]
     nameless: tuple[NamedTopology, ...]
+    """The constraints without a valid name: they name no topology, or another one than they inherit."""
     names: tuple[str, ...]
+    """The names of the other constraints, without duplicates."""
     known: tuple[str, ...] | None
+    """The domains of the topology, in its order. None if there is not exactly one name, or if it is unknown."""
 
     @property
     def name(self) -> str:
-        """Return the intended topology, or "" if it is ambiguous."""
+        """Return the name of the topology, or "" if the constraints do not name exactly one."""
         return self.names[0] if len(self.names) == 1 and not self.nameless else ""
 
     @property
     def are_known(self) -> bool:
-        """True if every domain is one of the known ones."""
+        """Return True if the topology has every domain that a constraint names."""
         known = self.known
         return known is not None and all(domain in known for _, domain in placed_domains(self.pcs))
 
@@ -436,7 +439,7 @@ def _exists(packed: _Packed, context: Context) -> Iterator[Problem]:
     name, known = packed.name, sorted(context.topologies)
     if not name or name in context.topologies:
         return
-    # The place that names the topology, although the operator always names the set's own field.
+    # Report the place that names the topology. The operator's text always has the field of the set.
     place = next(p for p in packed.places if p.constraint is not None and p.constraint.topology_name is not None)
     message = f'must name an existing ClusterTopologyBinding; got "{name}"; known: {list_known(known)}'
     text = f"ClusterTopologyBinding {go_quote(name)} not found"
@@ -462,7 +465,10 @@ def _hierarchy(packed: _Packed, _context: Context) -> Iterator[Problem]:
 
 
 def _not_narrower(parent: ConstraintAt, child: ConstraintAt, levels: tuple[str, ...]) -> Iterator[Problem]:
-    """Compare the two required domains, and the two preferred ones. Yield a problem if the child's domain is wider."""
+    """Yield a problem if the required domain of the child is broader than the required domain of the parent.
+
+    The preferred domains are compared in the same way.
+    """
     above, below = parent.constraint, child.constraint
     if above is None or below is None:
         return
@@ -512,11 +518,11 @@ PACK = (
                    "spec/grove.md#4.3.1", Severity.WARNING), _redundant_levels),
     ), since=ALPHA_9),
 )  # fmt: skip
-"""Rules of constraints that name their topologies."""
+"""Checks of constraints in revisions in which a constraint names its topology."""
 
 
 class _DesignConstraints(Record):
-    """A workload with its constraints. `topology` is None while TAS is disabled."""
+    """A workload, its constraints, and its topology. It is None while topology-aware scheduling is disabled."""
 
     pcs: PodCliqueSet
     constraints: tuple[ConstraintAt, ...]
@@ -525,7 +531,7 @@ class _DesignConstraints(Record):
 
 def _design_constraints(pcs: PodCliqueSet, context: Context) -> tuple[_DesignConstraints, ...]:
     name = resolve_topology(pcs, context.revision)
-    # A constraint without a domain has no effect, because the domain is optional in the designs.
+    # In the designs, the domain is optional, so a constraint without a domain has no effect.
     constraints = tuple(constraint for constraint in constraints_at(pcs) if constraint.domain)
     topology = context.topologies.get(name, ClusterTopology(name, ())) if context.enabled and name else None
     return (_DesignConstraints(pcs, constraints, topology),)
@@ -568,7 +574,10 @@ def _design_hierarchy(at: _DesignConstraints, _context: Context) -> Iterator[Pro
 
 
 def _pairs(at: _DesignConstraints) -> Iterator[tuple[ConstraintAt, ConstraintAt]]:
-    """Yield each constraint with the constraint above it. ¶ A scaling group's is between the set's and its cliques'."""
+    """Yield pairs of constraints, child and parent.
+
+    The parent of a group is the set. The parent of a clique is its group if this has a constraint, otherwise the set.
+    """
     by_path = {constraint.path: constraint for constraint in at.constraints}
     whole = by_path.get((*TEMPLATE, "topologyConstraint"))
     groups = [
@@ -598,4 +607,4 @@ CONSTRAINTS = (
     *TOPOLOGY,
     *PACK,
 )  # fmt: skip
-"""Rules of a PodCliqueSet's constraints if they are new or may change. They run before all others."""
+"""Checks of the constraints of a new PodCliqueSet, or of an update that may change them. They run before all others."""

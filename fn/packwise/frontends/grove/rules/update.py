@@ -1,4 +1,4 @@
-"""Rules for fields that must not change after a PodCliqueSet is created.
+"""The rules about fields that must not change after a PodCliqueSet is created.
 
 Source: spec/grove.md#5, spec/grove-releases.md.
 """
@@ -53,7 +53,7 @@ _ORDERED = frozenset({"CliqueStartupTypeInOrder", "CliqueStartupTypeExplicit"})
 CONSTRAINT = Rule("update-topology-constraint", "An update changes a topology constraint.", "spec/grove.md#u12")
 
 RECREATE = "to change this, delete the PodCliqueSet and its rendered PodGangs, and create it again"
-"""The end of every message about a change that is never allowed."""
+"""The end of each message about a change that is never permitted."""
 
 
 def _clique_count(update: Update, _context: Context) -> Iterator[Problem]:
@@ -65,7 +65,10 @@ def _clique_count(update: Update, _context: Context) -> Iterator[Problem]:
 
 
 class CliqueChange(Record):
-    """A clique of the new set, and the clique with the same name in the old set or None."""
+    """A clique of the new set, and the clique with the same name in the old set or None.
+
+    `ordered` is true if the order of the cliques must not change.
+    """
 
     at: CliqueAt
     old: Clique | None
@@ -152,7 +155,7 @@ class GroupChange(Record):
 
 
 def _group_changes(update: Update, context: Context) -> Iterable[GroupChange]:
-    # If the number of groups changes, the operator checks nothing more.
+    # If the number of groups changes, the operator does not check the groups any further.
     if len(update.old.groups) == len(update.new.groups):
         old = {group.name: group for group in update.old.groups}
         for at in groups_of(update.new, context):
@@ -194,7 +197,7 @@ def _constraints(update: Update, context: Context) -> Iterator[Problem]:
 
 
 def _constraint_change(before: TopologyConstraint | None, after: TopologyConstraint | None) -> tuple[str, str] | None:
-    """Return the operator's detail and packwise's message, or None if the packDomain is unchanged."""
+    """Return the end of the operator's text and packwise's message, or None if packDomain is unchanged."""
     if before is None and after is None:
         return None
     if before is None:
@@ -231,7 +234,7 @@ def _show(value: Value) -> str:
 
 
 def immutable_problem(path: FieldPath, field: str, old: Value, new: Value, hint: str = "") -> Problem:
-    """Return the problem of a changed immutable field, with `field` as its name in the operator's text."""
+    """Return the problem of an immutable field that changes. `field` is its path in the operator's text."""
     message = f"must stay {_show(old)} once the PodCliqueSet exists; got {_show(new)}{hint}"
     return invalid_value(path, new, "field is immutable", message, field=field)
 
@@ -281,7 +284,10 @@ _SEVERAL = "multiple topology names within a single PodCliqueSet are not support
 
 
 def _ambiguous_topology_text(old: PodCliqueSet, revision: Revision) -> str | None:
-    """Return why the operator finds no single topology for an old object with a packDomain without a name, or None."""
+    """Return the operator's text if it finds no single topology for an old object, otherwise None.
+
+    It searches one only if a constraint with packDomain names no topology.
+    """
     if not any(constraint.pack_domain and constraint.topology_name is None for constraint in old.constraints()):
         return None
     first = None
@@ -297,39 +303,39 @@ def _ambiguous_topology_text(old: PodCliqueSet, revision: Revision) -> str | Non
     return None
 
 
-def _trouble_of(update: Update, context: Context) -> str | None:
+def _topology_conflict(update: Update, context: Context) -> str | None:
     # The webhook runs only for changes. If no change is known, an old workload stays as it is.
     return None if update.old is update.new else _ambiguous_topology_text(update.old, context.revision)
 
 
 def _contradiction(update: Update, context: Context) -> Iterator[Problem]:
-    trouble = _trouble_of(update, context)
-    if trouble not in (None, _NAMELESS):
+    conflict = _topology_conflict(update, context)
+    if conflict not in (None, _NAMELESS):
         message = "the constraints do not name one topology, and the operator refuses every update; " + RECREATE
         yield refusal(
-            (*TEMPLATE, "topologyConstraint"), message, OperatorError(_NAME_FIELD, ErrorType.INTERNAL, None, trouble)
+            (*TEMPLATE, "topologyConstraint"), message, OperatorError(_NAME_FIELD, ErrorType.INTERNAL, None, conflict)
         )
 
 
 def _changed_constraints(update: Update, context: Context) -> Iterator[Problem]:
-    trouble = _trouble_of(update, context)
-    if trouble in (None, _NAMELESS):
-        yield from _changes(update, context.revision, mends_names=trouble is not None)
+    conflict = _topology_conflict(update, context)
+    if conflict in (None, _NAMELESS):
+        yield from _changes(update, context.revision, fixes_names=conflict is not None)
 
 
 def _with_fixed_names(update: Update, context: Context) -> tuple[PodCliqueSet, ...]:
-    """Return the new object if it may be the fixed form of one from before constraints had names."""
-    changes = _changes(update, context.revision, mends_names=True)
-    if _trouble_of(update, context) != _NAMELESS or next(changes, None) is not None:
+    """Return the new object if the change only adds topology names to constraints from before such names existed."""
+    changes = _changes(update, context.revision, fixes_names=True)
+    if _topology_conflict(update, context) != _NAMELESS or next(changes, None) is not None:
         return ()
     return (update.new,)
 
 
-def _changes(update: Update, revision: Revision, *, mends_names: bool) -> Iterator[Problem]:
+def _changes(update: Update, revision: Revision, *, fixes_names: bool) -> Iterator[Problem]:
     old = {(place.kind, place.name): place.constraint for place in constraint_places(update.old)}
     for place in constraint_places(update.new):
         before, after = old.get((place.kind, place.name)), place.constraint
-        if before == after or _is_migration(before, after) or (mends_names and _is_naming(before, after)):
+        if before == after or _is_migration(before, after) or (fixes_names and _is_naming(before, after)):
             continue
         if place.kind == "PodCliqueSet" and _name(before) != _name(after):
             text = f"topologyName cannot be changed from {go_quote(_name(before))} to {go_quote(_name(after))}"
@@ -346,7 +352,7 @@ def _changes(update: Update, revision: Revision, *, mends_names: bool) -> Iterat
 def _change(
     before: TopologyConstraint | None, after: TopologyConstraint | None, revision: Revision
 ) -> tuple[str, str] | None:
-    """Return the operator's words and packwise's message, or None without a relevant change."""
+    """Return a part of the operator's text and packwise's message, or None if the change is permitted."""
     if before is None:
         text = "topology constraint cannot be added after creation"
         return text, "must not be added once the PodCliqueSet exists"
@@ -378,7 +384,7 @@ def _moves(before: TopologyConstraint, after: TopologyConstraint) -> bool:
 
 
 def _is_migration(before: TopologyConstraint | None, after: TopologyConstraint | None) -> bool:
-    """Return True if the only change is packDomain moved to pack.required."""
+    """Return True if the only change is that packDomain was moved to pack.required."""
     return (
         before is not None
         and after is not None
@@ -390,7 +396,7 @@ def _is_migration(before: TopologyConstraint | None, after: TopologyConstraint |
 
 
 def _is_naming(before: TopologyConstraint | None, after: TopologyConstraint | None) -> bool:
-    """Return True if a constraint without a topology name got one and kept its packDomain."""
+    """Return True if the change adds a topology name to a constraint, and keeps its packDomain."""
     return (
         before is not None
         and after is not None
@@ -410,7 +416,7 @@ def _quote_domains(required: str, preferred: str) -> str:
 
 
 def _text_of(constraint: TopologyConstraint | None) -> str:
-    """A constraint as packwise's messages show it."""
+    """Return a constraint in the form of packwise's messages."""
     if constraint is None:
         return "none"
     parts = (
@@ -464,7 +470,7 @@ def _check_same(
     old: Sequence[Mapping[str, Value]] | None,
     new: Sequence[Mapping[str, Value]] | None,
 ) -> Iterator[Problem]:
-    # An absent list equals an empty one.
+    # An absent list and an empty list are equal.
     if tuple(old or ()) != tuple(new or ()):
         value = None if new is None else cast("Value", list(new))
         yield invalid_value(path, value, "field is immutable", f"the field is immutable; {RECREATE}", field=field)
@@ -502,4 +508,4 @@ UPDATE = (
           _sharing, since=ALPHA_8),
     Scope(_with_other_topology, TOPOLOGY, since=GREP_244, until=ALPHA_8),
 )  # fmt: skip
-"""Rules of an update, in the operator's order. They run if the new object itself is valid."""
+"""Checks of changes, in the operator's order. They run only if the new object itself is valid."""
