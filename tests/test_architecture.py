@@ -30,7 +30,8 @@ LAYERS = (
     ("fields", "objects"),
     ("revisions",),
     ("keys", "validate"),
-    ("topology",),
+    ("pod_rules", "topology"),
+    ("pod_templates",),
     ("placement",),
     ("settings",),
     ("frontends", "schedulers", "generated", "discovery"),
@@ -205,7 +206,7 @@ def test_the_sdk_imports_nothing_of_packwise() -> None:
 def test_only_the_registry_lists_front_ends_and_schedulers() -> None:
     """Every other module imports from at most one of them: its own."""
 
-    shared = {"frontend", "node_selection", "pod_rules", "simulation", "wording"}
+    shared = {"frontend", "node_selection", "pod_keys", "simulation", "wording"}
     of_side = {
         side: {path.stem for path in (FN / "packwise" / side).iterdir() if path.stem.isidentifier()} - shared
         for side in ("frontends", "schedulers")

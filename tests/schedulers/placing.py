@@ -14,7 +14,7 @@ from packwise.schedulers.kai.snapshot import read_snapshot
 def places(text: str, package: Package) -> list[str]:
     """Return the outcome of each gang on the nodes in the text: fits or not, and why."""
     nodes = tuple(cast("dict[str, Any]", read(each.text)) for each in split_documents(text))
-    rendered = render(package.replace(nodes=nodes))
+    rendered = render(package.replace(nodes=nodes), checks_pods=False)
     if rendered.scheduled is None:
         return []
     placing = place_gangs(situation(rendered, read_snapshot(nodes)))

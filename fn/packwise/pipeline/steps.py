@@ -115,21 +115,28 @@ class SharedRenders:
         return rendered
 
 
-def render(package: Package, *, writes: bool = False, is_listed: bool = True, previews: bool = False) -> Rendered:
+def render(
+    package: Package,
+    *,
+    writes: bool = False,
+    is_listed: bool = True,
+    previews: bool = False,
+    checks_pods: bool = True,
+) -> Rendered:
     """Return the package with its derived objects, or the input itself if it has errors.
 
     With `writes`, the objects are written and not only checked or compared. If `is_listed` is false, only the results
     are needed, and new objects are omitted. With `previews`, objects made by the scheduler itself are listed even if
-    their kind is not emitted.
+    their kind is not emitted. With `checks_pods` false, the pods of Kueue's jobs are not checked.
     """
     try:
-        return _render(package, writes=writes, is_listed=is_listed, previews=previews)
+        return _render(package, writes=writes, is_listed=is_listed, previews=previews, checks_pods=checks_pods)
     except FieldError as error:
         results = (unreadable_result(error),)
         return Rendered(package.items, (), results, obstacles=results)
 
 
-def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) -> Rendered:
+def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool, checks_pods: bool) -> Rendered:
     """Run the steps of a render in the order of docs/architecture.md, each with the values of earlier steps."""
     # index, select
     inventory, selection = read_package(package)
@@ -145,7 +152,8 @@ def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool) 
     # plan
     plans = _plan(inventory, cluster, selection)
     # write
-    source = SchedulerInput(_placements(plans), topologies, cluster, inventory, selection.definitions, settings)
+    placements, definitions = _placements(plans), selection.definitions
+    source = SchedulerInput(placements, topologies, cluster, inventory, definitions, settings, checks_pods)
     written = _write(source, plans, selection, choice, writes=writes)
     # render
     in_use = {plan.topology for plan in plans if plan.topology is not None}

@@ -51,14 +51,14 @@ class RenderedFiles(Record):
     new: tuple[KubeObject, ...]
 
 
-def render_inputs(inputs: Inputs, *, writes: bool = False) -> Rendered:
+def render_inputs(inputs: Inputs, *, writes: bool = False, checks_pods: bool = True) -> Rendered:
     """Return the render of `inputs` with sorted results, including the errors of files that could not be read.
 
-    `writes` is true if the objects will be written.
+    `writes` is true if the objects will be written. With `checks_pods` false, the pods of Kueue's jobs are not checked.
     """
     if inputs.is_lost:
         return Rendered(inputs.package.items, (), sort_results(inputs.results))
-    rendered = render(inputs.package, writes=writes)
+    rendered = render(inputs.package, writes=writes, checks_pods=checks_pods)
     missed = rules_missed_by(inputs.results)
     results = [result for result in rendered.results if result.tags.get("rule") not in missed]
     results = variants_as_one(results, inputs.group)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class SchedulerInput(Record):
     """The input from which a scheduler makes its objects and findings.
 
-    `placements` are the placements of all workloads. `topologies` are the topologies that workloads can name.
-    `inventory` holds the objects of the input, and `definitions` holds its CRDs.
+    `inventory` holds the objects of the input, and `definitions` holds its CRDs. With `checks_pods` false, a scheduler
+    does not check the pods of workloads that have no front end.
     """
 
     placements: tuple[Placement, ...]
@@ -29,6 +29,7 @@ class SchedulerInput(Record):
     inventory: Inventory
     definitions: Definitions
     settings: TopologyRender
+    checks_pods: bool = True
 
 
 class SchedulerObjects(Record):

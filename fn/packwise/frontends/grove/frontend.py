@@ -35,11 +35,11 @@ from packwise.frontends.grove.build_gangs import (
 from packwise.frontends.grove.podcliqueset import PodCliqueSet, check_shape, chosen_topology, resolve_topology
 from packwise.frontends.grove.rules.book import Context, rules_of
 from packwise.frontends.grove.rules.topology import placed_domains
-from packwise.frontends.pod_rules import RULES as POD_RULES
-from packwise.frontends.pod_rules import pod_problems
 from packwise.objects.index import identity, repetitions
 from packwise.objects.kinds import CLUSTER_TOPOLOGY, POD_CLIQUE_SET, PODGANG, kind_of
 from packwise.placement import LIMIT, Placement, WorkloadPlan, excess_text, length, weight_of_copies
+from packwise.pod_rules import RULES as POD_RULES
+from packwise.pod_rules import pod_problems
 from packwise.revisions.grove import REVISIONS
 from packwise.topology.known import DOMAINS, Condition, ListedTopology, Use, read_levels
 from packwise.wording import list_known

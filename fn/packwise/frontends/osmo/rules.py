@@ -12,9 +12,10 @@ from krmfn.result import Severity
 from packwise.findings import Problem, Rule, Stage
 from packwise.frontends.osmo.model import LevelRequirement, distinct_pools, paths_of
 from packwise.frontends.osmo.template import sections
-from packwise.frontends.pod_rules import partial_pod_problems, pod_key_problems
+from packwise.frontends.pod_keys import pod_key_problems
 from packwise.keys import HOSTNAME
 from packwise.lenient import mapping, mappings_by_place
+from packwise.pod_rules import partial_pod_problems
 from packwise.settings.topologyrender import KAI_PROFILE
 from packwise.wording import known_names, list_known
 

@@ -5,11 +5,10 @@ The problems of the pods come first, as the API server reports them. Source: spe
 
 from __future__ import annotations
 
-from krmfn.fieldpath import describe, format_path
+from krmfn.fieldpath import describe
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Finding, Rule, Stage
-from packwise.frontends.pod_rules import SCHEDULER_NAME, partial_pod_problems, pod_problems
 from packwise.frontends.workloads.groups import (
     MIN_SCALE,
     completions_of,
@@ -53,7 +52,9 @@ from packwise.frontends.workloads.workload import (
 )
 from packwise.kubernetes import atoi, unmarshal_error
 from packwise.lenient import integer, mapping
-from packwise.objects.workload_kinds import ANYWHERE, QUEUE_NAME, Grouping
+from packwise.objects.workload_kinds import QUEUE_NAME, Grouping
+from packwise.pod_rules import SCHEDULER_NAME
+from packwise.pod_templates import BUILT_IN, template_problems
 from packwise.wording import count_text, list_known
 
 if TYPE_CHECKING:
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.kubeobject import KubeObject
     from krmfn.value import Value
-    from packwise.findings import Problem
     from packwise.frontends.workloads.workload import RefusedError, Template, Workload
     from packwise.objects.index import Index
 
@@ -522,21 +522,6 @@ _CHECKS_BY_GROUPING: Mapping[Grouping, tuple[Callable[[Workload], Iterator[Findi
 }
 
 
-# The functions below report problems of pods as the API server does. It refuses an object of Kubernetes' own kinds, and
-# names the fields in its template. For other kinds, it refuses the pods, or the Jobs and StatefulSets that the
-# controller creates. Source: spec/kubernetes.md#2.
-
-
-_BUILT_IN = ("", "apps", "batch")
-"""The API groups of the kinds whose pod templates the API server validates."""
-
-_BY_TEMPLATE = frozenset({"JobSet", "LeaderWorkerSet", "Notebook"})
-"""Kinds whose controller creates Jobs or StatefulSets. The API server refuses those, but accepts the object."""
-
-_COMPLETED = frozenset({Grouping.REVISION, Grouping.WORKFLOW})
-"""The groupings of kinds whose controller fills in missing fields of containers."""
-
-
 def scheduler_name_findings(workload: Workload) -> Iterator[Finding]:
     """Yield an error for each `schedulerName` that is not a string. Kubernetes' own kinds have the decoder's text."""
     kind = workload.kind
@@ -546,7 +531,7 @@ def scheduler_name_findings(workload: Workload) -> Iterator[Finding]:
         if written is None or isinstance(written, str) or workload.item.get(path) != written:
             continue
         text = None
-        if kind is not None and kind.group in _BUILT_IN:
+        if kind is not None and kind.group in BUILT_IN:
             version = workload.item.api_version.rpartition("/")[2]
             dotted = ".".join([step for step in path if isinstance(step, str)])
             error = unmarshal_error(written, "string", f"PodSpec.{dotted}")
@@ -559,30 +544,12 @@ def scheduler_name_findings(workload: Workload) -> Iterator[Finding]:
 def pod_findings(workload: Workload) -> Iterator[Finding]:
     """Yield problems of the pods that KAI schedules."""
     for template in workload.scheduled_templates:
-        for order, (rule, problem) in enumerate(_problems(workload, template)):
+        kind = workload.kind if workload.made_from is None else None
+        problems = template_problems(kind, workload.grouping, template.path, template.spec)
+        for order, (rule, problem) in enumerate(problems):
             path = (*template.path, "spec", *problem.path)
             if workload.grouping is Grouping.WORKFLOW:
                 # A template of Argo has its only container in the field `container` or `script`.
                 field = "script" if workload.item.get((*template.path, "script")) is not None else "container"
                 path = (*template.path, field, *problem.path[2:])
             yield Finding.of(rule, workload.item, problem.replace(path=path).short_form, order=order)
-
-
-def _problems(workload: Workload, template: Template) -> Iterator[tuple[Rule, Problem]]:
-    kind = workload.kind
-    is_whole = kind is not None and workload.grouping not in _COMPLETED and workload.made_from is None
-    if kind is None or not is_whole or kind.templates[0].path[0] == ANYWHERE:
-        yield from partial_pod_problems(template.spec)
-        return
-    is_refused = kind.group in _BUILT_IN
-    prefix = ""
-    if is_refused and template.path:
-        prefix = f"{format_path(template.path)}."
-    elif kind.name in _BY_TEMPLATE or template.part == "submitterPodTemplate":
-        prefix = "spec.template."
-    for rule, problem in pod_problems(template.spec):
-        if problem.operator_message is not None:
-            stage = Stage.SCHEMA if is_refused else Stage.POD
-            yield rule, problem.replace(operator_message=f"{prefix}{problem.operator_message}", stage=stage)
-        else:
-            yield rule, problem

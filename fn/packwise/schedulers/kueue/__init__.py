@@ -38,13 +38,18 @@ class _Kueue(Scheduler):
         jobs = podsets.jobs_of(items)
         # No webhook of Kueue checks the templates of these objects. Kueue queues the pods or Jobs that they make.
         owners = [podsets.with_single_pods(owner) for owner in podsets.owners_of_queued(items)]
+        about_pods = tuple(podsets.check_pods((*jobs, *owners), source.settings.kai_name)) if source.checks_pods else ()
+        # A value that the API server refuses in a pod never makes a job wait.
+        refused_fields = {(id(each.subject), each.path) for each in about_pods}
+        about_jobs = waiting.check_chain(source, (*jobs, *owners), generated, release)
         findings = (
             *refused,
             *objects.check_objects(source, release),
             *queue_objects.check_queue_objects(source, release),
             *admission.check_jobs((*jobs, *podsets.services_of(items)), source.inventory, release),
+            *about_pods,
             *podsets.check_runtimes(items, named),
-            *waiting.check_chain(source, (*jobs, *owners), generated, release),
+            *[each for each in about_jobs if (id(each.subject), each.path) not in refused_fields],
             *unmanaged.check_unmanaged(items),
             *ignored.check_keys(items, named),
             *ignored.check_ignored(items, jobs, release, source.settings.kai_name),

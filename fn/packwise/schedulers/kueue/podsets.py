@@ -23,6 +23,7 @@ from packwise.objects.trainer import GROUP as TRAINER
 from packwise.objects.trainer import replicated_jobs
 from packwise.objects.workload_kinds import POD_KIND, QUEUE_NAME, WORKLOAD_KINDS, Grouping, Integration
 from packwise.objects.wrapped import MAKERS, unwrap
+from packwise.pod_templates import template_problems
 from packwise.schedulers.kueue.manager import DEFAULT_QUEUE, read_manager
 from packwise.schedulers.kueue.request import PREFIX, PodTemplate
 from packwise.wording import did_you_mean
@@ -351,6 +352,21 @@ def _queued_pods(
         if queue:
             pods = replace(each, name=_MAIN, count=each.count * replicas)
             yield KueueJob(item, kind, (pods,), wrapped, queue, each.template.path)
+
+
+def check_pods(jobs: Iterable[KueueJob], kai_name: str) -> Iterator[Finding]:
+    """Yield the problems of the pods of queued jobs, except for pods of KAI, which its own front end checks."""
+    for job in jobs:
+        is_made = job.wrapper is not None or job.kind.integration is Integration.APP_WRAPPER
+        kind = None if is_made else job.kind
+        # Several pod sets can have one template, and some have none in the object.
+        templates = {each.template.path[:-1]: each.pod_spec for each in job.sets if job.queue}
+        for path, spec in templates.items():
+            if job.item.get((*path, "spec")) is not spec or spec.get("schedulerName") == kai_name:
+                continue
+            for order, (rule, problem) in enumerate(template_problems(kind, job.kind.grouping, path, spec)):
+                at = problem.replace(path=(*path, "spec", *problem.path))
+                yield Finding.of(rule, job.item, at.short_form, order=order)
 
 
 def with_single_pods(job: KueueJob) -> KueueJob:

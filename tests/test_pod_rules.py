@@ -9,10 +9,12 @@ import pytest
 
 from krmfn import KubeObject
 from krmfn.fieldpath import format_path
-from packwise.frontends.pod_rules import pod_problems
 from packwise.kubernetes import canonical_quantity, quantity_fault, read_nanos
+from packwise.objects.workload_kinds import WORKLOAD_KINDS, Grouping, WorkloadKind
 from packwise.pipeline import render
 from packwise.pipeline.selection import Package
+from packwise.pod_rules import pod_problems
+from packwise.pod_templates import template_problems
 from tests.places import ROOT
 
 GPU = "nvidia.com/gpu"
@@ -247,3 +249,49 @@ def test_of_a_workload_that_is_refused_nobody_creates_pods() -> None:
     stages = {result.tags["rule"]: result.tags.get("stage") for result in results}
     assert stages["pod-container"] is None
     assert "webhook" in stages.values()
+
+
+CONTAINER = {"name": "main", "image": "app:1"}
+JOB = WORKLOAD_KINDS["batch", "Job"]
+UNKNOWN_FIELDS: list[tuple[dict[str, Any], str, str]] = [
+    ({"nodeselector": {}}, "nodeselector", 'a PodSpec; did you mean "nodeSelector"?'),
+    ({"containers": [{**CONTAINER, "limits": {GPU: 1}}]}, "containers[0].limits",
+     'a Container; did you mean "resources.limits"?'),
+    ({"containers": [{**CONTAINER, "resources": {"limit": {}}}]}, "containers[0].resources.limit",
+     'a ResourceRequirements; did you mean "limits"?'),
+    ({"containers": [{**CONTAINER, "nodeSelector": {}}]}, "containers[0].nodeSelector",
+     "a Container, but of a PodSpec."),
+    ({"initContainers": [{**CONTAINER, "name": "init", "gpus": 1}]}, "initContainers[0].gpus", "a Container."),
+    ({"affinity": {"nodeAffinity": {"required": {}}}}, "affinity.nodeAffinity.required",
+     'a NodeAffinity; did you mean "requiredDuringSchedulingIgnoredDuringExecution"?'),
+    ({"volumes": [{"name": "data", "readinessProbe": {}}]}, "volumes[0].readinessProbe", "a Volume."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "path", "text"), UNKNOWN_FIELDS)
+def test_the_api_server_does_not_know_a_field(spec: dict[str, Any], path: str, text: str) -> None:
+    ((rule, problem),) = template_problems(JOB, JOB.grouping, ("spec", "template"), {"containers": [CONTAINER], **spec})
+
+    assert (rule.name, rule.severity, format_path(problem.path)) == ("pod-unknown-field", "warning", path)
+    assert problem.message == (
+        f'"{problem.path[-1]}" is not a field of {text} The API server refuses the object for kubectl, and drops the '
+        "field for other clients"
+    )
+
+
+def test_fields_with_keys_of_users_and_placeholders_are_not_compared() -> None:
+    spec = {
+        "nodeSelector": {"example.com/any": "a"},
+        "overhead": {"example.com/any": "1"},
+        "volumes": [{"name": "a", "csi": {"driver": "d", "volumeAttributes": {"any": "b"}}}],
+        "${FIELD}": "c",
+    }
+
+    assert list(template_problems(JOB, JOB.grouping, ("spec", "template"), {"containers": [CONTAINER], **spec})) == []
+
+
+@pytest.mark.parametrize("kind", [None, WORKLOAD_KINDS["serving.knative.dev", "Service"]])
+def test_a_template_that_is_no_whole_pod_can_have_other_fields(kind: WorkloadKind | None) -> None:
+    spec: dict[str, Any] = {"containers": [CONTAINER], "containerConcurrency": 1}
+
+    assert list(template_problems(kind, Grouping.REVISION, ("spec", "template"), spec)) == []

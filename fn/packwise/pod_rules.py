@@ -16,7 +16,6 @@ from krmfn.fieldpath import format_path
 from krmfn.hints import TYPE_CHECKING
 from krmfn.result import Severity
 from packwise.findings import Problem, Rule, Stage
-from packwise.keys import key_places, key_problems
 from packwise.kubernetes import (
     NANOS,
     ErrorType,
@@ -29,7 +28,6 @@ from packwise.kubernetes import (
 )
 from packwise.lenient import entries, mapping
 from packwise.objects.index import is_placeholder
-from packwise.objects.kinds import POD
 from packwise.wording import letters_apart, list_known, near_miss
 
 if TYPE_CHECKING:
@@ -129,7 +127,10 @@ _HUGE = Rule(
     Severity.WARNING,
 )
 SCHEDULER_NAME = Rule("pod-scheduler-name", "The name of a pod's scheduler is not a string.", "spec/kubernetes.md#2.10")
-RULES = (_CONTAINER, _RESOURCE, _TOLERATION, _NAME, _HUGE, SCHEDULER_NAME)
+UNKNOWN_FIELD = Rule(
+    "pod-unknown-field", "The API server does not know a field of a pod.", "spec/kubernetes.md#2.11", Severity.WARNING
+)
+RULES = (_CONTAINER, _RESOURCE, _TOLERATION, _NAME, _HUGE, SCHEDULER_NAME, UNKNOWN_FIELD)
 """The rules of pods, whatever component creates them."""
 
 _CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")
@@ -381,13 +382,3 @@ def _quantities(amounts: Mapping[str, Value]) -> dict[str, tuple[str, int]]:
 
 def _text(value: Value) -> str:
     return value if isinstance(value, str) and not is_placeholder(value) else ""
-
-
-def pod_key_problems(pod: Mapping[str, Value]) -> Iterator[tuple[Rule, Problem]]:
-    """Yield problems of the labels and annotations of a Pod that KAI schedules, each with its rule."""
-    # The import is lazy, because few inputs have Pods.
-    from packwise.frontends.workloads.keys import WORKLOAD_KEYS
-
-    for part in WORKLOAD_KEYS.parts:
-        for place in key_places(pod, part) if part.kind == POD.key else ():
-            yield from key_problems(place, WORKLOAD_KEYS, lambda _key, _place: "")
