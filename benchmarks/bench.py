@@ -278,7 +278,7 @@ def page(options: argparse.Namespace) -> str:
         (f"A folder of {FILES:,} files", RENDER_HEAD, render_rows(options, peer)),
         ("1,000 files, 50 of them with errors", CHECK_HEAD, iter(compare_check(options.packwise, runs=options.runs))),
         ("48 MiB of other tools' files", FOREIGN_HEAD, compare_foreign(options.packwise, runs=options.runs)),
-        ("What grows", GROWING_HEAD, compare_growing(options.packwise)),
+        ("Large inputs", GROWING_HEAD, compare_growing(options.packwise)),
     ]
     for title, head, rows in sections:
         lines += [f"## {title}\n", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]

@@ -86,8 +86,9 @@ pytest_add_cli_args_test_selection = {tests}
 HEAD = """\
 # Mutants that survive
 
-`make mutants` writes this page. It changes the code that decides (a comparison, a constant, an argument), one place at
-a time, and runs the tests that reach this place. A mutant survives if no test notices it.
+`make mutants` writes this page. A mutant is a copy of the code with one change, for example of a
+comparison, a constant or an argument. For each mutant, the command runs the tests that reach the
+change. If a test fails, the mutant is killed. If no test fails, it survives.
 """
 
 
@@ -157,7 +158,7 @@ def reasons() -> dict[tuple[str, str, str], str]:
 
 def page(found: dict[str, str], survivors: list[Survivor], sample: int) -> str:
     """Return the page with the number of killed mutants of each group, and the survivors."""
-    which = f"{sample} mutants, the same number of each group" if sample else "all mutants"
+    which = f"{sample} mutants, with the same number in each group" if sample else "all mutants"
     text = f"{HEAD}\nThe table shows the results of {which}.\n\n| Modules | Mutants | Killed | |\n|---|---|---|---|\n"
     for group, pattern in GROUPS.items():
         all_of = [status for name, status in found.items() if fnmatch(name, pattern)]
@@ -165,8 +166,8 @@ def page(found: dict[str, str], survivors: list[Survivor], sample: int) -> str:
         folder = "" if group.endswith(".py") else "/"
         text += f"| `{group}{folder}` | {len(all_of)} | {killed} | {killed * 100 // max(len(all_of), 1)} % |\n"
     for title, part in (
-        ("Survivors that mean the same", [one for one in survivors if one.reason]),
-        ("Survivors that lack a test", [one for one in survivors if not one.reason]),
+        ("Survivors that do not change the behaviour", [one for one in survivors if one.reason]),
+        ("Survivors that show a missing test", [one for one in survivors if not one.reason]),
     ):
         text += f"\n## {title}\n\n" + ("" if part else "None.\n") + "".join(lines(part))
     return text
@@ -199,7 +200,8 @@ def main() -> int:
     if (groups, given.only, given.seed) == (list(GROUPS), "*", SEED):
         PAGE.write_text(page(found, survivors, given.sample), encoding="utf-8")
     killed = len(found) - len(survivors)
-    print(f"{killed} of {len(found)} mutants killed; {sum(bool(one.reason) for one in survivors)} mean the same")
+    same = sum(bool(one.reason) for one in survivors)
+    print(f"{killed} of {len(found)} mutants killed; {same} do not change the behaviour")
     print("".join(lines([one for one in survivors if not one.reason])), end="")
     return int(killed * 10 < len(found) * 9)
 
