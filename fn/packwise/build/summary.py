@@ -26,7 +26,7 @@ NOT_BUILT = Rule(
 )
 ASSUMED = Rule(
     "source-assumed",
-    "packwise builds a source under an assumption.",
+    "packwise had to make an assumption to build a source.",
     "spec/sources.md#1.4",
     Severity.INFO,
 )

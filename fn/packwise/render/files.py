@@ -427,7 +427,7 @@ def _part(document: Document) -> str:
 
 OUTPUT = Rule(
     "output-path",
-    "Two objects have the same file, or an object has a file outside the output folder.",
+    "Two files of the output have the same path, or packwise cannot write an object below the output folder.",
     "spec/packwise.md#1.5",
 )
 

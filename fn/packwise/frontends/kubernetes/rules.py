@@ -48,7 +48,7 @@ BASIC_UNDER_GANG = _rule(
 )
 DISRUPTION_MODE = _rule(
     "kubernetes-disruption-mode",
-    "disruptionMode `all` is set on a group that is not a gang, or not on its child groups.",
+    "disruptionMode `all` is set on a group that is not a gang, or is missing on a child group.",
     "8.4",
     _WARNING,
 )

@@ -226,7 +226,7 @@ def _rigid_scaling(at: Subject) -> Iterator[Problem]:
 
 
 ADVICE = (
-    GraphCheck(Rule("dynamo-gang-partial", "The gang holds only some nodes of a replica.", "spec/dynamo.md#4.7",
+    GraphCheck(Rule("dynamo-gang-partial", "A gang needs only some nodes of a replica.", "spec/dynamo.md#4.7",
                Severity.WARNING), _pack_per_replica),
     GraphCheck(Rule("dynamo-cpu-pinned", "A component without GPUs must run in the same domain as the GPUs.",
                     "spec/dynamo.md#4.15",
