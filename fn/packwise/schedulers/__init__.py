@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 class SchedulerInput(Record):
     """The input from which a scheduler makes its objects and findings.
 
-    `inventory` holds the objects of the input, and `definitions` holds its CRDs. With `checks_pods` false, a scheduler
-    does not check the pods of workloads that have no front end.
+    `placements` are the placements of all workloads. `topologies` are the topologies that workloads can name.
+    `inventory` holds the objects of the input, and `definitions` holds its CRDs. If `checks_pods` is false, a scheduler
+    does not check the pods of workloads without a front end.
     """
 
     placements: tuple[Placement, ...]

@@ -112,7 +112,7 @@ def _check(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
     yield from _check_partial_labels(topology, nodes)
     inside = [node for node in nodes if all(key in node.labels for key in topology.keys)]
     for index in range(1, len(topology.keys)):
-        yield from _split(topology, index, inside)
+        yield from _check_split_domains(topology, index, inside)
 
 
 def _check_partial_labels(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
@@ -132,7 +132,7 @@ def _check_partial_labels(topology: _TopologyAt, nodes: Sequence[Node]) -> Itera
             yield place.finding(OUTSIDE, message)
 
 
-def _split(topology: _TopologyAt, index: int, nodes: Sequence[Node]) -> Iterator[Finding]:
+def _check_split_domains(topology: _TopologyAt, index: int, nodes: Sequence[Node]) -> Iterator[Finding]:
     """Yield a finding if a value of a level is in several domains of the level above.
 
     If this holds for most values, the cluster reuses names in each domain on purpose, and the finding is only
@@ -145,7 +145,7 @@ def _split(topology: _TopologyAt, index: int, nodes: Sequence[Node]) -> Iterator
     split = sorted(value for value, parents_of in parents.items() if len(parents_of) > 1)
     if not split:
         return
-    habit = len(split) * 2 > len(parents)
+    reuses_names = len(split) * 2 > len(parents)
     shown = "; ".join(
         [f'"{value}" in {_short_list(sorted(".".join(path) for path in parents[value]))}' for value in split[:_SHOWN]]
     )
@@ -153,9 +153,9 @@ def _split(topology: _TopologyAt, index: int, nodes: Sequence[Node]) -> Iterator
         f'the same domain lies in several domains of "{above[-1]}": {shown}'
         + (f", and {len(split) - _SHOWN} more" if len(split) > _SHOWN else "")
         + "; KAI treats them as different domains"
-        + ("" if habit else ". Correct the labels if they are one domain")
+        + ("" if reuses_names else ". Correct the labels if they are one domain")
     )
-    yield topology.places[index].finding(SPLIT, message, severity=Severity.INFO if habit else None)
+    yield topology.places[index].finding(SPLIT, message, severity=Severity.INFO if reuses_names else None)
 
 
 def _check_gangs(source: SchedulerInput, known: Mapping[str, KaiTopology]) -> Iterator[Finding]:

@@ -124,7 +124,7 @@ class _Writer:
     def write_workload(self, placements: list[Placement]) -> Iterator[Generated]:
         """Yield the PodGroups of the gangs of one workload."""
         workload = _Workload(placements[0].subject, set())
-        elsewhere: dict[str, str] = {}
+        gangs_by_scheduler: dict[str, str] = {}
         empty: list[str] = []
         written: Gang | None = None
         for placement in placements:
@@ -134,7 +134,7 @@ class _Writer:
             if gang.scheduler not in ("", KAI_PROFILE):
                 whole, gang = gang, _part_of_kai(gang)
                 if gang is None:
-                    elsewhere.setdefault(whole.scheduler, whole.name)
+                    gangs_by_scheduler.setdefault(whole.scheduler, whole.name)
                     continue
             if not gang.leaves and not self._empties:
                 empty.append(gang.name)
@@ -153,7 +153,7 @@ class _Writer:
             origins = partial(podgroup_origins, gang)
             yield Generated(value, placement.source, placement.subject, origins, validated=True)
         if self.rendered:
-            self.findings += _other_schedulers(workload, elsewhere)
+            self.findings += _other_schedulers(workload, gangs_by_scheduler)
             self.findings += _podless_findings(workload, empty)
         if self.rendered and written is not None:
             self.findings += _queue_findings(workload, written)
@@ -227,8 +227,8 @@ def _podless_findings(workload: _Workload, empty: Sequence[str]) -> Iterator[Fin
         yield Finding.of(NOTE, workload.item, ("metadata",), message)
 
 
-def _other_schedulers(workload: _Workload, elsewhere: Mapping[str, str]) -> Iterator[Finding]:
-    for scheduler, gang in elsewhere.items():
+def _other_schedulers(workload: _Workload, gangs_by_scheduler: Mapping[str, str]) -> Iterator[Finding]:
+    for scheduler, gang in gangs_by_scheduler.items():
         message = f'packwise renders no {PODGROUP.name} of KAI: {scheduler} schedules the pods of PodGang "{gang}"'
         yield Finding.of(NOTE, workload.item, ("metadata",), message)
 

@@ -115,9 +115,9 @@ def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: S
 
 def _shortage_reasons(job: Job, shortage: Shortage, around: Surroundings) -> Iterator[str]:
     """Yield the reasons for a shortage: unlabelled nodes, the missing resources, the free resources in its domain."""
-    words, then = around.words, around.final_nodes
+    words, final_nodes = around.words, around.final_nodes
     topology = around.scene.topology(shortage.topology)
-    outside = None if topology is None else then.outside(topology)
+    outside = None if topology is None else final_nodes.outside(topology)
     if outside is not None and outside.reason:
         yield outside.reason
         if outside.have_free(shortage.missing):
@@ -146,8 +146,8 @@ def _shortage_reasons(job: Job, shortage: Shortage, around: Surroundings) -> Ite
         yield f"{need} lacks {lacking} for all of them together"
     else:
         yield f"{need} has room for {shortage.fitting_pods or 'none'}: it lacks {lacking}"
-    if topology is not None and is_bound and then.in_domain(topology, shortage):
-        free = then.free_room(topology, shortage)
+    if topology is not None and is_bound and final_nodes.in_domain(topology, shortage):
+        free = final_nodes.free_room(topology, shortage)
         if free:
             yield free
         elif shortage.fitting_pods:

@@ -93,10 +93,10 @@ class KaiSimulation:
         """Return KAI's answer for each gang. `other_uses` are the resources of pods that other schedulers placed."""
         self.scene = self.scene.replace(nodes=_with_uses(self.scene.nodes, other_uses))
         self.session = allocate(self.scene)
-        then = {node.name: node for node in _with_pods(self.scene.nodes, self._placed_pods())}
-        around = {pool: self._surroundings(pool, then) for pool in {gang.job.pool for gang in self.jobs}}
+        final_nodes = {node.name: node for node in _with_pods(self.scene.nodes, self._placed_pods())}
+        around = {pool: self._surroundings(pool, final_nodes) for pool in {gang.job.pool for gang in self.jobs}}
         return tuple(
-            self._answer(gang, outline, answer, then, around[gang.job.pool])
+            self._answer(gang, outline, answer, final_nodes, around[gang.job.pool])
             for gang, outline, answer in zip(self.jobs, self.gangs, self.session.jobs, strict=True)
         )
 
@@ -114,10 +114,10 @@ class KaiSimulation:
         """Return the resources of each pod that KAI newly places, with the node of the pod."""
         return tuple(NodeUse(node, (*pod.request, (PODS, 1))) for pod, node in self._placed_pods() if not pod.node)
 
-    def _surroundings(self, pool: str, then: Mapping[str, Node]) -> Surroundings:
-        """Return the context of a pool's jobs. `then` are the nodes by name after all gangs are placed."""
+    def _surroundings(self, pool: str, final_nodes: Mapping[str, Node]) -> Surroundings:
+        """Return the context of a pool's jobs. `final_nodes` are the nodes by name after all gangs are placed."""
         scene = scene_in_pool(self.scene, pool)
-        in_pool = FinalNodes([then[node.name] for node in scene.nodes])
+        in_pool = FinalNodes([final_nodes[node.name] for node in scene.nodes])
         return Surroundings(scene, self.words, in_pool, self.scene, Queues(scene))
 
     def _answer(
@@ -125,13 +125,13 @@ class KaiSimulation:
         gang: GangJob,
         outline: GangOutline,
         answer: JobAnswer,
-        then: Mapping[str, Node],
+        final_nodes: Mapping[str, Node],
         around: Surroundings,
     ) -> GangAnswer:
-        """Return the outcome of a gang. `then` are the nodes by name after all gangs are placed."""
+        """Return the outcome of a gang. `final_nodes` are the nodes by name after all gangs are placed."""
         shortage = answer.nearest_shortage
         placed = [(pod, node) for pod in gang.job.pods if (node := answer.nodes.get(pod.name))]
-        nodes = [then[node] for node in answer.nodes.values() if node]
+        nodes = [final_nodes[node] for node in answer.nodes.values() if node]
         return GangAnswer(
             gang=outline,
             state=answer.state,

@@ -39,7 +39,7 @@ class _Kueue(Scheduler):
         # No webhook of Kueue checks the templates of these objects. Kueue queues the pods or Jobs that they make.
         owners = [podsets.with_single_pods(owner) for owner in podsets.owners_of_queued(items)]
         about_pods = tuple(podsets.check_pods((*jobs, *owners), source.settings.kai_name)) if source.checks_pods else ()
-        # A value that the API server refuses in a pod never makes a job wait.
+        # If the API server refuses a field of the pods, do not also report that the job waits because of this field.
         refused_fields = {(id(each.subject), each.path) for each in about_pods}
         about_jobs = waiting.check_chain(source, (*jobs, *owners), generated, release)
         findings = (

@@ -111,7 +111,7 @@ def _usable_nodes(nodes: Iterable[Mapping[str, Value]]) -> Iterator[Node]:
     for value in nodes:
         conditions = mappings(value_at(value, "status", "conditions"))
         ready = [condition.get("status") for condition in conditions if condition.get("type") == "Ready"]
-        # A node that a user writes has no conditions, and counts as ready.
+        # A node in a hand-written file has no conditions, and counts as ready.
         is_ready = ready[-1] == "True" if ready else not conditions
         if is_ready and value_at(value, "spec", "unschedulable") is not True:
             status = mapping_at(value, "status")

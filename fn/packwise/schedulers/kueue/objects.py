@@ -212,7 +212,7 @@ def _level_rules(
     labels: Sequence[str], before: Sequence[str], release: KueueRelease, *, is_new: bool
 ) -> Iterator[Problem]:
     if not is_new and list(labels) != list(before):
-        # A release that allows changes of levels allows them only if the hostname is the lowest level before and after.
+        # If a release allows changes of levels, the hostname must be the lowest level before and after the change.
         ends = [each[-1:] == [HOSTNAME] for each in (list(labels), list(before))]
         if not release.mutable_levels:
             message = (

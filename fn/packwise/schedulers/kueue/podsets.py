@@ -355,11 +355,14 @@ def _queued_pods(
 
 
 def check_pods(jobs: Iterable[KueueJob], kai_name: str) -> Iterator[Finding]:
-    """Yield the problems of the pods of queued jobs, except for pods of KAI, which its own front end checks."""
+    """Yield a finding for each problem of the pods of queued jobs.
+
+    Pods that KAI schedules are skipped, because another front end checks them.
+    """
     for job in jobs:
         is_made = job.wrapper is not None or job.kind.integration is Integration.APP_WRAPPER
         kind = None if is_made else job.kind
-        # Several pod sets can have one template, and some have none in the object.
+        # Several pod sets can share a template, and the template of a pod set can be in another object.
         templates = {each.template.path[:-1]: each.pod_spec for each in job.sets if job.queue}
         for path, spec in templates.items():
             if job.item.get((*path, "spec")) is not spec or spec.get("schedulerName") == kai_name:

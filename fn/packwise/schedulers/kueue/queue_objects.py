@@ -136,7 +136,7 @@ _PATTERNS: tuple[tuple[tuple[str, ...], str, str], ...] = (
 def _broken_patterns(item: KubeObject) -> Iterator[Problem]:
     for steps, pattern, title in _PATTERNS:
         for path, value in _texts_at(item.value, steps):
-            # Python requires a flag at the start.
+            # Python allows the flag (?i) only at the start of a pattern.
             own = f"(?i){pattern.replace('(?i)', '')}" if "(?i)" in pattern else pattern
             if re.fullmatch(own.removesuffix("$"), value) is None:
                 field = format_path(path)

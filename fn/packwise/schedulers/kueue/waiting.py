@@ -143,7 +143,7 @@ def check_chain(
     items = source.inventory.items
     chain = Chain(items, [each.value for each in generated], source.cluster.nodes)
     yield from _queues(chain)
-    yield from _without_nodes(items.of_kind(*RESOURCE_FLAVOR.key), chain)
+    yield from _check_flavor_nodes(items.of_kind(*RESOURCE_FLAVOR.key), chain)
     counts_all = not _has_words(items, _UNCOUNTED)
     accepted: set[tuple[object, ...]] = set()
     rules = read_rules([item.value for kind in KINDS for item in items.of_kind(*kind)])
@@ -202,18 +202,18 @@ def _inactive_findings(queue: ClusterQueue, chain: Chain) -> Iterator[Finding]:
     missing = [flavor for flavor in flavors if flavor.name not in chain.flavors]
     # With MultiKueue, the Topologies are in the other clusters.
     is_here = all(chain.checks.controller(each.name) != MULTIKUEUE for each in queue.checks)
-    homeless = [each for each in flavors if is_here and each.topology is not None and each.topology not in chain.levels]
+    lacking = [each for each in flavors if is_here and each.topology is not None and each.topology not in chain.levels]
     faults = list(check_faults(queue.checks, [each.name for each in queue.flavors], chain.checks))
     parts: list[str] = []
     if missing:
         parts.append(f"references missing ResourceFlavor(s): {','.join(dict.fromkeys(each.name for each in missing))}")
     parts += [fault.text for fault in faults]
-    parts += [f'there is no Topology "{each.topology}" for TAS flavor "{each.name}"' for each in homeless]
+    parts += [f'there is no Topology "{each.topology}" for TAS flavor "{each.name}"' for each in lacking]
     text = f"Can't admit new workloads: {', '.join(dict.fromkeys(parts))}."
-    if missing or homeless:
-        first = min((*missing, *homeless), key=flavors.index)
+    if missing or lacking:
+        first = min((*missing, *lacking), key=flavors.index)
         message = (
-            f"does not exist in the input. Kueue reports for the ClusterQueue: {text}{_hint(missing, homeless, chain)}"
+            f"does not exist in the input. Kueue reports for the ClusterQueue: {text}{_hint(missing, lacking, chain)}"
         )
         if first.value is not None:
             message = f"the topology {message}"
@@ -223,12 +223,12 @@ def _inactive_findings(queue: ClusterQueue, chain: Chain) -> Iterator[Finding]:
         yield Finding.of(INACTIVE, queue.item, faults[0].path, message)
 
 
-def _hint(missing: Sequence[Flavor], homeless: Sequence[Flavor], chain: Chain) -> str:
+def _hint(missing: Sequence[Flavor], lacking: Sequence[Flavor], chain: Chain) -> str:
     for flavor in missing:
         near = did_you_mean(flavor.name, list(chain.flavors))
         if near:
             return near
-    for flavor in homeless:
+    for flavor in lacking:
         name = flavor.topology or ""
         if name in chain.topologies_of_kai:
             return f' Kueue does not read the Topology "{name}" of the input, which belongs to KAI.'
@@ -238,7 +238,7 @@ def _hint(missing: Sequence[Flavor], homeless: Sequence[Flavor], chain: Chain) -
     return ""
 
 
-def _without_nodes(items: Iterable[KubeObject], chain: Chain) -> Iterator[Finding]:
+def _check_flavor_nodes(items: Iterable[KubeObject], chain: Chain) -> Iterator[Finding]:
     """Yield a finding for each flavor with a topology that matches no node, although nodes have its label keys."""
     for item in items if chain.nodes else ():
         labels = mapping(item.get("spec.nodeLabels"))
@@ -337,11 +337,11 @@ def missing_queue(item: KubeObject, at: FieldPath, name: str, chain: Chain) -> I
     """
     namespace = item.namespace or ""
     near = chain.similar_local_queue(name, namespace)
-    elsewhere = chain.namespaces_of_local_queues(name)
+    namespaces = chain.namespaces_of_local_queues(name)
     condition = f"LocalQueue {name} doesn't exist"
-    if elsewhere:
+    if namespaces:
         message = (
-            f'the LocalQueue "{name}" exists only in the namespace {list_known(elsewhere)}. A job sees only queues of '
+            f'the LocalQueue "{name}" exists only in the namespace {list_known(namespaces)}. A job sees only queues of '
             f'its own namespace, "{namespace}", and waits'
         )
         yield Finding.of(QUEUE, item, at, message, operator_message=condition, stage=Stage.SCHEDULER)
@@ -541,11 +541,11 @@ class _Admission:
     def _mismatch(self, sets: _PodSets, flavor: Flavor, group: ResourceGroup) -> str:
         for each, request in zip(sets.members, sets.requests, strict=True):
             mismatch = flavor_mismatch(flavor, each, request, group, self._queue)
-            if mismatch or (mismatch := self._without_domains(flavor, request)):
+            if mismatch or (mismatch := self._missing_domain_text(flavor, request)):
                 return mismatch
         return ""
 
-    def _without_domains(self, flavor: Flavor, request: TopologyRequest | None) -> str:
+    def _missing_domain_text(self, flavor: Flavor, request: TopologyRequest | None) -> str:
         """Return Kueue's message if the known nodes have no domain of the flavor at the requested level, or ""."""
         levels = flavor.levels
         if not levels or not self._chain.nodes:

@@ -78,7 +78,7 @@ class Accounting:
         self._holds: Capacities | None = (
             cluster.capacities(tree, self.largest) if self.largest is not None and not self._asks_nothing else None
         )
-        # Errors name the topology and exact amounts.
+        # The cached errors contain the name of the topology and exact amounts, so both are in the key.
         self._orders = cluster.orders(tree, (self._topology, tuple(self.total.items()), self.largest))
 
     def pods_that_fit(self, domain: Domain) -> int | None:
