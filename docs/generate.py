@@ -1,4 +1,4 @@
-"""Writes the pages of docs/reference/ that follow from the code: `python docs/generate.py` (or `make docs`)."""
+"""Write the pages of docs/reference/ that are generated from the code: `python docs/generate.py`, or `make docs`."""
 
 # argparse has no public name for the arguments of a parser.
 # pyright: reportPrivateUsage=false, reportUnknownVariableType=false, reportUnknownMemberType=false
@@ -40,7 +40,7 @@ HERE = Path(__file__).resolve().parent
 FN = HERE.parent / "fn"
 BEGIN, END = "<!-- imports -->\n", "<!-- /imports -->\n"
 SMALL = frozenset({"__main__", "function", "kubernetes", "wording"})
-"""Parts that are one module or know nothing of the domain: the drawing omits them."""
+"""Parts that the drawing omits, because they are a single module or know nothing of the domain."""
 
 
 RULES_HEAD = """\
@@ -178,17 +178,17 @@ same values, they share a row.
 
 
 def yes(flag: bool) -> str:
-    """A flag as a cell."""
+    """Return "yes" or "no", for a cell of a table."""
     return "yes" if flag else "no"
 
 
 def code(text: str | None, otherwise: str = "none") -> str:
-    """A name or text as a cell."""
+    """Return `text` as code for a cell of a table, or `otherwise` if it is None."""
     return otherwise if text is None else f"`{text}`"
 
 
 def chosen_by(revision: Revision) -> str:
-    """How a render comes to be of that revision."""
+    """Return the input that selects the revision for a render."""
     if revision.chosen_by_key and not revision.needs_levels:
         return "the configuration key"
     if revision.needs_levels:
@@ -203,12 +203,12 @@ def chosen_by(revision: Revision) -> str:
 
 
 def existing_while_disabled(revision: Revision) -> str:
-    """The rest of the constraints of a workload that runs already."""
+    """Return the part of a constraint that an existing workload keeps while topology-aware scheduling is disabled."""
     return "`required` dropped, `preferred` kept" if revision.keeps_preferred else "dropped"
 
 
 def annotation(revision: Revision) -> str:
-    """Which PodGangs name their topology."""
+    """Return the PodGangs that have the annotation with the name of their topology."""
     if not revision.annotate_topology:
         return "none; all PodGangs if `topologyNameAnnotation` is set"
     return "all PodGangs" if revision.annotate_unconstrained else "PodGangs with a constraint"
@@ -294,7 +294,9 @@ REVISION_ROWS: list[tuple[str, tuple[str, ...], Callable[[Revision], str]]] = [
     ("constraint of an existing workload while topology-aware scheduling is disabled",
      ("keeps_preferred",), existing_while_disabled),
 ]  # fmt: skip
-"""Title, the fields of the record that it tells, and the cell."""
+"""The columns of the tables of records. Each has a title, the fields of the record that it shows, and the function
+that returns its cell.
+"""
 
 TOPICS = {
     "Configuration": (
@@ -349,7 +351,7 @@ TOPICS = {
         "KAI schedules cliques of lpx-scheduler that request no LPU",
     ),
 }
-"""The rows by topic; every row is in one."""
+"""The columns of each table, by the title of the table. Every column is in one table."""
 
 CONDITION_ROWS = (
     ("all levels exist", "available"),
@@ -363,7 +365,7 @@ CONDITION_ROWS = (
 
 
 def pages() -> dict[str, str]:
-    """Every generated page by its path below docs/."""
+    """Return every generated page, by its path below docs/."""
     return {
         "architecture.md": architecture_page(),
         "reference/commands.md": commands_page(),
@@ -376,7 +378,7 @@ def pages() -> dict[str, str]:
 
 
 def architecture_page() -> str:
-    """docs/architecture.md with its drawing as the imports are now."""
+    """Return docs/architecture.md with a drawing of the current imports."""
     page = (HERE / "architecture.md").read_text(encoding="utf-8")
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
@@ -396,7 +398,7 @@ def drawing() -> str:
 
 
 def part_imports() -> dict[str, set[str]]:
-    """The parts that each part of packwise imports; krmfn is one part."""
+    """Return the parts that each part of packwise imports. krmfn counts as one part."""
     imports: dict[str, set[str]] = {}
     for module in sorted((FN / "packwise").rglob("*.py")):
         part = module.relative_to(FN / "packwise").with_suffix("").parts[0]
@@ -408,13 +410,13 @@ def part_imports() -> dict[str, set[str]]:
 
 
 def imported_names(module: Path) -> list[str]:
-    """The names of all modules that a file imports."""
+    """Return the names of the modules in the `from … import` statements of a file."""
     nodes = ast.walk(ast.parse(module.read_text(encoding="utf-8")))
     return [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
 
 
 def reachable(imports: dict[str, set[str]], part: str) -> set[str]:
-    """The parts that `part` imports, at once or through others."""
+    """Return the parts that `part` imports, directly or through other parts."""
     parts: set[str] = set()
     waiting = [part]
     while waiting:
@@ -425,8 +427,8 @@ def reachable(imports: dict[str, set[str]], part: str) -> set[str]:
 
 
 def revisions_page() -> str:
-    """Return the page: the releases, the records by topic, and the texts of conditions."""
-    # Records of one text stand together.
+    """Return the page of revisions: the releases, a table of records for each topic, and the texts of conditions."""
+    # Records with the same conditions share a section.
     texts = dict.fromkeys([(record.conditions, record.topology_status) for record in RECORDS])
     alike = [[r for r in RECORDS if (r.conditions, r.topology_status) == text] for text in texts]
     conditions = "\n".join([conditions_of(records) for records in alike])
@@ -435,7 +437,7 @@ def revisions_page() -> str:
 
 
 def releases_table() -> str:
-    """Return a table of releases with their records and other known facts."""
+    """Return the table of releases: their records, dates and news, and the components that they work with."""
     rows = ["| Release | Record | Date | What is new | Works with |", "|---|---|---|---|---|"]
     for release in HISTORY:
         record = next(record for record in RECORDS if release.tag in record.releases)
@@ -478,7 +480,7 @@ KAI_ROWS: list[tuple[str, Callable[[KaiRelease], str]]] = [
 
 
 def kai_releases() -> str:
-    """The differences of KAI's releases, a column each."""
+    """Return the section of KAI's releases, with a table of their differences. Each release is a column."""
     names = [f"`{release.name}`" + (" (default)" if release is NEWEST_KAI else "") for release in KAI_RELEASES]
     lines = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
     for title, cell in KAI_ROWS:
@@ -487,7 +489,7 @@ def kai_releases() -> str:
 
 
 def topic_of(title: str, columns: tuple[str, ...]) -> str:
-    """A table of one topic: a row for each record, or for several that agree and follow one another."""
+    """Return the table of one topic. Consecutive records with the same cells share a row."""
     cells = {name: cell for name, _, cell in REVISION_ROWS}
     rows: list[tuple[list[str], list[str]]] = []
     for record in RECORDS:
@@ -503,7 +505,7 @@ def topic_of(title: str, columns: tuple[str, ...]) -> str:
 
 
 def conditions_of(records: list[Revision]) -> str:
-    """The conditions of revisions that have the same ones, by when they are there."""
+    """Return the section about the conditions that `records` have in common."""
     revision = records[0]
     texts = revision.conditions
     names = ", ".join([record.name for record in records])
@@ -522,7 +524,7 @@ def conditions_of(records: list[Revision]) -> str:
 
 
 def case_row(title: str, case: ConditionCase | None) -> str:
-    """A row of a table of conditions; nothing where there is no such case."""
+    """Return the row of a table of conditions, or "" if there is no such case."""
     if case is None:
         return ""
     told = [f"`{as_cell(text)}`" if text else "(empty)" for text in (case.status, case.reason, case.message)]
@@ -530,7 +532,7 @@ def case_row(title: str, case: ConditionCase | None) -> str:
 
 
 def rules_page() -> str:
-    """The table of rules, in the order they run; then each of them explained."""
+    """Return the page of rules: the table of rules in the order in which they run, and a section for each rule."""
     if missing := sorted(RULES_BY_NAME.keys() - explained_rules()):
         raise SystemExit(f"no explanation of {', '.join(missing)}: write explanations/NAME.yaml beside its module")
     rules = RULES_BY_NAME.values()
@@ -542,13 +544,15 @@ def rules_page() -> str:
 
 
 def source_text(rule: Rule) -> str:
-    """The link to where a rule is written down, as a reader says it: `grove r08`."""
+    """Return the text of the link to the source of a rule: the page and the anchor, as in `grove r08`."""
     page, _, anchor = rule.source.removeprefix("spec/").partition(".md#")
     return f"{page} {anchor}"
 
 
 def rule_section(rule: Rule) -> str:
-    """Return the section of one rule: its purpose, an example that breaks it with the operator's text, a fix."""
+    """Return the section of one rule: what it reports, why, an example with the operator's text, and what to use
+    instead.
+    """
     found = explanation(rule.name)
     refused = refusal(rule.name, found)
     parts = [f"## {rule.name}\n", paragraph("What it does", f"Reports {word_of(rule)}: {rule.summary}")]
@@ -570,12 +574,12 @@ def rule_section(rule: Rule) -> str:
 
 
 def paragraph(head: str, text: str) -> str:
-    """Return a section of a rule: its head in bold, then the filled text."""
+    """Return a paragraph of a rule: its head in bold, then the text, wrapped at 120 characters."""
     return f"**{head}**\n\n{fill(text, 120, break_long_words=False, break_on_hyphens=False)}\n"
 
 
 def keys_page() -> str:
-    """Return the page of keys: users' keys in order, then operators' keys."""
+    """Return the page of keys: the keys that users write, in order of their names, then the keys of operators."""
     keys = sorted(KEYS.values(), key=lambda key: key.name)
     read = [key_row(key) for key in keys if not key.is_written]
     written = [f"| `{key.name}` | {key.reader} |" for key in keys if key.is_written]
@@ -603,7 +607,7 @@ def keys_page() -> str:
 
 
 def workload_key_rows(key: Key) -> Iterator[str]:
-    """A key of workloads that KAI groups, as a label and as an annotation: where it is read, and since when."""
+    """Yield the rows of a key of workloads that KAI groups: its places as a label and as an annotation, by release."""
     values = ", ".join([f"`{value}`" for value in key.values if value]) or "any"
     for form, title in FORMS.items():
         parts = parts_of(key, form)
@@ -622,7 +626,7 @@ def workload_key_rows(key: Key) -> Iterator[str]:
 
 
 def places_of(parts: list[Part]) -> str:
-    """The places of a key: the groups that it has whole, then the other places."""
+    """Return the places of a key: names of groups whose parts are all included, then all other parts."""
     left = dict.fromkeys(parts)
     words: list[str] = []
     for title, every in PLACES.items():
@@ -633,7 +637,7 @@ def places_of(parts: list[Part]) -> str:
 
 
 def kind_row(kind: WorkloadKind) -> str:
-    """A row with the paths of a kind's metadata."""
+    """Return the row of a kind, with the paths of the metadata of its owner, its pods and its other parts."""
     cells: dict[str, list[str]] = {"owner": [], "pods": [], "others": []}
     for metadata in kind.metadata:
         column = "pods" if metadata.role is Role.POD else "owner" if is_owner(kind, metadata) else "others"
@@ -644,7 +648,7 @@ def kind_row(kind: WorkloadKind) -> str:
 
 
 def key_row(key: Key) -> str:
-    """One key that users write."""
+    """Return the row of a key that users write."""
     values = ", ".join([f"`{value}`" for value in key.values if value]) or "any"
     if key.otherwise:
         values += f"; {key.otherwise}"
@@ -656,7 +660,7 @@ def key_row(key: Key) -> str:
 
 
 def commands_page() -> str:
-    """The commands in the order of the help; then each with its arguments and examples."""
+    """Return the page of commands: a table in the order of the help, and a section for each command."""
     parser, commands = parsers()
     (choice,) = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     meanings = {action.dest: action.help or "" for action in choice._choices_actions}
@@ -666,14 +670,14 @@ def commands_page() -> str:
 
 
 def command_section(name: str, command: argparse.ArgumentParser) -> str:
-    """One command: its description, a row for each argument, its examples."""
+    """Return the section of a command: its description, a row for each argument, and its examples."""
     rows = [argument_row(action) for action in command._actions if action.dest != "help" and action.help]
     table = "| Argument | Meaning |\n|---|---|\n" + "\n".join(rows) + "\n\n" if rows else ""
     return f"## {name}\n\n{command.description}\n\n{table}" + code_block("text", f"{command.epilog}\n")
 
 
 def argument_row(action: argparse.Action) -> str:
-    """One argument, as its command's help spells it."""
+    """Return the row of an argument, spelled as in the help of its command."""
     chosen = "{" + ",".join(map(str, action.choices)) + "}" if action.choices else action.dest.upper()
     value = action.metavar if isinstance(action.metavar, str) else chosen
     spelt = [f"{option} {value}" if action.nargs != 0 else option for option in action.option_strings]
@@ -681,7 +685,7 @@ def argument_row(action: argparse.Action) -> str:
 
 
 def code_block(language: str, text: str) -> str:
-    """Lines of code in Markdown."""
+    """Return `text` as a code block of Markdown."""
     return f"```{language}\n{text}```\n"
 
 
@@ -693,7 +697,7 @@ def configuration_page() -> str:
 
 
 def section(name: str, part: dict[str, Any]) -> str:
-    """One mapping of the configuration: its heading, and a row for each field."""
+    """Return the section of one mapping of the configuration: its heading, and a row for each field."""
     rows = [
         f"| `{field}` | {as_cell(type_of(found))} | {default_of(found, field in part.get('required', ()))} "
         f"| {as_cell(found.get('description', ''))} |"
@@ -704,7 +708,7 @@ def section(name: str, part: dict[str, Any]) -> str:
 
 
 def type_of(found: dict[str, Any]) -> str:
-    """A field's type in words: a choice, a list, another part of the configuration."""
+    """Return the type of a field in words: its values, a list, or a link to another part of the configuration."""
     options = found.get("anyOf", found.get("oneOf"))
     if options is not None:
         return " or ".join([type_of(option) for option in options if option.get("type") != "null"])
@@ -720,7 +724,7 @@ def type_of(found: dict[str, Any]) -> str:
 
 
 def default_of(found: dict[str, Any], required: bool) -> str:
-    """A field's default as YAML spells it."""
+    """Return the default of a field as JSON, "(required)", or "" if it has no default."""
     if required:
         return "(required)"
     default = found.get("default")
@@ -728,7 +732,7 @@ def default_of(found: dict[str, Any], required: bool) -> str:
 
 
 def as_cell(text: str) -> str:
-    """Text for a cell of a Markdown table."""
+    """Return `text` with escaped bars, for a cell of a Markdown table."""
     return text.replace("|", "\\|")
 
 
