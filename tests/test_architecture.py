@@ -391,7 +391,7 @@ def test_every_call_of_replace_names_fields_of_a_record() -> None:
 def test_every_file_and_folder_of_the_page_is_there() -> None:
     """A step names files by the ends of their paths; the table names every folder of the code."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    steps = page.split("## The way of one PodCliqueSet")[1].split("\n## ")[0]
+    steps = page.split("## How packwise renders one PodCliqueSet")[1].split("\n## ")[0]
     named = re.findall(r"`([a-z_/]+(?:/|\.py))`", steps)
     rows = re.findall(r"^\| `([a-z/-]+(?:/|\.py))` \|", page, re.MULTILINE)
     folders = {f"packwise/{part}/" for part in RANK if list((FN / "packwise" / part).glob("*.py"))}

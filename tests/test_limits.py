@@ -39,34 +39,34 @@ SECTION = PAGE.split("\n## How much is read and written\n")[1].split("\n## ")[0]
 ROWS = [tuple(line.strip("| ").split(" | ")) for line in SECTION.splitlines() if line.startswith("| ")][1:]
 
 LIMITS: list[tuple[str, int, str]] = [
-    ("a stream or file", run.MAX_INPUT >> 20, "must be at most 512 MiB"),
+    ("MiB of a stream or file", run.MAX_INPUT >> 20, "must be at most 512 MiB"),
     ("items of a ResourceList", MAX_ITEMS, "must have at most 1000000 items; split the package"),
     ("nodes of a document", MAX_NODES, "must have at most 5000000 mappings, lists and scalars; split"),
-    ("nodes once aliases are written out", pyyaml.MAX_NODES, "aliases expand to more than 1000000 nodes"),
+    ("nodes of a document with expanded aliases", pyyaml.MAX_NODES, "aliases expand to more than 1000000 nodes"),
     ("depth of a document", MAX_DEPTH, "nested deeper than 500 levels"),
-    ("depth of what `diff` compares", state.MAX_DEPTH, "must not be nested deeper than 100 levels to be compared"),
+    ("depth of an object that `diff` compares", state.MAX_DEPTH, "must not be nested deeper than 100 levels to be"),
     ("depth of a CRD's schema", schema.MAX_DEPTH, "must not be nested deeper than 100 levels"),
-    ("gangs and entries of gangs of a run", MAX_GANGS, f"a run renders at most 200000: … [{LIMIT.name}]"),
-    ("pods that are placed", MAX_PODS, "the gangs have more than 500000 pods together"),
+    ("gangs and their entries in a run", MAX_GANGS, f"a run renders at most 200000: … [{LIMIT.name}]"),
+    ("pods in all gangs that `place` places", MAX_PODS, "the gangs have more than 500000 pods together"),
     ("levels of queues", MAX_QUEUE_DEPTH, "it is its own ancestor, or has 100 ancestors"),
     (
-        "nodes that are added",
+        "nodes of `--add-nodes`",
         MAX_ADDED,
         "--add-nodes needs a file or a text such as 4xexample.com/rack=r9 (1 to 100000 nodes)",
     ),
     ("names of a Slurm topology", MAX_NAMES, "must list at most 200000 names"),
-    ("gangs that get an exact verdict", MOST_EXACT, "--exact examines only the first 20"),
+    ("gangs that `--exact` examines", MOST_EXACT, "--exact examines only the first 20"),
     ("nodes of a component that shares GPU memory between pods", MOST_RANKS, "must be at most 256 if pods share"),
-    ("a text of a finding", MAX_TEXT, "…"),
+    ("characters of one text in a finding", MAX_TEXT, "…"),
     ("known names that a message lists", MOST_LISTED, "and 900 more"),
-    ("known names that are compared for the nearest", MOST_COMPARED, ""),
+    ("known names that packwise compares to suggest the nearest", MOST_COMPARED, ""),
     (
-        "characters of a text times states of its CRD's pattern",
+        "characters of a text, multiplied by the states of its CRD's pattern",
         MOST_STATES,
         "packwise does not check this pattern for every string: a string is too long",
     ),
     (
-        "the same of all texts of an object, each as if 256 characters longer",
+        "the sum of these products for all texts of an object, with 256 characters more for each text",
         MOST_STATES_OF_OBJECT,
         "packwise does not check this pattern for every string: one object has too many",
     ),
@@ -76,29 +76,29 @@ LIMITS: list[tuple[str, int, str]] = [
     ("characters of a CRD's rule", cel.LONGEST, "it is longer than 4000 characters"),
     ("rules of a version of a CRD", MAX_RULES, "must have at most 2000 rules"),
     ("iterations of a rule", MAX_ITERATIONS, "Iteration budget exceeded"),
-    ("MiB that a rule may take", MAX_COST >> 20, "it may need more than 128 MiB of memory"),
+    ("MiB that a rule may need", MAX_COST >> 20, "it may need more than 128 MiB of memory"),
     (
-        "MiB that all rules may take for one object, 8 KiB for each at least",
+        "MiB that all rules may need for one object, with at least 8 KiB for each rule",
         MAX_COST_OF_OBJECT >> 20,
         "packwise does not check all of its rules for every object",
     ),
-    ("`optMap` and `optFlatMap` of a rule", cel.MOST_COPIES, "it calls optMap and optFlatMap more than 5 times"),
+    ("calls of `optMap` and `optFlatMap` in a rule", cel.MOST_COPIES, "it calls optMap and optFlatMap more than"),
     ("characters of a template", MAX_TEMPLATE, "the template has more than 1000000 characters"),
-    ("characters that a template becomes", MAX_TEMPLATE, "or becomes more than 1000000 characters"),
+    ("characters of a filled-in template", MAX_TEMPLATE, "or becomes more than 1000000 characters"),
     ("seconds of processor time of a template", confined.MAX_SECONDS, "it needs more than 5 seconds of processor time"),
-    ("MiB that a template may take", confined.MAX_MEMORY >> 20, "or 128 MiB of memory, is nested too deep"),
+    ("MiB that a template may need", confined.MAX_MEMORY >> 20, "or 128 MiB of memory, is nested too deep"),
     (
-        "seconds of processor time of a command's templates, and a tenth for each",
+        "seconds of processor time of all templates of a command, plus a tenth of a second for each",
         MAX_SECONDS_TOGETHER,
         "The templates before it need more than 20 seconds of processor time",
     ),
     (
-        "characters that a command's templates become, and 20,000 for each",
+        "characters of all filled-in templates of a command, plus 20,000 for each",
         MAX_CHARACTERS_TOGETHER,
         "or become more than 4000000 characters. Fix the earlier templates first",
     ),
     (
-        "characters of an object with the variables of Flux",
+        "characters of an object after Flux's variables are replaced",
         MAX_SUBSTITUTED,
         "the text with its variables is longer than 10000000 characters",
     ),
@@ -145,7 +145,7 @@ def test_the_code_has_the_message_of_the_page(row: tuple[str, ...]) -> None:
 
 
 def test_the_setting_is_named_and_has_the_default_that_the_page_says() -> None:
-    (row,) = [row for row in ROWS if row[0] == "gangs and entries of gangs of a run"]
+    (row,) = [row for row in ROWS if row[0] == "gangs and their entries in a run"]
 
     assert row[3] == "`limits.gangs`"
     assert no_configuration().limits.gangs == MAX_GANGS
