@@ -299,7 +299,6 @@ _PARTICIPLE = re.compile(rf"_*(?!(?:feed|need|seed)\b)(?:[a-z]{{2,}}ed|{_IRREGUL
 """`listed`, `found_in`: a verb says what a function does, a noun what it returns."""
 
 PARTICIPLES = {
-    "krmfn.yamltext.scalars.tagged": "the native core calls it by this name",
     "packwise.frontends.grove.podcliqueset.preferred": "the name of Grove's own field",
     "packwise.frontends.grove.podcliqueset.required": "the name of Grove's own field",
 }

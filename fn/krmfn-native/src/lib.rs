@@ -37,7 +37,7 @@ mod krmfn_native {
 
     /// The version of the interface. It equals `krmfn.yamltext.reader.VERSION`.
     #[pymodule_export]
-    const VERSION: u32 = 13;
+    const VERSION: u32 = 14;
 
     /// Returns `value`, a mapping or list that is not empty, in block style, or None if Python must write it.
     ///

@@ -310,7 +310,7 @@ impl<'py> Builder<'py, '_> {
                 if tag == "!" {
                     return self.plain(text);
                 }
-                ask_scalars(py, "tagged", (tag, text)).map_err(|error| {
+                ask_scalars(py, "value_of_tag", (tag, text)).map_err(|error| {
                     let message = error.value(py).to_string();
                     self.error(node, &message)
                 })

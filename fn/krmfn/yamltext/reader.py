@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
 
-VERSION = 13
+VERSION = 14
 """The version of the interface between the native core and krmfn. It changes with the arguments or the result of a
 function.
 """

@@ -14,7 +14,7 @@ from krmfn.hints import TYPE_CHECKING
 if TYPE_CHECKING:
     from krmfn.value import Scalar
 
-__all__ = ["key_name", "key_text", "resolve", "scalar_value", "tagged"]
+__all__ = ["key_name", "key_text", "resolve", "scalar_value", "value_of_tag"]
 
 _INF = math.inf
 _TAG = "tag:yaml.org,2002:"
@@ -66,10 +66,10 @@ def scalar_value(text: str, tag: str | None, *, is_plain: bool) -> Scalar:
     """
     if tag is None or tag == "!":
         return resolve(text) if is_plain else text
-    return tagged(tag, text)
+    return value_of_tag(tag, text)
 
 
-def tagged(tag: str, text: str) -> Scalar:
+def value_of_tag(tag: str, text: str) -> Scalar:
     """Return the value of the scalar `text` with the tag `tag`. Raise ValueError if they do not match."""
     kind = tag.removeprefix(_TAG)
     if kind in ("str", "timestamp", tag):
