@@ -81,7 +81,7 @@ class Part(Record):
     has_webhook: bool = False
     """True if a webhook checks this part. It then refuses invalid values of keys that are `is_refused`."""
 
-    told_elsewhere: tuple[str, ...] = ()
+    reported_elsewhere: tuple[str, ...] = ()
     """Prefixes of annotations in this part that another rule reports."""
 
 
@@ -382,7 +382,7 @@ def is_read_at(key: Key, place: KeyPlace) -> bool:
 
 def _other_place(key: Key, place: KeyPlace) -> str:
     """Return a message with the right place of a misplaced key, or "" if another rule reports the key."""
-    if place.form == "annotations" and key.name.startswith(place.part.told_elsewhere):
+    if place.form == "annotations" and key.name.startswith(place.part.reported_elsewhere):
         return ""
     if place.part in key.instead:
         return f"no component reads this key here: {key.instead[place.part]}"
@@ -438,7 +438,7 @@ _GROUP = Part(POD_CLIQUE_SET.key, ("spec", "template", "podCliqueScalingGroups",
 _MOVED = ("grove.io/", "scheduling.grove.io/")
 """Prefixes of a graph's annotations that the rule `dynamo-annotation-lost` reports."""
 
-GRAPH = Part(DYNAMO_GRAPH.key, ("metadata",), "a DynamoGraphDeployment", has_webhook=True, told_elsewhere=_MOVED)
+GRAPH = Part(DYNAMO_GRAPH.key, ("metadata",), "a DynamoGraphDeployment", has_webhook=True, reported_elsewhere=_MOVED)
 """The metadata of a graph. Dynamo's operator reads its own keys there."""
 _GRAPH_SET = Part(DYNAMO_GRAPH.key, ("spec",), "the spec of a DynamoGraphDeployment")
 _COMPONENT = Part(DYNAMO_GRAPH.key, ("spec", "components", "*", "podTemplate", "metadata"), _COMPONENT_TITLE)
