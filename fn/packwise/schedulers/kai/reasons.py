@@ -229,7 +229,7 @@ def _nodes_by_domain(nodes: Iterable[Node], topology: KaiTopology, level: str) -
 
 
 def _free_room(nodes: Iterable[Node], resource: str) -> str:
-    """Return a text that lists the nodes with a free amount of a resource, the largest first, or ""."""
+    """Return a text that lists the nodes with a free amount of a resource, the largest first, or "" without one."""
     ordered = sorted(nodes, key=lambda node: (-_free_amount(node, resource), node.name))
     free = [node for node in ordered if _free_amount(node, resource) > 0]
     if not free:

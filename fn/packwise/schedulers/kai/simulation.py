@@ -382,5 +382,5 @@ def _common_domain(topology: KaiTopology | None, nodes: Sequence[Node]) -> str:
 
 
 def gpus_of(pod: Pod) -> int:
-    """Return the whole GPUs that a pod requests."""
+    """Return the number of whole GPUs that a pod requests."""
     return sum(amount for name, amount in pod.request if name == GPU)

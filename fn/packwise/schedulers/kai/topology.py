@@ -273,8 +273,8 @@ def check_known(
     """Return the answer of the API server to the KAI Topology of `known`.
 
     A refusal is an error with advice on how to render no Topology: `way_out`, then a change of `emit`. It is a warning
-    if `way_out` is None, because none is rendered. It is also a warning if `fatal` is false, because the operator
-    continues without the Topology.
+    if `way_out` is None, because no Topology is rendered. It is also a warning if `fatal` is false, because then the
+    operator continues without the Topology.
     """
     verdict = check_topology(value_of(known.topology), source)
     refusals = [_finding(known, problem, way_out, fatal=fatal) for problem in verdict.problems]

@@ -285,7 +285,10 @@ def _priority(labels: Mapping[str, str], old: Mapping[str, str], *, suspended: b
 
 
 def _pod_sets(review: _Review) -> list[Problem]:
-    """Return the topology problems of all pod sets of a job, and then the problems of its groups."""
+    """Return the topology problems of all pod sets of a job, and then the problems of its groups.
+
+    If there are none, return the problem of the first template that Kueue cannot read.
+    """
     problems: list[Problem] = []
     broken = _is_unread(review)
     for each in review.sets:

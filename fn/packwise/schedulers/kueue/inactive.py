@@ -169,7 +169,7 @@ def _list(checks: Iterable[NamedCheck]) -> str:
 
 
 def _inactive_reason(name: str, known: KnownChecks) -> str:
-    """Return the reason why its controller sets the check inactive, or "" if it does not."""
+    """Return the reason why the controller of the check `name` sets it inactive, or "" if it does not."""
     kind = _CONFIGS.get(known.controller(name))
     if kind is None:
         return ""

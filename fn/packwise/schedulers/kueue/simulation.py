@@ -415,7 +415,7 @@ def _common_domain(paths: Sequence[Path]) -> str:
 
 
 def gpus_of(request: PodRequest) -> int:
-    """Return the whole GPUs that a pod requests."""
+    """Return the number of whole GPUs that a pod requests."""
     return sum(amount for name, amount in request if name in _GPUS)
 
 

@@ -87,7 +87,8 @@ class KaiTopology(Record):
 class Share(Record):
     """A queue's share of one resource. An amount is None if it is unlimited.
 
-    `quota` applies to non-preemptible pods, and `limit` to all pods. Queues divide the rest by `weight`.
+    `quota` applies to non-preemptible pods, and `limit` to all pods. Queues share the resources beyond their quotas in
+    proportion to `weight`.
     """
 
     quota: float | None = None
@@ -138,9 +139,9 @@ class SubGroupInfo(Record):
 
 
 class AffinityTerm(Record):
-    """A required term of pod affinity or anti-affinity, about the pods that it selects in `namespaces` ("*" for all).
+    """A required term of pod affinity or anti-affinity. It is about the pods that `selector` selects in `namespaces`.
 
-    `selector` is None if the term selects no pod.
+    The namespace "*" stands for all namespaces. `selector` is None if the term selects no pod.
     """
 
     topology_key: str

@@ -123,7 +123,10 @@ class Queues:
         return bool(line) and line[-1].parent in {queue.name for queue in line}
 
     def refusal(self, job: Job, pods: Sequence[Pod]) -> FitError | None:
-        """Return the error if the pods exceed a limit of the job's queue or of a queue above it, or None."""
+        """Return the error if the pods exceed a limit of the job's queue or of a queue above it, or None.
+
+        For a non-preemptible job, the quotas of these queues are limits too.
+        """
         asked = requests_of(pods, self._memory)
         queues = list(lineage(job.queue, self._by_name))
         for queue in queues:

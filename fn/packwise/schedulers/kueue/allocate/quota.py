@@ -91,7 +91,7 @@ class Quotas:
             used[key] = used.get(key, 0) + sign * amount
 
     def available_quota(self, queue: str, key: FlavorResource) -> int:
-        """Return the amount that a queue can use in addition to all running Workloads."""
+        """Return the amount that a queue can still use while all current Workloads run."""
         return max(0, self._remaining_quota(queue, key))
 
     def potential_available(self, queue: str, key: FlavorResource) -> int:

@@ -297,7 +297,7 @@ def _single_domain(level: _Level, plan: _Plan) -> int | None:
     """Return the smallest domain that has room for all slices, or None. If several are equal, return the first one."""
     wanted = plan.slices
     if not plan.leaders and level.slices is level.pods:
-        # Most requests have no slices: the smallest sufficient number decides, and its first domain.
+        # Most requests have no slices. The first domain with the smallest number of pods that suffices is the answer.
         least = min((count for count in level.pods if count >= wanted), default=None)
         return None if least is None else level.pods.index(least)
     holding = [

@@ -46,7 +46,7 @@ class SetAnswer(Record):
 
 
 class Failure(Record):
-    """The search for domains of a pod set that found no room in the topology of a flavor.
+    """A failed search for the domains of a pod set in the `topology` of a `flavor`.
 
     `pod_set` is the name in Kueue's message. `worker` is the position of the pod set, or of the workers in a group.
     `leader` is the position of the leader in a group, or None.
