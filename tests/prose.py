@@ -145,7 +145,7 @@ def _paragraphs(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, st
             yield paragraph
             paragraph = []
         if text.strip() and not is_other:
-            paragraph.append((number, _BULLET.sub("", text) if _BULLET.match(text) else text))
+            paragraph.append((number, _BULLET.sub("", text, count=1) if _BULLET.match(text) else text))
     yield paragraph
 
 

@@ -81,12 +81,15 @@ this is code and no sentence
 | a table | is no sentence either |
 
 - An item of a [list](page.md) is a sentence.
+- Its number is at least 2. The number belongs to the first sentence.
 """
     assert list(sentences_of_page("page.md", page)) == [
         Sentence("page.md", 3, "The first sentence goes on over two lines."),
         Sentence("page.md", 4, "The second one ends here."),
         Sentence("page.md", 5, "packwise begins the third one."),
         Sentence("page.md", 13, "An item of a list is a sentence."),
+        Sentence("page.md", 14, "Its number is at least 2."),
+        Sentence("page.md", 14, "The number belongs to the first sentence."),
     ]
 
 
