@@ -24,7 +24,7 @@ exit codes: 0 no error, 1 errors were found, updates are refused or a gang does 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
-    add_nodes(parser, f"show the places of gangs, and the pods that move, on the nodes of a cluster: {NODES}")
+    add_nodes(parser, f"nodes of a cluster, to show the places of gangs and the pods that move: {NODES}")
     add_build(parser)
     add_context(parser)
 

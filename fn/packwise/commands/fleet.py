@@ -64,8 +64,8 @@ def _add_scope(fleet: argparse.ArgumentParser) -> None:
     fleet.add_argument(
         "--nodes",
         metavar="PATH",
-        help="the nodes, for place and diff: one file for all clusters, or a folder with PACKAGE.json (or .yaml) for "
-        "each package, at the same path as below ROOT",
+        help="the nodes, for place and diff: one file for all clusters, or a folder with a file for each package. For "
+        "the package ROOT/west, this file is west.json or west.yaml",
     )
     add_crds(fleet)
     add_values(fleet)

@@ -73,7 +73,7 @@ For an editor with the YAML language server:
 
   packwise schema TopologyRender > topologyrender.schema.json
 
-and this as the first line of the file that is to be checked:
+Then write this as the first line of your file:
 
   # yaml-language-server: $schema=topologyrender.schema.json
 """
