@@ -109,7 +109,7 @@ def _list(number: int) -> Path:
 
 
 def _change(folder: Path, number: int) -> None:
-    """Return the folders `before` and `now`, and the nodes of a cluster.
+    """Write the folders `before` and `now`, and the nodes of a cluster.
 
     In `now`, every tenth workload has other replicas.
     """

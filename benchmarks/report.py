@@ -57,7 +57,7 @@ GANGS_OF_A_WORKLOAD = 10
 
 
 def workloads(gangs: int) -> Iterator[str]:
-    """Return the workloads. Every tenth one asks for one rack per gang, the others ask for one block."""
+    """Yield the workloads. Every tenth one asks for one rack per gang, the others ask for one block."""
     for number in range(-(-gangs // GANGS_OF_A_WORKLOAD)):
         domain = "rack" if number % 10 == 0 else "block"
         replicas = min(GANGS_OF_A_WORKLOAD, gangs - number * GANGS_OF_A_WORKLOAD)

@@ -1,4 +1,4 @@
-"""Environments in which no Python of a test can import a certain library."""
+"""Environments in which Python cannot import certain libraries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parent / "without"
 
 
 def without(*modules: str) -> dict[str, str]:
-    """Return the variables of this process and variables that block `modules`, by a folder on PYTHONPATH."""
+    """Return the environment variables of this process, changed so that Python cannot import `modules`."""
     paths = [str(FOLDER), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     names = [*os.environ.get("TESTS_WITHOUT", "").split(), *modules]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)), "TESTS_WITHOUT": " ".join(names)}

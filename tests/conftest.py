@@ -17,19 +17,21 @@ from tests.absent import without
 from tests.places import CRDS, KYAML_ORACLE, NO_CRDS, ROOT, TESTDATA, TOOLS, in_ci, missing
 from tests.without.sitecustomize import block
 
-# A hook of git and `git bisect run` name their repository to every git that they start, also to those of tests.
+# A hook of git, and `git bisect run`, set variables that name their repository. Every git would use it, also in tests.
 for each in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"):
     os.environ.pop(each, None)
 
 if not in_ci():
-    # Like Hypothesis' own profile for CI, but with new examples every time: how long one takes is the machine's affair.
+    # As in Hypothesis' own profile for CI, there is no deadline, because the speed depends on the machine. But examples
+    # are new every time.
     settings.register_profile("packwise", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("packwise")
-# A law tries a hundred examples; `pytest -m hypothesis --hypothesis-profile thorough` is for a change of what it holds.
+# A property is tested with a hundred examples. After a change of the tested code, run `pytest -m hypothesis
+# --hypothesis-profile thorough`.
 settings.register_profile("thorough", parent=settings.default, max_examples=3000)
 
 CHANGE = "change of an expected output"
-"""The property of a test with its unified diff. The worker of xdist that ran the test reports it."""
+"""The property of a test with its unified diff. The xdist worker that ran the test reports it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
             "--update rewrites expected outputs: run it on your machine, read the change, commit it"
         )
     if config.getoption("--without-native"):
-        # The processes that tests start inherit it. Workers of xdist have blocked the module at their start.
+        # Processes that tests start inherit the variable. Workers of xdist block the module at their start.
         os.environ.update(without("krmfn_native"))
         block()
 
@@ -70,7 +72,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def built(path: Path, name: str) -> Path:
-    """The pinned build under .cache/tools only: another version on PATH may write other bytes."""
+    """Return the pinned build under .cache/tools. A build of another version on PATH may write other bytes."""
     if not path.exists():
         missing(f"{name} is not built: `make tools` puts it at {path.relative_to(ROOT)}")
     return path
@@ -78,7 +80,7 @@ def built(path: Path, name: str) -> Path:
 
 @pytest.fixture(scope="session")
 def packwise() -> Path:
-    """The installed command, as users and clients start it."""
+    """Return the installed command, as users and clients start it."""
     path = Path(sys.executable).parent / "packwise"
     if not path.exists():
         pytest.fail(f"{path} is not installed: run `make setup`", pytrace=False)
@@ -92,7 +94,7 @@ def kustomize() -> Path:
 
 @pytest.fixture
 def helm(request: pytest.FixtureRequest) -> Path:
-    """Helm 3; a test that is about all releases takes each as an indirect parameter."""
+    """Return the path of Helm 3. A test for all releases gets each release as an indirect parameter."""
     release = getattr(request, "param", "v3.22.0")
     return built(TOOLS / f"helm-{release}" / "helm", f"helm {release}")
 
@@ -117,7 +119,10 @@ def kpt() -> Path:
 
 @pytest.fixture(scope="session")
 def crds() -> Path:
-    """Upstream's CRDs. The repository does not hold them, so a test without them is skipped, also in CI."""
+    """Return the folder of upstream's CRDs.
+
+    The repository does not contain them, so a test without them is skipped, also in CI.
+    """
     if not CRDS.is_dir():
         pytest.skip(NO_CRDS)
     return CRDS
@@ -127,7 +132,10 @@ def crds() -> Path:
 def here(
     monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> Callable[..., tuple[int, str, str]]:
-    """The command in this process, for tests/golden/compare.py: most of the time of a small run is its start."""
+    """Return the command in this process, for tests/golden/compare.py.
+
+    The start of a process takes most of the time of a small run.
+    """
     from packwise.cli.command_line import main
 
     def one(*words: str, stdin: str = "") -> tuple[int, str, str]:
@@ -141,7 +149,7 @@ def here(
 
 @pytest.fixture(scope="session")
 def updates_expected(pytestconfig: pytest.Config) -> bool:
-    """True if `--update` rewrites expected outputs. Only tests with this fixture run then."""
+    """Return True if `--update` rewrites expected outputs. Only tests with this fixture run then."""
     return bool(pytestconfig.getoption("--update"))
 
 
@@ -149,7 +157,10 @@ def updates_expected(pytestconfig: pytest.Config) -> bool:
 def assert_expected(
     updates_expected: bool, record_property: Callable[[str, object], None]
 ) -> Callable[[str, str], None]:
-    """Compare a whole text with the file of that name under testdata/; `--update` rewrites it and prints the change."""
+    """Return a function that compares a text with the file of that name under testdata/.
+
+    With `--update`, the function rewrites the file and reports the change.
+    """
 
     def compare(name: str, actual: str) -> None:
         path = TESTDATA / name

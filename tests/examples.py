@@ -1,4 +1,4 @@
-"""The examples of the repository, and the revision of the design that each is of."""
+"""The examples of the repository, and the revision of each."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tests.places import ROOT
 __all__ = ["EXAMPLES", "ORDER", "RENDERED", "holds_workloads_of_grove", "is_preview", "revision_of"]
 
 ORDER = [record.name for record in RECORDS]
-"""The records of designs and releases, the earliest first."""
+"""The names of all records of designs and releases, the earliest first."""
 
 _PARTS = {"osmo-template"}
-"""What is rendered with another example, and with values of the command line."""
+"""Examples that are rendered only together with another example, and with values on the command line."""
 
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name not in _PARTS)
-"""The examples that are packages of their own."""
+"""The examples that are separate packages."""
 
 RENDERED = [path for path in EXAMPLES if path.name != "kubernetes-gangs"]
-"""Those of which something is rendered; the default scheduler reads gangs of Kubernetes as they stand."""
+"""The examples for which packwise renders objects. The default scheduler reads Kubernetes' gangs unchanged."""
 
 
 def revision_of(folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""A forge as bots see it: the comments of one pull request on GitHub, and the notes of one merge request on GitLab."""
+"""A fake forge for bots: the comments of one pull request on GitHub, and the notes of one merge request on GitLab."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["BOT", "Forge", "forge"]
 
 BOT = "github-actions[bot]"
 _USER = 7
-"""The user of the token, on GitLab."""
+"""The number of the token's user on GitLab."""
 
 _GITHUB = re.compile(r"/repos/team/apps/issues/(?:9/comments|comments/(?P<id>\d+))")
 _GITLAB = re.compile(r"/api/v4/projects/3/merge_requests/9/notes(?:/(?P<id>\d+))?")
@@ -31,10 +31,10 @@ class Forge:
     requests: list[str] = field(default_factory=list[str])
     address: str = ""
     status: int = 0
-    """What every request is answered, where it is not 0."""
+    """The status code of every answer, unless it is 0."""
 
     def add(self, body: str, login: str = BOT, user: int = _USER) -> None:
-        """A further comment."""
+        """Add a comment."""
         identity = len(self.comments) + 100
         self.comments.append({
             "id": identity, "body": body, "user": {"login": login, "type": "Bot"}, "author": {"id": user},
@@ -42,7 +42,7 @@ class Forge:
 
     @property
     def bodies(self) -> list[str]:
-        """The texts of all comments."""
+        """Return the texts of all comments."""
         return [comment["body"] for comment in self.comments]
 
     def answer(self, method: str, path: str, query: dict[str, list[str]], body: bytes) -> tuple[int, Any]:
@@ -67,7 +67,7 @@ class Forge:
 
 @contextmanager
 def forge() -> Generator[Forge]:
-    """A forge that answers on this machine alone."""
+    """Yield a forge that answers on this machine only."""
     held = Forge()
 
     class Handler(BaseHTTPRequestHandler):

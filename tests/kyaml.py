@@ -1,4 +1,7 @@
-"""Questions to kyaml itself about a text: the program of tests/kyaml_oracle, which `make tools` builds."""
+"""Questions to kyaml itself about a text.
+
+They are answered by the program in tests/kyaml_oracle, which `make tools` builds.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ class KyamlOracle:
         return self._value("document", text)
 
     def refusal(self, text: str) -> str | None:
-        """Return kyaml's error for a document, or None if it reads it."""
+        """Return kyaml's error for a document, or None if kyaml reads it."""
         return cast("str | None", self._ask("document", text).get("error"))
 
     def items(self, text: str) -> list[Any] | None:
@@ -45,7 +48,7 @@ class KyamlOracle:
         return None if value is None else [*value[1][0][1], value[1][1]]
 
     def rewritten(self, text: str) -> str | None:
-        """Return the ResourceList as kyaml writes it, or None if it refuses it."""
+        """Return the ResourceList as kyaml writes it, or None if kyaml refuses it."""
         return cast("str | None", self._ask("rewrite", text).get("text"))
 
     def _value(self, mode: str, text: str) -> Any:
@@ -61,18 +64,17 @@ class KyamlOracle:
 
 
 ONLY_KYAML_REFUSES = (
-    # libyaml reads `\/` in quotes, as JSON has it, and YAML 1.2.
+    # libyaml accepts the escape `\/` in quotes, as JSON does, and a directive for YAML 1.2.
     "found unknown escape character",
     "found incompatible YAML document",
-    # krmfn bounds what aliases repeat by a number of nodes, kyaml by their share too.
+    # krmfn limits the number of nodes from aliases. kyaml also limits their share of all nodes.
     "document contains excessive aliasing",
 )
 
 
 def assert_read_as_kyaml_reads(oracle: KyamlOracle, text: str) -> None:
-    """krmfn reads `text` as kyaml does, or refuses it.
-
-    It refuses all texts that kyaml refuses, except for a few errors.
+    """Assert that krmfn reads `text` as kyaml does, or refuses it. krmfn refuses what kyaml refuses, except for a few
+    errors.
     """
     try:
         value = typed(read(text))
@@ -86,7 +88,7 @@ def assert_read_as_kyaml_reads(oracle: KyamlOracle, text: str) -> None:
 
 
 def typed(value: Value) -> list[Any]:
-    """`value` as the oracle prints it."""
+    """Return `value` as the oracle prints it."""
     if value is None:
         return ["null"]
     if isinstance(value, bool | str):
@@ -100,7 +102,7 @@ def typed(value: Value) -> list[Any]:
 
 
 def _floats(answer: Any) -> Any:
-    """The answer with floats as Python prints them."""
+    """Return the oracle's answer with floats as Python prints them."""
     if not isinstance(answer, list):
         return answer
     parts = cast("list[Any]", answer)

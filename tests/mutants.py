@@ -1,8 +1,8 @@
-"""Mutants of the modules that decide: small changes that a test must notice. `make mutants` runs this.
+"""Mutants of the modules that decide: small changes of the code that a test must notice. `make mutants` runs this.
 
-mutmut makes the mutants and runs, for each, the tests that call its function. It needs the code in a folder `src`, so
-.cache/mutants holds a copy. Survivors go into docs/mutants.md. tests/mutants.toml explains survivors with the same
-meaning as the code.
+mutmut makes the mutants, and runs for each mutant the tests that call its function. It needs the code in a folder
+`src`, so .cache/mutants has a copy. docs/mutants.md lists the surviving mutants. tests/mutants.toml explains the
+survivors that have the same meaning as the code.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ GROUPS = {
     "schedulers": "packwise.schedulers.*",
     "topology": "packwise.topology.*",
 }
-"""The modules that decide, by their folder or file."""
+"""The modules that decide, by folder or file."""
 
 TESTS = (
     "tests/cli/test_cli_crds.py",
@@ -63,10 +63,10 @@ TESTS = (
     "tests/test_origins.py",
     "tests/topology",
 )
-"""Cases and tables, which are fast and compare whole outputs."""
+"""Tests of cases and tables. They are fast and compare whole outputs."""
 
 COPIES = {"src": "fn", "docs": "docs", "examples": "examples", "testdata": "testdata", "tests": "tests"}
-"""What the tests need, by the name that mutmut wants."""
+"""The files that the tests need. The keys are their names in the copy for mutmut."""
 
 SETTINGS = """\
 [tool.pytest.ini_options]
@@ -93,7 +93,7 @@ change. If a test fails, the mutant is killed. If no test fails, it survives.
 
 
 class Survivor(NamedTuple):
-    """A mutant that no test noticed: the lines that it takes out and puts in. `reason`: why it means the same."""
+    """A mutant that no test noticed: the removed and added lines. `reason` tells why its meaning is the same."""
 
     name: str
     taken: str
@@ -102,12 +102,12 @@ class Survivor(NamedTuple):
 
     @property
     def function(self) -> str:
-        """The function that it is a mutant of, with its module."""
+        """Return the function that was changed, with its module."""
         return self.name.partition("__mutmut_")[0].replace(".x_", ".").replace(".xǁ", ".").replace("ǁ", ".")
 
 
 def mutmut(*words: str, check: bool = True) -> str:
-    """Return the output of mutmut. If it fails, show the output: tests fail without any mutant."""
+    """Return the output of mutmut. If mutmut fails, print the output: tests then fail even without a mutant."""
     command = [sys.executable, "-m", "mutmut", *words]
     done = subprocess.run(command, cwd=WORK, stdout=subprocess.PIPE, text=True, check=False)
     if check and done.returncode:
@@ -132,7 +132,10 @@ def statuses() -> dict[str, str]:
 
 
 def choose(names: Iterable[str], groups: Iterable[str], sample: int, seed: int) -> list[str]:
-    """As many mutants of each group, `sample` together, the same ones of the same code for one seed; 0: all."""
+    """Return about `sample` mutants, as many of each group.
+
+    The same code and seed give the same mutants; 0 gives all.
+    """
     by_group = [[name for name in sorted(names) if fnmatch(name, GROUPS[group])] for group in groups]
     if not sample:
         return [name for group in by_group for name in group]
@@ -151,7 +154,7 @@ def survivor(name: str) -> Survivor:
 
 
 def reasons() -> dict[tuple[str, str, str], str]:
-    """Return why mutants have the same meaning as the code, by their function and their change."""
+    """Return the reasons why mutants have the same meaning as the code, by function and change."""
     entries = tomllib.loads(REASONS.read_text(encoding="utf-8")).get("mutant", [])
     return {(entry["function"], entry["taken"], entry["put"]): entry["reason"] for entry in entries}
 
@@ -190,7 +193,8 @@ def main() -> int:
     given = parser.parse_args()
     groups = given.groups or list(GROUPS)
     prepare(groups)
-    # No name of a mutant: they are made, and the tests run once, to know which come by which function.
+    # Without the name of a mutant, mutmut makes all mutants and runs the tests once, to learn which tests call which
+    # functions.
     mutmut("run", "none", check=False)
     names = choose([name for name in statuses() if fnmatch(name, given.only)], groups, given.sample, given.seed)
     mutmut("run", "--max-children", given.jobs, *names)

@@ -1,4 +1,4 @@
-"""Text with one to three slips of the kind that YAML's readers take differently."""
+"""Changes of a text that YAML's readers may read differently, one to three at a time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ENDS = (
 
 
 def with_other_lines(random: Random, text: str) -> str:
-    """`text` with one line removed, repeated, moved, or with another indentation, character or end."""
+    """Return `text` with one line removed, repeated, moved, or with another indentation, character or end."""
     lines = text.split("\n")
     at, other = random.randrange(len(lines)), random.randrange(len(lines))
     line = lines[at]

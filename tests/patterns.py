@@ -24,13 +24,13 @@ from tests.places import ROOT
 __all__ = ["LENGTH", "Use", "attacks", "patterns_that_are_data", "uses", "uses_of_data"]
 
 FN = ROOT / "fn"
-# It has no types.
+# The library has no types.
 _parser: Any = importlib.import_module("re._parser")
 LENGTH = 80_000
-"""How long an attack is: what takes the square of that takes seconds, and what grows with it a millisecond."""
+"""The length of an attack. With quadratic growth it takes seconds, and with linear growth a millisecond."""
 
 _NAMED = re.compile(r"\bre\b|pattern")
-"""What a module says that has an expression, or hands one on."""
+"""Words in a module that has a regular expression, or passes one on."""
 
 _ONCE = ("match", "fullmatch")
 _ANYWHERE = ("search", "finditer", "findall", "split", "sub", "subn")
@@ -47,7 +47,7 @@ class Use:
     file: str
 
     def run(self, text: str) -> None:
-        """Uses it on a text."""
+        """Use the expression on a text."""
         compiled: re.Pattern[Any] = re.compile(self.pattern, self.flags)
         found = getattr(compiled, self.method)(text.encode() if isinstance(self.pattern, bytes) else text)
         if self.method == "finditer":
@@ -56,17 +56,20 @@ class Use:
 
 
 def uses(folder: Path = FN) -> set[Use]:
-    """Every use of `re` in the code. A name that is not known before a run, a parameter say, stands for a letter."""
+    """Return every use of `re` in the code.
+
+    If a name is known only at run time, such as a parameter, a letter replaces it.
+    """
     return {use for module in _modules(folder) for use in module.uses()}
 
 
 def uses_of_data(folder: Path = FN) -> set[tuple[str, str]]:
-    """Yield expressions from a parameter or a field: the file, and the value there."""
+    """Yield the uses of expressions from parameters or fields: the file, and the expression as written there."""
     return {use for module in _modules(folder) for use in module.uses_of_data()}
 
 
 def patterns_that_are_data(folder: Path = FN) -> set[Use]:
-    """Expressions that are given to others by the name `pattern`, or stand compiled in a list."""
+    """Return the expressions that are passed to other code by the name `pattern`, or that are compiled in a list."""
     return {use for module in _modules(folder) for use in module.given()}
 
 
@@ -108,7 +111,7 @@ class _Module:
     def _is_data(self, expression: ast.expr) -> bool:
         known = {*self._names(), *vars(builtins)}
         if any(isinstance(node, ast.JoinedStr | ast.ListComp) for node in ast.walk(expression)):
-            # A word within an expression stands for a letter.
+            # A letter replaces a word within an expression.
             return False
         return any(isinstance(node, ast.Name) and node.id not in known for node in ast.walk(expression))
 
@@ -121,7 +124,7 @@ class _Module:
                     yield Use(value, 0, "fullmatch", file)
         lists: list[Any] = [value for value in self._names().values() if type(value) in (list, tuple)]
         for entry in itertools.chain.from_iterable(lists):
-            # A record is a tuple that is not looped over.
+            # No loop goes over the fields of a record.
             kind = cast("type[Any]", type(entry))
             is_record = hasattr(kind, "__match_args__") and issubclass(kind, tuple)
             values: Any = as_dict(entry).values() if is_record else entry
@@ -132,7 +135,7 @@ class _Module:
                     yield Use(compiled.pattern, compiled.flags & ~re.UNICODE, "fullmatch", file)
 
     def _methods(self, node: ast.Call) -> set[str]:
-        """Return the methods that are called on a compiled expression, or search if this is not obvious."""
+        """Return the methods that are called on a compiled expression, or `search` if they are not obvious."""
         above = self._parents[node]
         if isinstance(above, ast.Attribute):
             return {above.attr}
@@ -152,7 +155,7 @@ class _Module:
 
 
 class _Scope(dict[str, Any]):
-    """The names of a module and Python's."""
+    """The names of a module, and Python's built-in names."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         super().__init__({**vars(builtins), **names})
@@ -165,7 +168,7 @@ def _name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-# ---- what would keep an expression busy ----
+# ---- Texts that could keep an expression busy ----
 
 Node = tuple[Any, Any]
 _ENDS = ("", "\n\0")
@@ -195,7 +198,7 @@ def attacks(use: Use) -> Iterator[str]:
 
 
 def _inner(node: Node) -> list[list[Node]]:
-    """The sequences within a node."""
+    """Return the sequences within a node."""
     name, value = str(node[0]), node[1]
     if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
         return [list(value[2])]
@@ -219,7 +222,10 @@ def _repeats(tree: list[Node], before: list[Node]) -> Iterator[tuple[list[Node],
 
 
 class _Samples:
-    """Words that nodes of an expression take, few of each; `letters` has one for each set of nodes that take it."""
+    """A few words that match the nodes of an expression.
+
+    `letters` has a letter for each set of nodes that it matches.
+    """
 
     def __init__(self, tree: Sequence[Node], flags: int) -> None:
         self._flags = flags
@@ -246,7 +252,7 @@ class _Samples:
         return [self.of(inner)[0] for inner in _inner(node)][:3]
 
     def _takes(self, node: Node, char: str) -> bool:
-        """Return True if a node of one character matches this character."""
+        """Return True if a node for one character matches this character."""
         name, value = str(node[0]), node[1]
         if name in ("LITERAL", "NOT_LITERAL"):
             return (chr(value) == char) == (name == "LITERAL")

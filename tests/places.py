@@ -25,14 +25,14 @@ __all__ = [
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
-"""What may stand beside the clone: upstream's own files, which are not part of the repository."""
+"""The folder next to the clone. It may contain upstream's own files, which are not part of the repository."""
 
 CRDS = Path(os.environ.get("PACKWISE_CRDS") or SHARED / "crds").resolve()
-"""Upstream's CustomResourceDefinitions: testdata/golden/README.md says which folder has which."""
+"""Upstream's CustomResourceDefinitions. testdata/golden/README.md lists the folders."""
 
 NO_CRDS = "skipped: upstream's CRDs are not there; `make test CRDS=DIR` names their folder (testdata/golden/README.md)"
 NO_CORE = "krmfn-native is not installed: `make setup` builds it where there is cargo"
-"""The reason where a test is about the native core, or about what only a run with it leaves out."""
+"""The reason to skip a test of the native core."""
 
 TESTDATA = ROOT / "testdata"
 TOOLS = ROOT / ".cache" / "tools"
@@ -41,7 +41,7 @@ KYAML_ORACLE = TOOLS / "kyaml-oracle-v0.21.2" / "kyaml-oracle"
 
 
 def in_ci() -> bool:
-    """Return True in CI. There a missing client is a failure, and expected outputs are never rewritten."""
+    """Return True in CI. A missing client is a failure there, and expected outputs are never rewritten."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
@@ -52,7 +52,7 @@ def needs_command(name: str, package: str) -> None:
 
 
 def missing(what: str) -> NoReturn:
-    """Skip the test because something it drives is not there; in CI that is a failure."""
+    """Skip the test because a program or file that it needs is missing. In CI this is a failure."""
     if in_ci():
         pytest.fail(what, pytrace=False)
     pytest.skip(what)

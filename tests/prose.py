@@ -1,6 +1,6 @@
-"""The style of packwise's English: its rules, and the sentences that break them.
+"""The rules of style for packwise's English, and the sentences that break them. `make prose` prints these sentences.
 
-`make prose` prints these sentences. Each has its file and line, the rule and a better way to say it.
+Each sentence has its file and line, the rule, and a better way to write it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of style. `pattern` finds its breaches, and `better` is the advice."""
+    """A rule of style. `pattern` matches text that breaks it, and `better` is the advice."""
 
     name: str
     pattern: re.Pattern[str]
@@ -78,7 +78,7 @@ RULES = (
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a file, at its 1-based line. Code in it reads as `code`."""
+    """A sentence of a file, at a 1-based line. Each piece of code in it is replaced by the word `code`."""
 
     file: str
     line: int
@@ -98,7 +98,7 @@ class Breach:
 
 
 _LOWER = "packwise|krmfn|kustomize|kubectl|kpt|kyaml|topograph|libyaml"
-"""Names in lower case that begin sentences."""
+"""Names in lower case that can begin a sentence."""
 _END = re.compile(rf"(?<=[.!?])\s+(?=[\"'`(*]*[A-Z0-9`\"'(]|(?:{_LOWER})\b)")
 _CODE = re.compile(r"``[^`]*``|`[^`]*`")
 _QUOTED = re.compile(r'"[^"]*"')
@@ -236,7 +236,7 @@ PARTS = {
 """The parts of the repository, each with its files."""
 
 _OTHERS = {"CHANGELOG.md", "docs/reference/rules.md", "docs/reference/commands.md"}
-"""A list of changes, and pages made from texts of the code."""
+"""Pages that are not checked: a list of changes, and pages that are made from texts of the code."""
 
 
 @cache
@@ -258,7 +258,7 @@ _READERS = {
     "supplychain": sentences_of_code,
     "supplychain messages": sentences_of_messages,
 }
-"""How to read a part that is no page."""
+"""The functions that read a part other than a page."""
 
 
 def breaches_in(part: str) -> list[Breach]:

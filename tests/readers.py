@@ -1,4 +1,4 @@
-"""The native core beside libyaml's events: the answers of both about a text."""
+"""A comparison of the native core and libyaml's events: the answers of both about a text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def tree_natively(text: str) -> Tree:
 
 
 def paths_of(value: Value, path: FieldPath = ()) -> Iterator[FieldPath]:
-    """The paths of all nodes, and of some that are not there."""
+    """Yield the paths of all nodes, and of some nodes that do not exist."""
     yield path
     if isinstance(value, dict):
         for key, item in value.items():
@@ -53,7 +53,7 @@ WORDS = ("a", "b", "kind", "metadata")
 
 
 def assert_words_told(core: Tree) -> None:
-    """The core finds words only in readable documents, and only keys and scalars of them."""
+    """Assert that the core finds words only in readable documents, and only if they are keys or scalars."""
     words = core.words(WORDS)
     if words is not None:
         value = core.value()
@@ -62,7 +62,7 @@ def assert_words_told(core: Tree) -> None:
 
 
 def texts_in(value: Value) -> Iterator[Value]:
-    """The keys and scalars of a value."""
+    """Yield the keys and scalars of a value."""
     if isinstance(value, dict):
         yield from value
         for item in value.values():
@@ -75,7 +75,7 @@ def texts_in(value: Value) -> Iterator[Value]:
 
 
 def assert_told_alike(text: str) -> None:
-    """Both readers give the same answers about `text`."""
+    """Assert that both readers give the same answers about `text`."""
     assert answer(read_natively, text) == answer(read_libyaml, text)
     core, events = tree_natively(text), EventTree(text)
     assert answer(core.scalars) == answer(events.scalars)

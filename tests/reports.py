@@ -1,8 +1,8 @@
 """The places in the code that report something to users, and the places that no case reaches.
 
-As a plugin of pytest (`python -m pytest -p tests.reports`, in `make test`) it notes every place that is evaluated
-while a case runs. A run of all tests fails if a place is left. The code is instrumented at import, without tracing, so
-a run costs no more than usual.
+As a plugin of pytest (`python -m pytest -p tests.reports`, in `make test`), this module records every such place that a
+case reaches. A run of all tests fails if a place is not reached. The code is instrumented at import, without tracing,
+so a run takes no more time than usual.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ __all__ = ["Reports", "Site", "sites"]
 
 PACKAGE = ROOT / "fn" / "packwise"
 CLASSES = frozenset({"Breach", "Fault", "Finding", "Problem", "Refusal", "Result", "ShapeProblem", "Violation"})
-"""What becomes a result: each is reported where it is constructed, or where a function is called that makes it."""
+"""Classes of reports. A place reports if it constructs one of them, or calls a function that makes one."""
 
 CASES = frozenset({
     "builds", "cli", "diff", "discovery", "fleet", "frontends", "migrate", "render", "repositories", "schedulers",
     "validate",
 })  # fmt: skip
-"""The folders of tests that assert whole outputs of cases and tables."""
+"""The folders of tests that compare whole outputs of cases and tables."""
 
 CRDS = re.compile(r"\bcrds: Path\b")
-"""What tests say that read upstream's CRDs, which are not in the repository."""
+"""Pattern of a test that reads upstream's CRDs, which are not in the repository."""
 
 
 class Site(NamedTuple):
-    """A call that reports something: its place and its beginning."""
+    """A call that reports something: its place, and the beginning of its text."""
 
     file: str
     line: int
@@ -59,7 +59,7 @@ class Maker(NamedTuple):
 
 
 class Module(NamedTuple):
-    """The parts of a module that matter: its calls and functions, from one walk through its tree."""
+    """The calls and functions of a module, from one walk through its tree."""
 
     calls: tuple[ast.Call, ...]
     functions: tuple[Maker, ...]
@@ -72,14 +72,17 @@ class Module(NamedTuple):
 
 
 class Reports(NamedTuple):
-    """The functions that make reports: by module, and by the names that others import."""
+    """The functions that make reports, by module, and by the names under which other modules import them."""
 
     own: dict[Path, frozenset[str]]
     public: frozenset[str]
 
     @classmethod
     def of(cls, modules: dict[Path, Module]) -> Reports:
-        """Makers return one of CLASSES, or pass a parameter `message` to a maker."""
+        """Return the makers in these modules.
+
+        A maker returns one of CLASSES, or passes its parameter `message` to a maker.
+        """
         found = cls(dict.fromkeys(modules, frozenset[str]()), frozenset())
         while True:
             own = {path: frozenset(found.makers(path, module)) for path, module in modules.items()}
@@ -90,9 +93,9 @@ class Reports(NamedTuple):
             found = after
 
     def makers(self, path: Path, module: Module) -> Iterator[str]:
-        """Return the names of a module's functions and methods that make reports."""
+        """Yield the names of a module's functions and methods that make reports."""
         for function in module.functions:
-            # `Finding.of` goes by its class.
+            # `Finding.of` is found by its class.
             if function.name != "of" and (
                 function.returns in CLASSES or any(self.is_report(path, call) for call in function.hands_on)
             ):
@@ -120,7 +123,7 @@ def maker(function: ast.FunctionDef) -> Maker:
 
 
 def names_in(call: ast.Call) -> set[str]:
-    """The names among the arguments of a call, as they are."""
+    """Return the names among the arguments of a call."""
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     return {argument.id for argument in given if isinstance(argument, ast.Name)}
 
@@ -131,7 +134,7 @@ def site(path: Path, call: ast.Call) -> Site:
 
 @cache
 def read() -> tuple[Reports, frozenset[Site]]:
-    """Return the functions that report in packwise, and every place that reports."""
+    """Return the functions of packwise that make reports, and every place that reports."""
     modules = {path: Module.read(path) for path in sorted(PACKAGE.rglob("*.py"))}
     reports = Reports.of(modules)
     found = [
@@ -141,12 +144,12 @@ def read() -> tuple[Reports, frozenset[Site]]:
 
 
 def sites() -> frozenset[Site]:
-    """Every place in packwise that reports something."""
+    """Return every place in packwise that reports something."""
     return read()[1]
 
 
 class _Noting(ast.NodeTransformer):
-    """Calls that report note themselves: `f(x)` becomes `(note(site), f(x))[1]`."""
+    """A change of the tree by which reporting calls record themselves: `f(x)` becomes `(note(site), f(x))[1]`."""
 
     def __init__(self, reports: Reports, path: Path) -> None:
         self._reports, self._path = reports, path
@@ -162,7 +165,7 @@ class _Noting(ast.NodeTransformer):
 
 
 class _Loader(SourceFileLoader):
-    """Compiles a module with its reports noted; the cache of bytecode is neither read nor written."""
+    """A loader that compiles a module with its reports recorded. It neither reads nor writes the cache of bytecode."""
 
     def __init__(self, name: str, path: str, reports: Reports) -> None:
         super().__init__(name, path)
@@ -190,7 +193,7 @@ class _Finder(MetaPathFinder):
 
 
 def is_case(item: pytest.Item) -> bool:
-    """True for a test of the repository's own cases and goldens: neither a law, nor a client."""
+    """Return True for a test of the repository's cases and goldens. Tests of laws and of clients are not included."""
     folder = item.path.relative_to(ROOT / "tests").parts[0]
     others = ("hypothesis", "slow", "client")
     return folder in CASES and not any(map(item.get_closest_marker, others)) and not reads_crds(item.path)
@@ -202,9 +205,9 @@ def reads_crds(path: Path) -> bool:
 
 
 class _Plugin:
-    """The places that one process reaches.
+    """The places that a process reaches.
 
-    If other processes run the tests, this one joins theirs and reads no code.
+    If other processes run the tests, this process joins their places and reads no code.
     """
 
     def __init__(self, *, runs_tests: bool) -> None:
@@ -255,7 +258,7 @@ class _Plugin:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Instruments packwise before a conftest imports it."""
+    """Instrument packwise before a conftest imports it."""
     distributes = bool(getattr(early_config.known_args_namespace, "numprocesses", None))
     is_worker = "PYTEST_XDIST_WORKER" in os.environ
     early_config.pluginmanager.register(_Plugin(runs_tests=is_worker or not distributes))

@@ -1,4 +1,4 @@
-"""The search of CI runners for commands in the output of a job, for tests that no input becomes a command.
+"""The search for commands in a job's output, as CI runners make it. Tests check that no input becomes a command.
 
 Source: actions/runner, `src/Runner.Common/ActionCommand.cs`, `TryParseV2` and `TryParse`;
 microsoft/azure-pipelines-agent, `src/Agent.Sdk/Command.cs`, `TryParse`.
@@ -14,11 +14,11 @@ REGISTERED = frozenset(
         *("remove-matcher", "save-state", "set-env", "set-output", "stop-commands", "warning"),
     )
 )
-"""Commands of GitHub's runner."""
+"""The commands of GitHub's runner."""
 
 
 def commands_in(output: str) -> list[str]:
-    """Return the lines of `output` that a runner takes for commands."""
+    """Return the lines of `output` that a runner treats as commands."""
     return [line for line in re.split(r"\r\n|\r|\n", output) if is_command(line)]
 
 

@@ -1,4 +1,4 @@
-"""Errors of a value by its JSON Schema."""
+"""The errors of a value by a JSON Schema."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def schema_errors(value: Any, schema: Any) -> list[str]:
 
 @cache
 def _validator(schema: str) -> Any:
-    """To check a schema takes longer than to check most values by it."""
+    """Return the validator of a schema, from a cache: checking a schema takes longer than checking most values."""
     given = json.loads(schema)
     Draft202012Validator.check_schema(given)
     return Draft202012Validator(given)

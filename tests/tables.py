@@ -1,4 +1,4 @@
-"""Tables of rows that are faster than tests of their own: one test for all rows, which names the failed ones."""
+"""Tests of a table: one test for all rows is faster than a test for each row. It names the rows that fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ Row = TypeVar("Row")
 
 
 def each(rows: Callable[[], Mapping[str, Row]]) -> Callable[[Callable[[Row], None]], Callable[[pytest.Config], None]]:
-    """Make a test of a function that asserts something about one row. `rows`, by name, are read when the test runs."""
+    """Return a decorator that makes a test from a check of one row.
+
+    `rows` returns the rows by name when the test runs.
+    """
 
     def decorate(check: Callable[[Row], None]) -> Callable[[pytest.Config], None]:
         def test(pytestconfig: pytest.Config) -> None:
@@ -26,7 +29,7 @@ def each(rows: Callable[[], Mapping[str, Row]]) -> Callable[[Callable[[Row], Non
 
 
 def assert_each(rows: Mapping[str, Row], check: Callable[[Row], None], config: pytest.Config) -> None:
-    """Run `check` on every row, or on rows with `--row` in their names, and fail with all failures."""
+    """Run `check` on every row, or on the rows with `--row` in their names. Fail with the failures of all rows."""
     assert rows, "the table has no rows"
     part = str(config.getoption("--row"))
     failed: dict[str, Exception] = {}

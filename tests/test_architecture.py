@@ -49,7 +49,7 @@ LAYERS = (
     ("commands",),
     ("__main__",),
 )
-"""The parts of packwise: each imports parts of earlier lines only, also where an import is lazy or for types only."""
+"""The parts of packwise. A part imports only parts of earlier lines, even in lazy imports and imports for types."""
 
 OMISSIONS = tuple(f"packwise.frontends.{name}.omissions" for name in ("grove", "osmo", "dynamo"))
 
@@ -63,25 +63,25 @@ def name_of(module: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """The facts about a module for the tests below. Places are lines."""
+    """Facts about a module for the tests below. Places are line numbers."""
 
     imports: tuple[str, ...]
-    """Every module imported anywhere in a file, also for types only and inside functions."""
+    """Every module that the file imports, including imports for types and within functions."""
     functions: dict[str, int]
     names: dict[str, int]
-    """Of functions, parameters and variables, where each stands first."""
+    """The first line of each name of a function, parameter or variable."""
     docstrings: dict[int, str]
-    """Of modules, classes, functions and what stands in them."""
+    """The docstrings of the module, of its classes and functions, and of attributes, by line."""
     strings: frozenset[str]
     fields: tuple[frozenset[str], ...]
     """The annotated names of each class."""
     replaced: tuple[tuple[int, frozenset[str]], ...]
-    """The fields that each call of `replace` names."""
+    """The fields in each call of `replace`, with its line."""
 
 
 @cache
 def code(module: Path) -> Code:
-    """A module in one walk through its tree, for all tests."""
+    """Return the facts about a module from one walk through its tree. All tests share them."""
     imports: list[str] = []
     functions: dict[str, int] = {}
     names: dict[str, int] = {}
@@ -123,7 +123,7 @@ def within(name: str, package: str) -> bool:
 
 
 def part_of(name: str) -> str | None:
-    """Return the part of packwise with the module, or None for other modules."""
+    """Return the part of packwise that has the module, or None for other modules."""
     first, _, rest = name.partition(".")
     return rest.partition(".")[0] or None if first == "packwise" else None
 
@@ -143,11 +143,13 @@ def test_every_part_imports_earlier_parts_only() -> None:
 
 
 LARGEST_CIRCLE = 5
-"""Modules of the largest circle: lower it as circles are opened, eight is the most."""
+"""The largest permitted number of modules that import one another in a circle. Lower it when you open a circle."""
 
 
 def imported_modules() -> dict[str, set[str]]:
-    """The modules of this repository that each module imports, also inside functions and for types only."""
+    """Return the modules of this repository that each module imports, including imports within functions
+    and for types.
+    """
     known = {name_of(module) for module in MODULES}
 
     def is_way(name: str, imports: Collection[str]) -> bool:
@@ -163,7 +165,7 @@ def imported_modules() -> dict[str, set[str]]:
 
 
 def circles(imports: Mapping[str, set[str]]) -> list[list[str]]:
-    """The groups of modules that all reach one another, by Tarjan's algorithm."""
+    """Return the groups of modules that all reach one another through imports, by Tarjan's algorithm."""
     number: dict[str, int] = {}
     lowest: dict[str, int] = {}
     path: list[str] = []
@@ -189,7 +191,7 @@ def circles(imports: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 def test_no_circle_of_modules_is_large() -> None:
-    """Whoever reads one module of a circle has to read all of them."""
+    """To understand one module of a circle, you have to read all of them."""
     largest = max(circles(imported_modules()), key=len)
 
     assert len(largest) <= LARGEST_CIRCLE, f"one circle is {', '.join(sorted(largest))}"
@@ -204,7 +206,7 @@ def test_the_sdk_imports_nothing_of_packwise() -> None:
 
 
 def test_only_the_registry_lists_front_ends_and_schedulers() -> None:
-    """Every other module imports from at most one of them: its own."""
+    """Every other module imports from at most one of them, its own."""
 
     shared = {"frontend", "node_selection", "pod_keys", "simulation", "wording"}
     of_side = {
@@ -220,7 +222,7 @@ def test_only_the_registry_lists_front_ends_and_schedulers() -> None:
 
 
 def test_no_step_receives_the_selection() -> None:
-    """A step has parameters instead: only the pipeline makes the selection, and takes it apart."""
+    """Steps have parameters instead. Only the pipeline makes the selection and reads its fields."""
     selection = "packwise.pipeline.selection.Selection"
     users = {part_of(name_of(module)) for module in MODULES if selection in code(module).imports}
 
@@ -228,7 +230,7 @@ def test_no_step_receives_the_selection() -> None:
 
 
 def test_nothing_asks_for_the_name_of_a_revision() -> None:
-    """Differences are data: only the records and the configuration's own fields spell the names."""
+    """Differences are data. Only the records and the fields of the configuration spell the names of revisions."""
     spelt = [
         f"{name_of(module)}: {name}"
         for module in MODULES
@@ -248,7 +250,7 @@ NAMING_GANGS = {
     "packwise.migrate.rewrite": "tells what PodGangs become from one release of Grove to the next",
     "packwise.place.cluster": "the file of a scene has jobs in the words of KAI, which is simulated",
 }
-"""The modules of commands that speak of one kind of gang, each with the reason."""
+"""Modules that name one kind of gang, each with the reason."""
 
 
 COMMAND_PARTS = frozenset(part for line in LAYERS[LAYERS.index(("inputs",)) :] for part in line)
@@ -256,7 +258,7 @@ COMMAND_PARTS = frozenset(part for line in LAYERS[LAYERS.index(("inputs",)) :] f
 
 
 def test_no_command_names_a_kind_of_gang() -> None:
-    """Commands read its row. They know neither its name nor its fields."""
+    """Commands read the row of a kind. They know neither its name nor its fields."""
     fields = {
         name
         for gang in [kind.gang for kind in GANGS]
@@ -278,7 +280,7 @@ def test_no_command_names_a_kind_of_gang() -> None:
 
 
 def test_names_are_nouns_of_the_domain() -> None:
-    """A leftover of a verb says nothing about the value: see docs/glossary.md for the words."""
+    """A name such as `found` or `told` does not describe the value. docs/glossary.md has the words."""
     leftovers = {"found", "given", "made", "one", "said", "some", "stands", "told"}
     named = [
         f"{name_of(module)}:{line} {name}"
@@ -296,13 +298,13 @@ _IRREGULAR = (
 )
 _AFTER = "above|as|at|before|by|for|from|in|of|on|to|with|within|without"
 _PARTICIPLE = re.compile(rf"_*(?!(?:feed|need|seed)\b)(?:[a-z]{{2,}}ed|{_IRREGULAR})(?:_(?:{_AFTER}))*_*")
-"""`listed`, `found_in`: a verb says what a function does, a noun what it returns."""
+"""Names such as `listed` and `found_in`. A function's name should be a verb, or the noun that it returns."""
 
 PARTICIPLES = {
     "packwise.frontends.grove.podcliqueset.preferred": "the name of Grove's own field",
     "packwise.frontends.grove.podcliqueset.required": "the name of Grove's own field",
 }
-"""The functions that may be a lone participle, each with the reason."""
+"""Functions with a participle as their name, each with the reason."""
 
 
 def test_a_function_is_a_verb_or_the_noun_it_returns() -> None:
@@ -320,7 +322,7 @@ _BARE = re.compile(
     r"_(?:of(?:_.*)?|in|on|at|by|to|from|with|without|within|beside|above|below|behind|around|about|after|before|over"
     r"|through|along|apart|elsewhere|somewhere|alike|alone|once|twice|otherwise|outside|inside)"
 )
-"""`_of_gangs`, `_beside`: a preposition or an adverb alone names neither what a function does nor what it returns."""
+"""Names such as `_of_gangs` and `_beside`. A preposition or an adverb does not name what a function does or returns."""
 
 
 def test_a_private_function_is_no_preposition() -> None:
@@ -343,14 +345,14 @@ _LONE = re.compile(
     r"|physical|preferring|redundant|rigid|running|same|shallow|short|silent|single|strictest|trailing|unique|unlike"
     r"|unready|unset|unsure|visible|waiting|whole|wrong|zero|closest)"
 )
-"""`where`, `nearest`, `visible`: a preposition, an adverb or an adjective without its noun."""
+"""Names such as `where`, `nearest` and `visible`: a preposition, an adverb or an adjective without a noun."""
 
 LONE_NAMES = frozenset({"krmfn.kubeobject.new"})
 """The functions that still have such a name. Remove a name here when you rename the function; add none."""
 
 
 def test_a_name_is_no_lone_preposition_or_adjective() -> None:
-    """A reader of the call must see what it does or returns: `nearest_node(...)`, not `nearest(...)`."""
+    """Readers of a call must see what it does or returns: `nearest_node(...)` instead of `nearest(...)`."""
     named = {
         f"{name_of(module)}.{name}" for module in MODULES for name in code(module).functions if _LONE.fullmatch(name)
     }
@@ -361,7 +363,7 @@ def test_a_name_is_no_lone_preposition_or_adjective() -> None:
 
 
 def test_a_docstring_says_what_the_value_is() -> None:
-    """A noun phrase, or `True if` for a predicate: the field's words come first, not a question."""
+    """A docstring begins with a noun phrase, an imperative, or `True if`. It does not begin with a question."""
     asking = [
         f"{name_of(module)}:{line} {text.splitlines()[0]}"
         for module in MODULES
@@ -373,13 +375,16 @@ def test_a_docstring_says_what_the_value_is() -> None:
 
 
 def test_every_call_of_replace_names_fields_of_a_record() -> None:
-    """A type checker does not compare the names with the fields of the class, and the call fails only when it runs."""
+    """A type checker does not compare these names with the fields of the class.
+
+    A wrong call would fail only when it runs.
+    """
     known = {fields for module in MODULES for fields in code(module).fields}
     calls = [
         (f"{name_of(module)}:{line}", names)
         for module in MODULES
         for line, names in code(module).replaced
-        # It replaces parts of a code object.
+        # This call replaces parts of a code object.
         if name_of(module) != "krmfn.hints"
     ]
 
@@ -388,7 +393,7 @@ def test_every_call_of_replace_names_fields_of_a_record() -> None:
 
 
 def test_every_file_and_folder_of_the_page_is_there() -> None:
-    """A step names files by the ends of their paths; the table names every folder of the code."""
+    """A step on the page names files by the ends of their paths. The table names every folder of the code."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     steps = page.split("## How packwise renders one PodCliqueSet")[1].split("\n## ")[0]
     named = re.findall(r"`([a-z_/]+(?:/|\.py))`", steps)
@@ -401,7 +406,7 @@ def test_every_file_and_folder_of_the_page_is_there() -> None:
 
 
 def imports_of(*words: str, source: str = "", code: int = 0) -> set[str]:
-    """The modules that a run of packwise imports. It ends with this exit code."""
+    """Return the modules that a run of packwise imports. The run must end with this exit code."""
     command = [sys.executable, "-X", "importtime", "-m", "packwise", *words]
     done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stderr
@@ -410,7 +415,9 @@ def imports_of(*words: str, source: str = "", code: int = 0) -> set[str]:
 
 @pytest.mark.skipif(CORE is None, reason=NO_CORE)
 def test_a_usual_run_imports_nothing_heavy() -> None:
-    """Each costs as much as rendering a hundred workloads; docs/dependencies.md has the figures."""
+    """Each of these modules takes as much time as rendering a hundred workloads. docs/dependencies.md has
+    the figures.
+    """
     source = (ROOT / "testdata" / "clients" / "image" / "input.yaml").read_text(encoding="utf-8")
     imported = imports_of("fn", source=source)
     heavy = {
@@ -449,7 +456,7 @@ def test_a_usual_command_imports_nothing_heavy(command: str) -> None:
 
 @pytest.mark.skipif(CORE is None, reason=NO_CORE)
 def test_an_error_of_grove_imports_the_rules_of_no_other_front_end(tmp_path: Path) -> None:
-    """These imports cost as much as checking sixty workloads, and only named the component that speaks."""
+    """These imports take as much time as checking sixty workloads, and were only needed to name a component."""
     for file in (ROOT / "examples" / "disaggregated-inference").glob("*.yaml"):
         text = file.read_text(encoding="utf-8").replace("packDomain: rack", "packDomain: rak", 1)
         (tmp_path / file.name).write_text(text, encoding="utf-8")
@@ -492,10 +499,10 @@ sys.setprofile(None)
 print(*modules)
 print(*sorted(file.rpartition("/fn/")[2] for file in files))
 """
-"""The modules that `packwise fn` loads for ten workloads, and the files whose functions one of them runs through."""
+"""A script that prints the modules that `packwise fn` loads for ten workloads, and the files whose functions run."""
 
 MODULES_LOADED, FILES_WALKED = 62, 46
-"""Lower them as modules become fewer: a reader follows a workload through so many files."""
+"""The largest permitted numbers of loaded modules, and of files with a function that runs. Lower them when you can."""
 
 
 def test_a_workload_goes_through_few_files() -> None:
@@ -513,7 +520,7 @@ def test_a_workload_goes_through_few_files() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["render", "check"])
 def test_explanations_are_read_only_where_they_are_shown(command: str) -> None:
-    """No render pays for texts that only some users read."""
+    """A render does not load texts that only some users read."""
     example = ROOT / "examples" / "disaggregated-inference"
     words = [sys.executable, "-X", "importtime", "-m", "packwise", command, str(example)]
 
@@ -536,7 +543,7 @@ print(*{name.split(".")[2] for name in sys.modules if name.startswith("packwise.
 @pytest.mark.slow
 @pytest.mark.parametrize(("word", "command"), [("--help", ""), ("chek", ""), ("schema", "schema")])
 def test_a_run_imports_its_own_command(word: str, command: str) -> None:
-    """The list of commands names modules, so that none of the others is on the path of a run."""
+    """The list of commands names modules, so that a run imports only the module of its command."""
     done = subprocess.run([sys.executable, "-c", OWN, word], capture_output=True, text=True, check=False)
 
     assert done.stderr.splitlines()[-1] == command
@@ -553,7 +560,7 @@ except SystemExit:
 """
 
 MODULES_OF_A_HELP = 27
-"""The modules that the help of a command, or its answer to wrong usage, loads: what runs is not among them."""
+"""The largest permitted number of modules that the help of a command, or an error about its arguments, loads."""
 
 
 @pytest.mark.slow
@@ -590,7 +597,9 @@ def test_patches_are_paid_for_where_they_are_asked_for(output: str, imports: boo
 
 
 REFUSING = {"raises", "fail", "run_case"}
-"""What fails a test by another name than `assert…`: two of pytest's, and what krmfn.testing gives to everybody."""
+"""Functions that fail a test although their names do not begin with `assert`: two of pytest, and one of
+krmfn.testing.
+"""
 
 
 def says_what_it_expects(function: ast.FunctionDef) -> bool:
@@ -607,7 +616,7 @@ def says_what_it_expects(function: ast.FunctionDef) -> bool:
 
 
 def test_every_test_says_what_it_expects() -> None:
-    """A reader sees it: a helper that fails the test is named `assert_…`, and does."""
+    """Readers of a test must see its expectation. A support function that fails a test is named `assert_…`."""
     functions = [
         (path, node)
         for path in sorted((ROOT / "tests").rglob("*.py"))
@@ -625,7 +634,7 @@ CLOCKS = {"monotonic", "perf_counter", "process_time", "ru_stime", "ru_utime", "
 
 
 def test_no_test_reads_a_clock() -> None:
-    """Only tests of a control plane read it, because they wait for it."""
+    """Only the tests of a control plane read a clock, because they wait for it."""
     tests = [path for path in (ROOT / "tests").rglob("*.py") if "e2e" not in path.parts]
     spelt = re.compile(rf"\b(?:{'|'.join(CLOCKS)})\b")
 

@@ -1,4 +1,4 @@
-"""docs/how-to/call-from-python.md: its programs run, one after the other."""
+"""The programs of docs/how-to/call-from-python.md run, one after the other."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_every_promise_names_a_test() -> None:
 
 
 def test_no_promised_name_goes_unnoticed(assert_expected: Callable[[str, str], None]) -> None:
-    """A removed or changed line breaks users. A new line breaks no user."""
+    """A removed or changed line breaks users. A new line does not."""
     parts = {
         "Commands and options": commands(),
         "Rules": sorted(f"{rule.name}: {rule.severity.value}" for rule in RULES_BY_NAME.values()),
@@ -59,7 +59,7 @@ def test_no_promised_name_goes_unnoticed(assert_expected: Callable[[str, str], N
 def commands() -> list[str]:
     lines: list[str] = []
     for name, parser in parsers()[1].items():
-        # argparse has no public list of what a parser takes.
+        # argparse has no public list of the arguments of a parser.
         actions: list[Any] = parser._actions  # pyright: ignore[reportPrivateUsage]
         for action in actions:
             choices = f" {'|'.join(map(str, action.choices))}" if action.choices else ""
@@ -80,7 +80,7 @@ def fields(schema: dict[str, Any], prefix: str) -> Iterator[str]:
 
 
 def values(field: dict[str, Any]) -> list[Any]:
-    """The values that an enumeration takes, wherever the schema has it."""
+    """Return the values of an enumeration, at any place in the schema."""
     found: list[Any] = field.get("enum", [])
     for part in (*field.get("anyOf", ()), *([field["items"]] if "items" in field else ())):
         found = [*found, *values(part)]
@@ -104,7 +104,10 @@ def api() -> list[str]:
 
 
 def parameters(value: Any) -> str:
-    """Return the names of parameters, with `=` behind optional ones, or nothing for an object that is no function."""
+    """Return the names of the parameters, with `=` after optional ones.
+
+    Return nothing for an object that is not a function.
+    """
     if not (inspect.isfunction(value) or inspect.ismethod(value)):
         return ""
     shown = [

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md, followed on a copy of the repository: each example is made, and its commands run."""
+"""The examples of CONTRIBUTING.md are made on a copy of the repository, and their commands run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ NEEDED = (
     "testdata/releases",
 )
 LEFT = shutil.ignore_patterns("*.dist-info", "*.egg-info")
-"""Bytecode goes along, which is of sources of the same time: to compile it all takes longer than the rest."""
+"""Files that are not copied. Bytecode is copied, because compiling everything takes longer than the rest of
+the test.
+"""
 
 BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 PLACE = re.compile(r"[Ii]n\s`(?P<file>[^`]+)`,\s+(?P<side>before|after)\s+(?P<last>the last )?`(?P<line>[^`]+)`:\n\n$")
@@ -54,7 +56,7 @@ def examples() -> list[Example]:
 
 
 def made(repository: Path, before: str, text: str) -> None:
-    """Write a block of the page to the place that the words before it name."""
+    """Write a block of the page to the place that the text before it names."""
     place, new = PLACE.search(before), NEW.search(before)
     if new is not None:
         (repository / new["file"]).write_text(text, encoding="utf-8")
@@ -79,7 +81,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def run(repository: Path, command: str) -> subprocess.CompletedProcess[str]:
-    """A command of the page, with the packwise of the copy."""
+    """Run a command of the page with the packwise of the copy."""
     return subprocess.run(
         ["sh", "-euc", command],
         cwd=repository,

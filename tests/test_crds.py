@@ -1,4 +1,4 @@
-"""Everything packwise emits is accepted by the API servers' schemas: types, unknown fields, patterns and CEL rules."""
+"""The API servers' schemas accept everything that packwise writes: types, unknown fields, patterns and CEL rules."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.places import ROOT
 pytestmark = pytest.mark.client
 
 KAI_VERSIONS = ("kai-v0.12.0", "kai-v0.17.0")
-"""The oldest and the newest KAI that the output must suit."""
+"""The oldest and the newest KAI that must accept the output."""
 
 COUNTING = ("kai-v0.15.0", "kai-v0.17.0")
-"""Those that know minSubGroup, which the PodGroups of revision `upstream` have."""
+"""The versions of KAI with the field minSubGroup, which the PodGroups of revision `upstream` have."""
 
 NO_MANIFESTS = ("TopologyRender", "Kptfile")
-"""Read by tools, never sent to an API server."""
+"""Kinds that tools read. They are never sent to an API server."""
 
 
 def refusals(validator: Path, manifests: Path, *crds: Path) -> str:
@@ -42,7 +42,7 @@ def refusals(validator: Path, manifests: Path, *crds: Path) -> str:
 
 
 def emitted_for_goldens(packwise: compare.Packwise, revision: str) -> dict[str, list[dict[str, Any]]]:
-    """The generated objects of each golden that packwise accepts, by case."""
+    """Return the generated objects of each golden that packwise accepts, by case."""
 
     def objects(record: Any) -> list[dict[str, Any]]:
         _, settled = compare.answers(packwise, record)
@@ -163,7 +163,7 @@ def test_the_check_refuses_what_an_api_server_refuses(
 
 
 def test_expected_kustomize_builds(crds: Path, kubectl_validate: Path, tmp_path: Path) -> None:
-    """The builds themselves are compared with these files in tests/clients/test_kustomize.py."""
+    """tests/clients/test_kustomize.py compares the builds themselves with these files."""
     shutil.copytree(ROOT / "testdata" / "clients" / "kustomize", tmp_path / "builds")
     for other in (tmp_path / "builds").glob("*.stderr"):
         other.unlink()

@@ -140,7 +140,10 @@ def test_generated_pages_are_what_the_code_says() -> None:
 
 
 def test_ci_runs_the_commands_of_the_readme() -> None:
-    """The first screen names two commands; CI runs both as written (`make qualify` ends in `make test`)."""
+    """The first screen of the README has two commands.
+
+    CI runs both as written. `make qualify` ends with `make test`.
+    """
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
 

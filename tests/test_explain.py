@@ -29,10 +29,10 @@ WORDS_ONLY = {
     *("migrate-source", "migrate-order", "migrate-comment", "migrate-meaning", "migrate-lost", "migrate-gained"),
     *("fleet-package", "fleet-output", "fleet-build", "fleet-lost"),
 }
-"""Rules of bytes, files and what stands elsewhere, without an example, and those of a migration or a fleet alone."""
+"""Rules without an example: rules about bytes, files and other objects, and rules of only a migration or a fleet."""
 
 NOT_THERE = {"no-workloads", "clustertopology-in-use"}
-"""Rules of what is not there, so that no line of the example holds it."""
+"""Rules about missing objects. No line of the example contains the problem."""
 
 
 @cache
@@ -80,7 +80,7 @@ def test_the_failing_example_fails_this_rule(name: str) -> None:
 
 
 def has_comment(found: RuleExplanation, line: int) -> bool:
-    """Return True if a comment names the problem in that line, or at the key above it."""
+    """Return True if a comment in that line, or at the key above it, names the problem."""
     return any(" # " in text for text in found.failing.splitlines()[max(line - 2, 0) : line])
 
 

@@ -1,4 +1,6 @@
-"""docs/how-to/extend.md on a copy of the source: rule, setting, command, format, workload, scheduler, release."""
+"""docs/how-to/extend.md, followed on a copy of the source: a rule, setting, command, format, workload, scheduler,
+release.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ NEWEST = RECORDS[-1]
 NEWEST_ENTRY = (
     Path(grove.__file__).read_text("utf-8").partition("\nRECORDS: ")[2].partition("\n)\n")[0].splitlines()[-1]
 )
-"""The newest record, and the line with it: a constant, or a record that no other code names."""
+"""The line with the newest record: a constant, or a record that no other code names."""
 
 CONFIGURATION = """\
 apiVersion: packwise.dev/v1alpha1
@@ -65,7 +67,10 @@ spec:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A copy of the two import packages for edits, with their bytecode for sources of the same time."""
+    """Return a copy of the two import packages for edits.
+
+    Their bytecode is copied too, with the times of the sources.
+    """
     ignore = shutil.ignore_patterns("*.dist-info")
     shutil.copytree(ROOT / "fn", tmp_path / "fn", ignore=ignore)
     return tmp_path / "fn"
@@ -88,7 +93,7 @@ def append(file: Path, start: str, entry: str) -> None:
 def run(
     source: Path, revision: str, *words: str, text: str = CONFIGURATION, program: Sequence[str] = ("-m", "packwise")
 ) -> subprocess.CompletedProcess[str]:
-    """packwise of `source`, or another program with it, with a workload and its configuration on stdin."""
+    """Run packwise, or another program, with the code of `source`. Its stdin is a workload with its configuration."""
     return subprocess.run(
         [sys.executable, *program, *words],
         input=text.replace("REVISION", revision),
@@ -115,7 +120,7 @@ CAPPED = 'maxReplicas: must be at most 1000; got "5000" [autoscaling-cap]'
 
 
 def add_rule(source: Path, releases: str = "") -> None:
-    """Add the rule autoscaling-cap for all releases, or for `releases` (since, until)."""
+    """Add the rule autoscaling-cap for all releases, or for the `releases` (since, until)."""
     cliques = source / "packwise" / "frontends" / "grove" / "rules" / "cliques.py"
     row = '        Check(Rule("autoscaling-max-replicas",'
     rule = f'Check(Rule("autoscaling-cap", "maxReplicas is bounded.", "this test"), _cap{releases}),'
@@ -358,7 +363,7 @@ def test_a_kind_of_workload_is_a_row_for_kai_and_for_kueue(source: Path) -> None
 
 
 def test_a_scheduler_stands_where_the_page_says() -> None:
-    """Kueue is named in its folder, and in the modules that the page names; elsewhere only sources lead to it."""
+    """Only Kueue's folder and the modules on the page name Kueue. In other modules, only sources do."""
     page = (ROOT / "docs" / "how-to" / "extend.md").read_text(encoding="utf-8")
     sections = [section for section in page.split("\n## ") if section.startswith(("A scheduler", "A kind of workload"))]
     places = tuple(re.findall(r"`([a-z_/]+\.py)`", "".join(sections)))
@@ -436,7 +441,7 @@ status: {allocatable: {cpu: "8", memory: 64Gi, pods: "10"}, conditions: [{type: 
 
 
 def test_a_scheduler_is_a_module_and_the_row_of_its_kind(source: Path) -> None:
-    """Its gangs are compared, explained, placed and drawn: no command is edited."""
+    """Its gangs are compared, explained, placed and drawn, although no command is edited."""
     packwise = source / "packwise"
     (packwise / "schedulers" / "crew.py").write_text(CREW, encoding="utf-8")
     edit(packwise / "objects" / "kinds.py", "KINDS = (\n", CREW_ROW)

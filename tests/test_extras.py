@@ -1,4 +1,4 @@
-"""Messages and effects of a missing library that only a part of packwise needs."""
+"""The messages and effects of a missing library that only a part of packwise needs."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_advice_names_what_installed_packwise(monkeypatch: pytest.MonkeyPatch, p
 
 
 def test_no_page_and_no_message_installs_a_name_of_the_public_index() -> None:
-    """The name has no owner there. Anyone who registers it could run code on users' machines."""
+    """The public index has no package of this name. Anyone who registers the name could run code on users' machines."""
     texts = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", *(ROOT / "fn").rglob("*.py")]
     bare = re.compile(r"""install (?:--\S+ )*["']?packwise(?:\[[\w,]+\])?["']?(?:[ \t`]*$|["'`])""", re.MULTILINE)
 

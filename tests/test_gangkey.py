@@ -1,4 +1,4 @@
-"""The key that identifies a gang with any epoch."""
+"""The key that identifies a gang regardless of its epoch."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ NAMES: list[tuple[list[dict[str, Any]], list[str]]] = [
     ([gang("a-0-0-17", "17", kind=PODGROUP)], ["a-0-0_anchor"]),
     ([gang("a-0-0-18-pool-2-1", "18", "Tail"), gang("a-0-0-19-pool-2-3", "19", "ScaleOut")],
      ["a-0-0_pool-2-1", "a-0-0_pool-2-3"]),
-    # By number, not by text.
+    # The order is by number, not by text.
     ([gang("a-0-0-1000", "1000"), gang("a-0-0-999", "999"), gang("a-0-1-7", "7", replica="1")],
      ["a-0-0_anchor_1", "a-0-0_anchor", "a-0-1_anchor"]),
-    # Of these nothing is parsed.
+    # These names are not parsed.
     ([gang("a-0-0", None), gang("a-0-0-pool-2-1", None, "Tail")], ["a-0-0", "a-0-0-pool-2-1"]),
     ([gang("a-0-0-17", "x"), gang("a-0-0-17", "18"), gang("b", "17")], ["a-0-0-17", "a-0-0-17", "b"]),
     ([gang("a-0-0-17", "17", kind=("v1", "Pod"))], ["a-0-0-17"]),

@@ -1,4 +1,4 @@
-"""The glossary defines each word once, and names an existing place of the code with a docstring."""
+"""The glossary defines each word once, and names an existing place of the code that has a docstring."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_word_has_one_meaning_and_a_place_in_the_code() -> None:
 
 
 def is_defined(name: str) -> bool:
-    """Return True if the module itself defines it with a docstring."""
+    """Return True if the module itself defines the name with a docstring."""
     module, _, attribute = name.rpartition(".")
     defined: Any = getattr(import_module(module), attribute)
     return bool(defined.__doc__) and defined.__module__ == module

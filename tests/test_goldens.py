@@ -1,7 +1,8 @@
-"""Answers of the operators' own code against the command, by case; one of each kind against the installed one.
+"""The command gives the answers of the operators' own code, case by case. The installed command runs one case of each
+kind.
 
-`golden_exceptions.toml` lists the disagreements. A difference outside of it fails, and so does an entry for a case
-that agrees.
+`golden_exceptions.toml` lists the disagreements. A difference that is not in the list fails, and so does an entry for a
+case that agrees.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ REVISIONS = ("alpha7", "head", "alpha12", "alpha14", "osmo")
 
 @cache
 def cases() -> list[Any]:
-    """One parameter for each case of the revisions in scope."""
+    """Return one parameter for each case of the revisions in scope."""
     return [
         pytest.param(record, id=f"{revision}/{record.case}")
         for revision in REVISIONS
@@ -37,13 +38,13 @@ def cases() -> list[Any]:
 
 
 def excepted(revision: str, case: str) -> set[str]:
-    """The aspects of a case that are known not to agree."""
+    """Return the aspects of a case that are known to differ."""
     return {entry["aspect"] for entry in KNOWN if (entry["revision"], entry["case"]) == (revision, case)}
 
 
 @cache
 def one_of_each_kind() -> list[Any]:
-    """The first case of each revision and kind that is accepted, and the first that is refused."""
+    """Return the first accepted case and the first refused case of each revision and kind."""
     found: dict[Any, Any] = {}
     for case in cases():
         record = case.values[0]

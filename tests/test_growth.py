@@ -1,6 +1,7 @@
-"""The work of every command grows with its input, not with its square. The tests count calls, not time.
+"""The work of every command grows in proportion to its input, not with its square. The tests count calls, not time.
 
-Each front end has an input of n and of four times n objects. Work of the native core within one call does not count.
+Each front end gets an input of n objects and one of four times n objects. Work within one call of the native core does
+not count.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ pytestmark = pytest.mark.slow
 
 FEW = 16
 MOST = 5
-"""Times as many calls as for a fourth of the objects: a logarithm is let pass."""
+"""The largest permitted ratio of calls for four times the objects. It permits a logarithm."""
 
 SLACK = 20_000
-"""Calls that may come on top: imports and tables at the first use."""
+"""The number of additional calls that are permitted for imports, and for tables that are made at first use."""
 
 SETTINGS = """\
 apiVersion: packwise.dev/v1alpha1
@@ -50,7 +51,7 @@ def refused_sets(number: int) -> list[str]:
 
 
 def cliques(number: int, domain: str = "rack") -> list[str]:
-    """One PodCliqueSet with as many cliques, each with a constraint of its own."""
+    """Return one PodCliqueSet with this number of cliques. Each clique has a different constraint."""
     head, clique = WORKLOAD.split("    - name: router\n")
     constrained = f"    - name: router-NUMBER\n      topologyConstraint:\n        packDomain: {domain} # NUMBER\n"
     own = constrained + clique.replace("roleName: router", "roleName: router-NUMBER")
@@ -150,7 +151,7 @@ spec: {levels: [{nodeLabel: topology.kubernetes.io/zone}, {nodeLabel: example.co
 
 
 def misspelt_keys(number: int) -> list[str]:
-    """One JobSet with as many jobs, each with a key of KAI that is misspelt."""
+    """Return one JobSet with this number of jobs. Each job has a misspelt key of KAI."""
     head = """\
 apiVersion: jobset.x-k8s.io/v1alpha2
 kind: JobSet
@@ -174,7 +175,7 @@ spec:
 
 
 def ring_of_queues(number: int) -> list[str]:
-    """Each queue is the parent of the next one."""
+    """Return queues. Each one is the parent of the next one."""
     settings, topology, _, *own = kai_workloads(number)
     return [
         settings,
@@ -230,7 +231,7 @@ def flavor(number: int) -> str:
 
 
 def kueue_queues(number: int) -> list[str]:
-    """As many jobs, each with a LocalQueue, ClusterQueue and flavor of its own."""
+    """Return this number of jobs, each with a separate LocalQueue, ClusterQueue and flavor."""
     texts = [SETTINGS, TOPOLOGY]
     for each in range(number):
         own = (
@@ -245,14 +246,14 @@ def kueue_queues(number: int) -> list[str]:
 
 
 def kueue_jobs(number: int) -> list[str]:
-    """As many jobs in one queue."""
+    """Return this number of jobs in one queue."""
     cluster = KUEUE_CLUSTER.replace("FLAVORS", flavor(0)).replace("NUMBER", "0")
     jobs = repeated(number, KUEUE_JOB.replace("QUEUE", "lq-0"))
     return [SETTINGS, TOPOLOGY, cluster, FLAVOR.replace("NUMBER", "0"), *jobs]
 
 
 def kueue_flavors(number: int) -> list[str]:
-    """As many jobs in one queue that has as many flavors."""
+    """Return this number of jobs in one queue with as many flavors."""
     listed = ", ".join([flavor(each) for each in range(number)])
     cluster = KUEUE_CLUSTER.replace("FLAVORS", listed).replace("NUMBER", "0")
     flavors = repeated(number, FLAVOR)
@@ -261,7 +262,7 @@ def kueue_flavors(number: int) -> list[str]:
 
 
 def kueue_topologies(number: int) -> list[str]:
-    """The same, and each flavor has a topology of its own: every job may get any of them."""
+    """Return jobs as `kueue_flavors` does. Each flavor has a separate topology, and every job may get any of them."""
     settings, _, *texts = kueue_flavors(number)
     topologies = repeated(number, TOPOLOGY.replace("name: dc", "name: dc-NUMBER"))
     own = [text.replace("topologyName: dc", f"topologyName: dc-{each - 1}") for each, text in enumerate(texts)]

@@ -1,4 +1,4 @@
-"""The files by which pre-commit, GitHub and GitLab start packwise, and the configurations in their pages."""
+"""The files with which pre-commit, GitHub and GitLab start packwise, and the configurations on their pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BROKEN = WORKLOAD.replace("rack", "block")
 
 
 def snippet(page: str) -> str:
-    """The first YAML of a page."""
+    """Return the first YAML on a page."""
     found = re.search(r"^```yaml\n(.*?)^```$", (PAGES / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert found is not None, page
     return found[1]
@@ -72,7 +72,7 @@ def test_the_pre_commit_hooks() -> None:
     assert (whole["id"], whole["args"], whole["pass_filenames"]) == ("packwise-check", ["."], False)
     assert {**shared, **changed} == changed
     assert (changed["id"], changed["require_serial"]) == ("packwise-check-changed", True)
-    # Whatever arguments a user adds, no name of a file that follows is an option.
+    # With any arguments of the user, the name of a file after them is not read as an option.
     assert changed["entry"].endswith(" --")
     (repository,) = yaml.safe_load(snippet("pre-commit.md"))["repos"]
     (hook,) = repository["hooks"]
@@ -90,7 +90,7 @@ def test_the_pre_commit_hooks() -> None:
     ],
 )
 def test_what_is_named_is_what_is_tested(file: str, module: str, names: str) -> None:
-    """`make e2e` runs the versions of its Go module."""
+    """The documentation names the versions that `make e2e` runs, from its Go module."""
     go = (ROOT / "tests/e2e/control_plane/go.mod").read_text(encoding="utf-8")
     version = re.search(rf"^\t{re.escape(module)} (v\S+)$", go, re.MULTILINE)
 
@@ -125,13 +125,13 @@ def test_the_action_installs_what_the_locks_pin() -> None:
 
 
 def test_scripts_of_the_action_take_inputs_from_the_environment_alone() -> None:
-    """A pull request could change a script through an expression in it."""
+    """An expression in a script could let a pull request change the script."""
     assert [script for script in scripts() if "${{" in script] == []
 
 
 @pytest.fixture
 def runner(tmp_path: Path, packwise: Path) -> Path:
-    """A runner's temporary folder after the installation of packwise, and a workspace with an error in it."""
+    """Return a runner's temporary folder after the installation of packwise, and a workspace with an error."""
     (tmp_path / "temp/packwise/bin").mkdir(parents=True)
     (tmp_path / "temp/packwise/bin/packwise").symlink_to(packwise)
     write(tmp_path / "work", {"clusters/my west/topology.yaml": CONFIG, "clusters/my west/web.yaml": BROKEN})
@@ -139,7 +139,7 @@ def runner(tmp_path: Path, packwise: Path) -> Path:
 
 
 def check(runner: Path, before: str = "", **inputs: str) -> subprocess.CompletedProcess[str]:
-    """The step of the action that checks; `before` are commands of its shell."""
+    """Return a function that runs the action's check step. `before` are commands that run first in the same shell."""
     given = {
         "PATHS": "clusters",
         "CHANGED_ONLY": "false",
@@ -175,7 +175,7 @@ def test_the_action_takes_several_paths_a_configuration_and_a_baseline(runner: P
 
     assert (several.returncode, several.stdout.split(",")[0]) == (1, f"::error file={web}")
     assert (configured.returncode, configured.stdout.split(": ")[:2]) == (1, ["error", f"{web}:10:38"])
-    # A workload that stands in the cluster keeps a level that is gone.
+    # A workload that exists in the cluster keeps a level that is removed.
     assert (existing.returncode, existing.stdout.split(": ")[:2]) == (0, ["warning", f"{web}:10:38"])
 
 
@@ -211,7 +211,7 @@ def committed(folder: Path) -> str:
 
 @pytest.fixture
 def history(runner: Path) -> Path:
-    """The workspace as a repository: two packages with an error each, and a commit that changes neither."""
+    """Return the workspace as a repository: two packages with an error each, and a commit that changes neither."""
     work = runner / "work"
     write(work, {"clusters/east/topology.yaml": CONFIG, "clusters/east/web.yaml": BROKEN})
     git(work, "init", "--quiet")
@@ -223,7 +223,7 @@ HOSTILE = (
     "--include=a.yaml", "-x.yaml", "--config=a.yaml", "wörk.yaml", "a\nb.yaml", "a\tb.yaml", 'a"b.yaml', "a\\b.yaml",
     " a .yaml", ":(glob)*.yaml", "$(touch pwned).yaml", "`touch pwned`.yaml", "-.yaml", os.fsdecode(b"\xff.yaml"),
 )  # fmt: skip
-"""Names of files, each of which once hid itself or others from a script."""
+"""Names of files that once hid themselves or other files from a script."""
 
 CHANGES: dict[str, tuple[dict[str, str], list[str]]] = {
     "nothing": ({}, []),
@@ -240,11 +240,11 @@ CHANGES: dict[str, tuple[dict[str, str], list[str]]] = {
         ["clusters/east/plain.yaml"],
     ),
 }
-"""What a commit changes, and the files whose errors are reported then."""
+"""Changes of a commit, and the files with errors that are then reported."""
 
 
 def shown(name: str) -> str:
-    """A file's name as a finding has it."""
+    """Return a file's name as findings print it."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
@@ -268,7 +268,7 @@ def test_the_action_checks_what_changed(change: str, runner: Path, history: Path
 
 
 def test_the_action_checks_more_files_than_a_command_line_holds(runner: Path, history: Path) -> None:
-    """A command line holds a fourth of the stack's limit."""
+    """A command line is limited to a fourth of the stack's limit."""
     folder = history / "clusters/east" / "deep".ljust(200, "x")
     write(folder, {f"{at}".ljust(200, "y") + ".yaml": "a: 1\n" for at in range(1000)})
     write(folder, {"web.yaml": BROKEN.replace("web", "x")})
@@ -309,7 +309,7 @@ def test_the_action_wants_a_commit_to_tell_what_changed(baseline: str, runner: P
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The repository that GitLab's component installs packwise from, and the commit before the newest."""
+    """Return the repository from which GitLab's component installs packwise, and the commit before the newest one."""
     folder = tmp_path_factory.mktemp("source")
     write(folder, {"requirements.lock": "a==1\n", "requirements-build.lock": "b==1\n"})
     git(folder, "init", "--quiet")
@@ -320,7 +320,10 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 
 def component(runner: Path, packwise: Path, part: str = "script", **variables: str) -> subprocess.CompletedProcess[str]:
-    """A script of GitLab's component, with `pip` that installs nothing and keeps the files that it is given."""
+    """Return a function that runs a script of GitLab's component.
+
+    Its `pip` installs nothing and records the files that it gets.
+    """
     _, job = yaml.safe_load_all(COMPONENT)
     script = "\n".join(job["packwise"][part])
     (runner / "bin").mkdir(exist_ok=True)
@@ -341,7 +344,7 @@ def component(runner: Path, packwise: Path, part: str = "script", **variables: s
         "PACKWISE_NODES": "",
         **variables,
     }
-    # GitLab's shell stops at the first command that fails, and at one within a pipe.
+    # GitLab's shell stops at the first command that fails, also within a pipe.
     needs_command("bash", "bash")
     command = ["bash", "-eo", "pipefail", "-c", script]
     return subprocess.run(
@@ -470,7 +473,7 @@ def remote_forge() -> Iterator[Forge]:
 
 
 def post(runner: Path, remote: Forge, **inputs: str) -> subprocess.CompletedProcess[str]:
-    """The step of the action that comments."""
+    """Return a function that runs the action's step for comments."""
     (runner / "temp/packwise/bin/python").unlink(missing_ok=True)
     (runner / "temp/packwise/bin/python").symlink_to(sys.executable)
     given = {"PATHS": "clusters/my west", "CONFIG": "", "BASELINE": "", "CRDS": "", "NODES": "", "NUMBER": "9"}
@@ -490,7 +493,7 @@ def post(runner: Path, remote: Forge, **inputs: str) -> subprocess.CompletedProc
 
 
 def note(runner: Path, remote: Forge, packwise: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """The part of GitLab's component that comments."""
+    """Return a function that runs the part of GitLab's component for comments."""
     given = {
         "NO_PROXY": "127.0.0.1",
         "PACKWISE_PATH": "clusters/my west",
@@ -507,7 +510,7 @@ Commenter = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(params=["GitHub", "GitLab"])
 def commenter(request: pytest.FixtureRequest, runner: Path, remote: Forge, packwise: Path) -> Commenter:
-    """The script that comments on a change, with the common variables of both callers."""
+    """Return a function that runs the script for comments on a change, with the variables that both callers set."""
     names = {"token": "PACKWISE_TOKEN", "number": "CI_MERGE_REQUEST_IID", "nodes": "PACKWISE_NODES"}
     if request.param == "GitHub":
         names = {"token": "TOKEN", "number": "NUMBER", "nodes": "NODES"}
@@ -671,7 +674,7 @@ def test_wrong_usage_is_shown_and_posts_nothing(commenter: Commenter, remote: Fo
 
 
 def break_packwise(runner: Path) -> None:
-    """Install a packwise that ends with an internal error at the place where both forges look for it."""
+    """Install a packwise that ends with an internal error, at the place where both forges look for packwise."""
     for path in (runner / "temp/packwise/bin/packwise", runner / "bin/packwise"):
         path.unlink(missing_ok=True)
         path.parent.mkdir(exist_ok=True)
@@ -699,7 +702,7 @@ def test_a_bug_is_told_from_findings(runner: Path, packwise: Path) -> None:
 
 
 def test_actionlint_takes_the_steps_of_the_action(tmp_path: Path) -> None:
-    """The test puts them into a workflow with the same inputs, because actionlint reads no actions."""
+    """The test puts the steps into a workflow with the same inputs, because actionlint does not read actions."""
     actionlint = TOOLS / "actionlint-v1.7.12" / "actionlint"
     if not actionlint.exists():
         missing("actionlint is not built: `make tools` does it")

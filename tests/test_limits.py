@@ -1,4 +1,4 @@
-"""The page of limits and the code's constants say the same."""
+"""The page of limits and the constants in the code have the same values."""
 
 from __future__ import annotations
 
@@ -119,12 +119,12 @@ def test_the_page_has_the_message(what: str, message: str) -> None:
 
 _NUMBER = re.compile(r"[0-9]+")
 _OF_LIBRARIES = {"Iteration budget exceeded"}
-"""Messages of the library that evaluates rules."""
+"""Messages from the library that evaluates rules."""
 
 
 @cache
 def messages() -> tuple[str, ...]:
-    """Return the texts of the code, with `{}` for each number and each value."""
+    """Return the texts in the code, with `{}` for each number and each value."""
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "fn").rglob("*.py"))]
     nodes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.JoinedStr | ast.Constant)]
     return tuple([template for node in nodes if " " in (template := _template(node))])

@@ -1,4 +1,4 @@
-"""Long values take time in proportion to their length. The kernel ends a run that exceeds its processor time."""
+"""Long values take time in proportion to their length. The kernel ends a run that uses too much processor time."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ assert main(["check", "a.yaml"]) == 1
 
 @pytest.mark.slow
 def test_many_errors_of_a_configuration_are_told(tmp_path: Path) -> None:
-    """None of them is compared with each other one."""
+    """The errors are not compared with one another."""
     done = subprocess.run([sys.executable, "-c", CHILD + LEVELS], cwd=tmp_path, stdout=subprocess.DEVNULL, check=False)
     assert done.returncode == 0
 

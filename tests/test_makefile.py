@@ -1,4 +1,6 @@
-"""First impressions of the repository: clear words about missing programs, no repeated work, locks that match."""
+"""The first use of the repository: clear messages about missing programs, no repeated work, and lock files
+that match.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ LOCKS = tuple([f"requirements{name}.lock" for name in ("", "-build", "-native", 
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """The files that `make setup` reads, in a folder without an environment."""
+    """Return the files that `make setup` reads, in a folder without an environment."""
     for name in ("Makefile", "pyproject.toml", "fn/krmfn/pyproject.toml", *LOCKS, "tests/e2e/control_plane/go.mod"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
@@ -33,7 +35,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    # The make that runs these tests hands its own flags down.
+    # The make that runs these tests passes its own flags on.
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
     return subprocess.run(
         ["make", *words], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60
@@ -90,7 +92,7 @@ def test_every_target_is_fuzzed() -> None:
 def test_an_input_that_fuzzing_finds_is_a_failure_that_says_where_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """In the place of atheris stands a function that ends as it does; the second target crashes."""
+    """A function that ends as atheris does replaces atheris. The second target crashes."""
     monkeypatch.setattr("tests.fuzz.run.FOLDER", tmp_path)
 
     def fuzz(name: str) -> None:
@@ -119,10 +121,10 @@ def test_locks_agree_with_each_other_and_hold_what_the_project_asks_for() -> Non
 
     krmfn = tomllib.loads((ROOT / "fn" / "krmfn" / "pyproject.toml").read_text(encoding="utf-8"))
     asked = [*requirements(project), *requirements(krmfn)]
-    # Both distributions of the repository are built from it, and so in no lock.
+    # Both distributions are built from the repository, so no lock has them.
     libraries = {re.split(r"[\[<>=]", requirement)[0] for requirement in asked} - {"krmfn", "packwise"}
     assert libraries <= set(development)
-    # The image does without the solver and without what only fleets on several machines need.
+    # The image has neither the solver, nor the libraries that only fleets on several machines need.
     assert libraries - {extra.library for extra in (DASK, FSSPEC, SOLVER)} <= set(runtime)
     assert runtime.items() | build.items() | native.items() <= development.items()
     assert [f"hatchling=={build['hatchling']}"] == project["build-system"]["requires"]
@@ -131,7 +133,7 @@ def test_locks_agree_with_each_other_and_hold_what_the_project_asks_for() -> Non
 
 
 def requirements(project: dict[str, Any]) -> list[str]:
-    """Everything that a distribution may ask for, its extras included."""
+    """Return all requirements of a distribution, including its extras."""
     extras = project["project"].get("optional-dependencies", {}).values()
     return [*project["project"]["dependencies"], *(each for extra in extras for each in extra)]
 

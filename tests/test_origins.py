@@ -24,14 +24,14 @@ from tests.places import TESTDATA
 
 
 def leaves(value: Value, path: FieldPath = ()) -> Iterator[FieldPath]:
-    """The paths of all scalars, and of empty mappings and lists."""
+    """Yield the paths of all scalars, and of empty mappings and lists."""
     entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     below = [leaf for step, entry in entries for leaf in leaves(entry, (*path, step))]
     yield from below or [path]
 
 
 def origin_of(origins: Mapping[FieldPath, Origin], path: FieldPath) -> Origin | None:
-    """The origin with the longest path that leads to `path`."""
+    """Return the origin with the longest path that leads to `path`."""
     for length in range(len(path), -1, -1):
         if path[:length] in origins:
             return origins[path[:length]]
@@ -48,7 +48,7 @@ CASES = [
         "podgroups-of-volcano-are-those-that-the-operator-makes",
     )
 ]
-"""Cases of what no example shows: epochs, and PodGroups of another scheduler."""
+"""Cases for values that no example has: epochs, and PodGroups of another scheduler."""
 
 
 @pytest.mark.parametrize("example", RENDERED, ids=lambda path: path.name)
@@ -64,7 +64,7 @@ def test_every_value_of_a_case_has_its_origin_in_the_input(case: Path) -> None:
 
 
 def without_origin(package: Package) -> list[tuple[str, str]]:
-    """The values of the render that have no origin in the package."""
+    """Return the values of the render that have no origin in the package."""
     rendered = render(package)
     known = {id(item) for item in (*package.items, *package.documents, package.function_config)}
 
@@ -100,7 +100,7 @@ def test_all_origins_of_a_case(case: Path, assert_expected: Callable[[str, str],
 
 
 def listed(generated: Generated) -> str:
-    """Return the object, its source with the place, and each of its parts with an origin of its own."""
+    """Return lines with the object, its source, and each part that has a separate origin."""
     subject = "nowhere" if generated.subject is None else generated.subject.location()
     lines = [
         f"  {format_path(path) or '*'}: {origin.place.description} ({origin.rule})"
@@ -192,7 +192,7 @@ TABLE = {
 
 
 def described(generated: Generated, field: str) -> tuple[str, str]:
-    """Place and rule of one field."""
+    """Return the place and the rule of one field."""
     paths = {format_path(path): path for path in leaves(dict(generated.value))}
     origin = origin_of(generated.origins(), paths[field])
     assert origin is not None

@@ -1,4 +1,4 @@
-"""The packed goldens: the same cases give the same bytes, and upstream's own are linked and never packed."""
+"""The packed goldens: the same cases give the same bytes. Upstream's own cases are linked and never packed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every regular expression of the code takes time in proportion to any text."""
+"""Every regular expression in the code takes time in proportion to its text, for any text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.patterns import Use, attacks, patterns_that_are_data, uses, uses_of_data
 
 MOST = 0.4
-"""Seconds of the processor for one text, as the kernel counts them: it ends a process that takes more."""
+"""The largest permitted processor seconds for one text. The kernel ends a process that uses more."""
 
 _OF_A_LINE = "matched at the start of one line of the runtime's message, once"
 HARMLESS = {
@@ -23,11 +23,11 @@ HARMLESS = {
     ("packwise/validate/cel.py", r".*?divide by zero"): _OF_A_LINE,
     ("packwise/validate/cel.py", r".*?(modulus by zero|integer overflow)"): _OF_A_LINE,
 }
-"""Expressions that a long text would keep busy, by file, and why they are given none."""
+"""Expressions that a long text would keep busy, by file, with the reason why they never get such a text."""
 
 
 def is_busy(use: Use) -> bool:
-    """Return True if one of its attacks keeps it busy for longer than MOST."""
+    """Return True if one of the attacks keeps the expression busy for longer than MOST."""
     child = os.fork()
     if child == 0:
         for text in attacks(use):
@@ -40,7 +40,7 @@ def is_busy(use: Use) -> bool:
     return code != 0
 
 
-# A fork that only matches needs none of the locks of other threads.
+# A forked process that only matches needs none of the locks of other threads.
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_no_text_keeps_an_expression_busy() -> None:
@@ -65,7 +65,7 @@ DATA = {
     ("packwise/schedulers/kueue/queue_objects.py", "own.removesuffix('$')"): "those of Kueue's CRDs, part of packwise",
     ("packwise/validate/structure.py", "pattern"): "three formats with no repeat that has no end",
 }
-"""Where an expression is data, by file and name, and whose."""
+"""Expressions that are data, by file and name, with their author."""
 
 
 @pytest.mark.slow

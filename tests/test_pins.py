@@ -1,4 +1,7 @@
-"""`make pins`: actions and images by digest, from a fake GitHub and a fake registry, all files or none."""
+"""`make pins` pins actions and images by digest, with a fake GitHub and a fake registry.
+
+It changes all files or none.
+"""
 
 from __future__ import annotations
 
@@ -167,7 +170,7 @@ def test_what_is_no_tag_of_an_image_is_refused(line: str) -> None:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """The files of this repository that name actions and images."""
+    """Return a folder with this repository's files that name actions and images."""
     root = tmp_path / "project"
     for file in sorted({file.relative_to(ROOT) for pattern in FILES for file in ROOT.glob(pattern)}):
         (root / file).parent.mkdir(parents=True, exist_ok=True)
@@ -177,7 +180,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is all of PATH; its git knows every tag, and its crane every image."""
+    """Return a folder that is all of PATH. Its git knows every tag, and its crane knows every image."""
     folder = tmp_path / "bin"
     folder.mkdir()
     program(folder / "git", f'printf "{B}\\t%s\\n{A}\\t%s\\n{B}\\tx/%s\\n" "$4" "$5" "$4"')
@@ -265,7 +268,7 @@ def test_a_line_that_cannot_be_pinned_leaves_all_files_as_they_were(project: Pat
 
 
 def test_git_itself_tells_the_commit_of_an_annotated_tag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A repository in a folder replaces GitHub. `x/v1` could be confused with `v1`."""
+    """A repository in a folder replaces GitHub. It also has a tag `x/v1`, which must not be used for `v1`."""
     remote, root = tmp_path / "hub" / "o" / "r", tmp_path / "root"
     remote.mkdir(parents=True)
     root.mkdir()
@@ -298,7 +301,7 @@ def test_git_itself_tells_the_commit_of_an_annotated_tag(tmp_path: Path, monkeyp
 
 @pytest.fixture
 def registry() -> Iterator[tuple[str, dict[str, bytes]]]:
-    """The address of a registry on loopback, and the manifests that it has by `name:tag`."""
+    """Yield the address of a registry on loopback, and its manifests by `name:tag`."""
     manifests: dict[str, bytes] = {}
 
     class Registry(BaseHTTPRequestHandler):
@@ -331,7 +334,7 @@ def registry() -> Iterator[tuple[str, dict[str, bytes]]]:
 def test_crane_itself_tells_the_digest_of_an_image(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, registry: tuple[str, dict[str, bytes]]
 ) -> None:
-    """A registry on loopback replaces the registries of the bases.
+    """A registry on loopback replaces the registries of the images.
 
     A moved tag is renewed, and a missing one is reported.
     """

@@ -1,4 +1,4 @@
-"""The API server's refusals of a workload's pods, with its own texts, and names that no device has."""
+"""The API server's errors about a workload's pods, in its own words, and resource names that no device has."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def found(spec: dict[str, Any]) -> list[tuple[str, str, str | None]]:
 
 
 def of_resources(limits: dict[str, Any] | None = None, requests: dict[str, Any] | None = None) -> list[str | None]:
-    """The texts of the API server about one container; None is a warning without any."""
+    """Return the texts of the API server about one container. None stands for a warning without such a text."""
     sides = {side: part for side, part in (("limits", limits), ("requests", requests)) if part is not None}
     return [text for _, _, text in found({"containers": [{"name": "main", "image": "app:1", "resources": sides}]})]
 
@@ -209,7 +209,7 @@ def test_what_is_nearly_an_effect() -> None:
 QUANTITIES = json.loads((ROOT / "testdata/kubernetes/quantities.json").read_text(encoding="utf-8"))
 """Texts with the answers of Kubernetes' own ParseQuantity: tests/kubernetes_types/quantities/main.go."""
 LARGEST_POWER = 1000
-"""A power of ten beyond which packwise computes with this one."""
+"""A power of ten. packwise computes with this power instead of a larger one."""
 
 
 def test_quantities_are_read_and_printed_as_kubernetes_does() -> None:

@@ -1,4 +1,4 @@
-"""Docstrings, messages and pages are in plain sentences: `make prose` prints the sentences that break a rule."""
+"""Docstrings, messages and pages are plain sentences. `make prose` prints the sentences that break a rule."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ CEILINGS = {
     "reference": {"length": 1},
     "spec": {"length": 2},
 }
-"""The number of sentences that may still break a rule, by part. A ceiling may only fall: lower it when you rewrite."""
+"""The number of sentences that may still break a rule, by part. Never raise a number. Lower it when you rewrite
+sentences.
+"""
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -1,7 +1,7 @@
-"""A rule checks every kind of object that packwise reads for any purpose: a wrong object has a finding.
+"""A rule checks every kind of object that packwise reads: an object with a wrong field has a finding.
 
-The kinds are the ones that the code names for any purpose. A new kind needs an object with a wrong field here, or a
-reason why packwise does not check it.
+The kinds are all kinds that the code names. A new kind needs an object with a wrong field here, or a reason why
+packwise does not check it.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ RULES = {
     },
     **{("kueue.x-k8s.io", kind): ("kueue-object", "spec: 1") for kind in ("ResourceFlavor", "Topology")},
 }  # fmt: skip
-"""The rule that checks fields of a kind, and fields that break it; of others it is the rule of labels."""
+"""The rule that checks the fields of a kind, and fields that break it. Other kinds have the rule about labels."""
 
 OF_LABELS = ("metadata-strings", "")
-"""The rule for kinds of which packwise reads the metadata, or no more than names."""
+"""The rule for kinds of which packwise reads only metadata or names."""
 
 VERSIONS = {
     "": "v1", "node.k8s.io": "v1", "kueue.x-k8s.io": "v1beta2", "SchedulingShard": "v1", "Config": "v1", "Queue": "v2",
     "scheduling.run.ai": "v2alpha2",
 }  # fmt: skip
-"""The versions of groups, and of single kinds, where they are no v1alpha1."""
+"""The versions of groups and of single kinds that are not v1alpha1."""
 
 OF_WORKLOADS = {
     ("apps", "ReplicaSet"), ("argoproj.io", "Rollout"), ("disaggregatedset.x-k8s.io", "DisaggregatedSet"),
@@ -57,8 +57,8 @@ OF_WORKLOADS = {
     ("trainer.kubeflow.org", "TrainingRuntime"), ("workload.codeflare.dev", "AppWrapper"), ("", "ConfigMap"),
     *WORKLOAD_KINDS,
 }  # fmt: skip
-"""Kinds that are checked if their pods are KAI's or Kueue's, or if their text is a document. The front ends' tests have
-objects of each.
+"""Kinds that are checked if KAI or Kueue schedules their pods, or if their text is a document. The tests of front ends
+have objects of each.
 """
 
 NOT_CHECKED = {
@@ -83,12 +83,12 @@ NOT_CHECKED = {
         "its name alone is known, to tell a near miss",
     ),
 }  # fmt: skip
-"""Kinds that are read and not checked, with the reason."""
+"""Kinds that packwise reads and does not check, with the reason."""
 
 
 @cache
 def kinds_in_code() -> set[tuple[str, str]]:
-    """The pairs of a group and a kind that the code names."""
+    """Return the pairs of a group and a kind that the code names."""
     found: set[tuple[str, str]] = set()
     for path in (ROOT / "fn" / "packwise").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -101,7 +101,7 @@ def kinds_in_code() -> set[tuple[str, str]]:
 
 
 def rules_about(group: str, kind: str) -> set[str]:
-    """The rules of the findings about a wrong object of a kind."""
+    """Return the rules in the findings about a wrong object of a kind."""
     _, fields = RULES.get((group, kind), OF_LABELS)
     version = VERSIONS.get(kind) or VERSIONS.get(group, "v1alpha1")
     api = f"{group}/{version}" if group else version

@@ -1,4 +1,4 @@
-"""A new front end and a new scheduler are a folder and a line in the registry each: here, a class and a line."""
+"""A new front end or scheduler is a folder and a line in the registry. Here, it is a class and a line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PARALLELISM = Rule("job-parallelism", "A Job has pods.", "Kubernetes batch/v1")
 
 
 class Jobs:
-    """A front end for Jobs: each is one gang of its parallelism, packed into a rack."""
+    """A front end for Jobs. Each Job is one gang with the size of its parallelism, packed into a rack."""
 
     def plans(
         self, inventory: Inventory, cluster: Cluster, settings: TopologyRender, definitions: Definitions
@@ -67,7 +67,7 @@ class Jobs:
 
 
 class Queues:
-    """A scheduler that wants a Queue for every queue that a gang names."""
+    """A scheduler that needs a Queue object for every queue that a gang names."""
 
     def objects(self, source: SchedulerInput) -> SchedulerObjects:
         gangs = [(each, each.node) for each in source.placements if isinstance(each.node, Gang)]

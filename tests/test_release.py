@@ -1,4 +1,4 @@
-"""Errors of `make release-check` about an incomplete release, and versions in pages that do not exist."""
+"""`make release-check` reports the errors of an incomplete release, and versions in pages that do not exist."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_context_without_what_the_image_copies() -> None:
 @pytest.mark.slow
 @pytest.mark.client
 def test_a_release_of_this_tree_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The requested tag differs from its version, and `make release-check` requests none."""
+    """The requested tag differs from the version of the tree. `make release-check` requests no tag."""
     command = [ROOT / ".venv/bin/python", "-m", "supplychain.release", tmp_path / "dist", "v99.0.0"]
     environment = {"SOURCE_DATE_EPOCH": "1767225600", "PATH": "/usr/bin:/bin"}
 
@@ -194,7 +194,7 @@ def test_the_native_core_reads_on_arm64_as_here(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.client
 def test_the_wheel_of_the_native_core_names_no_folder(tmp_path: Path) -> None:
-    """A copy of the sources, built in another folder with the crates elsewhere, gives the same bytes."""
+    """A copy of the sources that is built in another folder, with the crates in another place, gives the same bytes."""
     cargo, home = shutil.which("cargo"), Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     if cargo is None:
         missing("cargo is not on PATH, which builds the native core")

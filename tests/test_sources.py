@@ -1,4 +1,4 @@
-"""Sources lead somewhere: rules, docstrings and the pages under docs/spec/ link to sections that there are."""
+"""Sources lead to existing sections: rules, docstrings and the pages under docs/spec/ link to them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = r"[\w-]+(?:\.\w+)*"
 SOURCE = re.compile(rf"(?<!/)spec/(?P<page>[\w-]+\.md)(?P<anchors>(?:#{NAME}(?:,? (?:and |to )?(?=#))?)*)")
 LINK = re.compile(rf"\]\((?P<page>[\w-]+\.md)?#(?P<anchor>{NAME})\)")
 BARE = re.compile(rf"(?<![/\w-])(?:{'|'.join(map(re.escape, PAGES))})\b", re.IGNORECASE)
-"""A page that is named without the folder, so that nobody can follow it."""
+"""Pattern of a page that is named without its folder, so that readers cannot find it."""
 
 NAMES_OTHER_FILES = {"README.md"}
 
@@ -31,14 +31,14 @@ def anchors(page: str) -> list[str]:
 
 
 def links(text: str) -> Iterator[tuple[str, str]]:
-    """The pages and anchors of the sources in a text; `#3` after a source is of the same page."""
+    """Yield the pages and anchors of the sources in a text. `#3` after a source is a section of the same page."""
     for source in SOURCE.finditer(text):
         found = re.findall(rf"#({NAME})", source["anchors"])
         yield from ((source["page"], anchor) for anchor in found or [""])
 
 
 def lost(text: str) -> list[str]:
-    """The sources in a text that lead nowhere."""
+    """Return the sources in a text that lead to no existing section."""
     known = {page: {"", *anchors(page)} for page in PAGES}
     return [f"{page}#{anchor}" for page, anchor in links(text) if anchor not in known.get(page, ())]
 
@@ -90,7 +90,7 @@ WHOLE = {
     "podgrouper.md#4",
     "podgrouper.md#9",
 }
-"""Sections that a rule of packwise is about as a whole, or in what stands before their numbered rules."""
+"""Sections that a rule implements as a whole, or whose text before the numbered rules it implements."""
 
 
 def test_a_rule_leads_to_a_numbered_rule_where_its_section_has_some() -> None:
@@ -131,7 +131,7 @@ def test_anchors_of_a_page_differ_and_its_links_lead_to_them(page: str) -> None:
 
 RULE = re.compile(r'^- <a id="', re.MULTILINE)
 WITHOUT_CODE = {"README.md", "packwise.md", "clients.md", "gitops.md"}
-"""What packwise promises by itself, and what was seen with programs, whose versions the page names."""
+"""Pages with promises of packwise itself, and with observations of programs. They name the versions of the programs."""
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in WITHOUT_CODE])

@@ -1,4 +1,4 @@
-"""The parts of a release beside packwise's own code: licences, bills of materials, and an audit of the locks."""
+"""The parts of a release other than packwise's own code: licences, bills of materials, and an audit of the locks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def bill(distribution: Distribution) -> dict[str, Any]:
 
 
 def scopes(distribution: Distribution) -> dict[str, set[str]]:
-    """The names of a bill's libraries, by whether a run needs them."""
+    """Return the names of a bill's libraries, by whether packwise needs them at run time."""
     components = bill(distribution)["components"]
     return {
         scope: {each["name"] for each in components if each["scope"] == scope} for scope in ("required", "optional")
@@ -39,7 +39,7 @@ def test_the_page_allows_what_the_libraries_say_of_themselves() -> None:
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda each: each.bill.name)
 def test_a_bill_is_what_the_lock_gives(distribution: Distribution) -> None:
-    """`make sbom` rewrites it."""
+    """`make sbom` rewrites the bill."""
     assert distribution.bill.read_text(encoding="utf-8") == bill_of_materials(distribution)
 
 
@@ -142,7 +142,7 @@ def test_an_audit_that_reaches_no_database_fails() -> None:
 
 
 def test_the_bill_of_the_native_core_names_every_locked_crate() -> None:
-    """`make sbom` rewrites it if cargo is on PATH."""
+    """If cargo is on PATH, `make sbom` rewrites the bill."""
     components = json.loads(BILL.read_text(encoding="utf-8"))["components"]
     digests = {(each["name"], each["version"]): each["hashes"][0]["content"] for each in components}
 

@@ -1,4 +1,4 @@
-"""A test of a whole table fails with every row that fails, by name."""
+"""A test of a table fails if a row fails, and names every row that fails."""
 
 from __future__ import annotations
 

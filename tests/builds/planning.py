@@ -1,4 +1,4 @@
-"""Sources of a repository in memory, planned without any program."""
+"""Sources of a repository in memory, planned without running any program."""
 
 from __future__ import annotations
 
@@ -73,13 +73,15 @@ def chart(files: Mapping[str, str], **options: Any) -> ChartSource:
 
 
 def layers(source: ChartSource) -> list[str]:
-    """The layers of values, from the weakest on: files by name, text by content; then the options that set some."""
+    """Return the layers of values, from the weakest: files by name, texts by content, and then the options that set
+    values.
+    """
     named = [each.name if each.text is None else each.text for each in source.values]
     return [*named, *[f"{option} {value}" for option, value in source.lists]]
 
 
 def refusal(files: Mapping[str, str], **options: Any) -> tuple[str, str, bool]:
-    """Return why the one source is not built: the kind, the reason, and whether the controller fails too."""
+    """Return the reason why the only source is not built: the kind, the text, and whether the controller fails too."""
     (unbuilt,) = planned(files, **options)
     assert isinstance(unbuilt, Unbuilt), unbuilt
     return unbuilt.obstacle.name, unbuilt.reason, unbuilt.is_wrong

@@ -1,4 +1,4 @@
-"""Applications: the values, names and files that count, each rule asked both ways."""
+"""Applications: their values, names and files. Each rule is tested with and without its condition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts and kustomizations built by the real programs: as by hand, checked at their templates, and confined."""
+"""Charts and kustomizations that the real programs build: their output, findings at the templates, and confinement."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ KUSTOMIZATION = {
 
 @pytest.fixture(autouse=True)
 def _programs(helm: Path, kustomize: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The real programs first on PATH, a cache of the test's own, and a repository around its folder."""
+    """Put the real programs first on PATH. Each test has a separate cache, and a repository around its folder."""
     monkeypatch.setenv("PATH", os.pathsep.join([str(helm.parent), str(kustomize.parent), os.environ["PATH"]]))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path.parent / f"{tmp_path.name}-cache"))
     caches = (charts.helm, kustomizations.kustomize, kustomizations._kustomize_with)  # pyright: ignore[reportPrivateUsage]
@@ -445,7 +445,7 @@ def test_the_nearest_configuration_of_the_owner_counts(call: Call, tmp_path: Pat
 
 
 def test_what_helm_prints_is_compared_as_the_page_says(call: Call, tmp_path: Path) -> None:
-    """docs/how-to/beside-other-tools.md"""
+    """The page is docs/how-to/beside-other-tools.md."""
     write(tmp_path, CHART | {"topology.yaml": TOPOLOGY})
     words = ("helm", "template", "llm", "charts/llm", "--skip-tests", "--set=replicas=2")
     (tmp_path / "before.yaml").write_text(output(tmp_path, *words), encoding="utf-8")
@@ -510,7 +510,7 @@ class _Asked(http.server.BaseHTTPRequestHandler):
 def test_a_chart_reaches_no_network_and_no_file_outside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_known: bool
 ) -> None:
-    """Also where packwise does not know the reference: the program itself is confined."""
+    """This holds even for references that packwise does not know, because the program itself is confined."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Asked)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     secret = tmp_path.parent / "secret.json"

@@ -1,4 +1,7 @@
-"""HelmReleases and Kustomizations of Flux: the values, names and folders that count, each rule asked both ways."""
+"""HelmReleases and Kustomizations of Flux: their values, names and folders.
+
+Each rule is tested with and without its condition.
+"""
 
 from __future__ import annotations
 
@@ -283,7 +286,7 @@ def test_expressions(text: str) -> None:
     operator=st.sampled_from(["#", "##", "%", "%%"]),
 )
 def test_a_trimmed_value_is_the_one_that_every_length_compared_gives(value: str, glob: str, operator: str) -> None:
-    """The shortest or longest start or end that fnmatch accepts."""
+    """fnmatch decides which is the shortest or longest start or end."""
     lengths = range(len(value) + 1)
     starts = [at for at in lengths if fnmatchcase(value[:at], glob)]
     ends = [at for at in lengths if fnmatchcase(value[at:], glob)]

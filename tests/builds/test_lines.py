@@ -1,4 +1,4 @@
-"""Lines of templates that make built lines."""
+"""The lines of templates that make the lines of a built text."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ spec:
 
 @pytest.mark.parametrize(("line", "expected"), [(1, 1), (3, 3), (6, 6), (8, 8), (9, 10), (10, 10), (11, 4), (99, None)])
 def test_the_line_that_makes_a_line(line: int, expected: int | None) -> None:
-    """A function makes line 11, so the finding names the line above it by indentation."""
+    """A function makes line 11. The finding names its parent line by indentation."""
     assert template_line(TEMPLATE, BUILT, line) == expected
 
 

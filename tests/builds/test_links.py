@@ -1,4 +1,4 @@
-"""Links of a repository: followed within it, except by Flux, and refused if they lead out."""
+"""Links of a repository are followed within it, except by Flux, and refused if they lead out of it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FOLLOWED = {
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A commit of files and links, checked out."""
+    """Return a checked-out commit of files and links."""
     top = tmp_path / "top"
     (tmp_path / "outside").mkdir()
     write(top, {path: path for path in ("shared/values.yaml", "shared/in/deep.yaml", "a/own.yaml", ".hidden/x.yaml")})

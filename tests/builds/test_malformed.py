@@ -1,4 +1,4 @@
-"""Owners with values of any type: an answer, and no traceback."""
+"""Owners with values of any type get an answer without a traceback."""
 
 from __future__ import annotations
 

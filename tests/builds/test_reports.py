@@ -1,4 +1,4 @@
-"""Reports about sources that cannot be built, and about assumptions for others. They need no program."""
+"""Reports about sources that cannot be built, and about assumptions for other sources. These tests need no program."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.cli.calling import Call, Ran, write
 
 
 def _absent(_: str) -> None:
-    """No program is on PATH."""
+    """Leave PATH without any program."""
 
 
 @pytest.fixture(autouse=True)
 def _no_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A repository with a remote, and neither helm nor kustomize."""
+    """Make a repository with a remote. Neither helm nor kustomize is on PATH."""
     subprocess.run(["git", "init", "-q", "-b", "main", str(tmp_path)], check=True)
     subprocess.run(["git", "-C", str(tmp_path), "remote", "add", "origin", URL], check=True)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path.parent / f"{tmp_path.name}-cache"))
@@ -116,7 +116,7 @@ def _commit(folder: Path) -> None:
 
 
 def test_a_change_is_checked_in_the_builds_that_it_reaches(call: Call, tmp_path: Path) -> None:
-    """Nor is a build that failed before reported again."""
+    """A build that failed before the change is not reported again."""
     wrong = {
         f"{name}/job.yaml": WORKLOAD.replace("{name: a,", f"{{name: {name},").replace("image: b", GPUS)
         for name in ("old", "new", "later")

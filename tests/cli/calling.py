@@ -67,7 +67,7 @@ spec:
 """
 
 CHOSEN = "; 1 workload checked with Grove grep-244-multi (in/topology.yaml)"
-"""What the last line of a check or a render says of CONFIG."""
+"""The part about CONFIG in the last line of a check or a render."""
 
 _COUNTED = re.compile(r"^(?:no findings|\d+ (?:error|warning|info)s?)[^:]* in \d+ files?$")
 _CHECKED = re.compile(r"(?:; |^)(?:(?:\d+|no) workloads? (?:checked|read)|skipped: ).*$")
@@ -103,7 +103,7 @@ kind: Pod
 metadata: {name: outside, namespace: ml, labels: {kai.scheduler/queue: other}}
 spec: {schedulerName: kai-scheduler, containers: [{name: c, image: i:1}]}
 """
-"""Objects of the node pool "workers", and a pod of the default one."""
+"""Objects of the node pool "workers", and a pod of the default node pool."""
 
 SHARED = """\
 apiVersion: grove.io/v1alpha1
@@ -121,14 +121,14 @@ spec:
   - domain: zone
     key: topology.kubernetes.io/zone
 """
-"""An object that packwise rendered, with bookkeeping of kpt that cannot be taken away."""
+"""An object that packwise rendered. It has an annotation of kpt that cannot be removed."""
 
 SHARED_FINDING = (
     "generated.yaml:8:32: ClusterTopology grove-topology metadata.annotations[config.kubernetes.io/path]: "
     'anchor "p" shares this value with other places; to change only "config.kubernetes.io/path", '
     "write the value out where the anchor is used"
 )
-"""What is said of SHARED in a file of that name."""
+"""The finding about SHARED in a file of that name."""
 
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web # mine\n"
 
@@ -148,9 +148,10 @@ class Ran:
 
     @property
     def messages(self) -> str:
-        """Return stderr without the counts of its last line: findings, checked and skipped objects.
+        """Return stderr without the counts of its last line: findings, checked and skipped objects. A render's actions
+        stay.
 
-        The actions of a render stay. A comparison has such a line for each of its sides.
+        The output of a comparison has such a line for each side.
         """
         *above, last = self.stderr.removesuffix("\n").split("\n")
         last = _COUNTED.sub("", _CHECKED.sub("", last))
@@ -160,19 +161,19 @@ class Ran:
 
     @property
     def findings(self) -> list[dict[str, Any]]:
-        """What `check -o json` printed."""
+        """Return the findings that `check -o json` printed."""
         return cast("list[dict[str, Any]]", json.loads(self.stdout))
 
 
 Call = Callable[..., Ran]
-"""Runs the command with these words; `stdin` is what it reads."""
+"""Runs the command with these arguments. `stdin` is its input."""
 
 AssertEach = Callable[[Mapping[str, Any], Callable[[Any, Path], None]], None]
-"""Runs a check on every row of a table, with a folder of its own, which is the current one."""
+"""Runs a check on every row of a table. Each row has a separate folder, which is the current one."""
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
-    """Write files as they are, line ends too."""
+    """Write files with exactly these bytes, including line ends."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -180,6 +181,6 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 
 def listing(folder: Path) -> str:
-    """All files in one text, to be compared whole; without the list of them that `render -o` keeps."""
+    """Return all files as one text, to be compared as a whole, without the list of files that `render -o` keeps."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != LIST)
     return "".join(f"===== {path.relative_to(folder).as_posix()}\n{path.read_bytes().decode()}" for path in paths)

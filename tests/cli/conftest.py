@@ -1,4 +1,4 @@
-"""The command line in this process, in a folder of its own."""
+"""The command line in this process, in a separate folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.tables import assert_each
 
 @pytest.fixture
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Call:
-    """Run the command in `tmp_path`."""
+    """Return a function that runs the command in `tmp_path`."""
     monkeypatch.chdir(tmp_path)
 
     def one(*words: str, stdin: str = "") -> Ran:
@@ -31,7 +31,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.C
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A folder with a configuration, a workload and a Service."""
+    """Return a folder with a configuration, a workload and a Service."""
     folder = tmp_path / "in"
     write(folder, {"topology.yaml": CONFIG, "web/workload.yaml": WORKLOAD, "web/service.yaml": SERVICE})
     return folder
@@ -39,7 +39,7 @@ def package(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def assert_each_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> AssertEach:
-    """Run a check on every row of a table, each in a repository of its own."""
+    """Return a function that runs a check on every row of a table, each in a separate repository."""
 
     def all_rows(rows: Mapping[str, Any], check: Callable[[Any, Path], None]) -> None:
         def one(row: tuple[int, Any]) -> None:

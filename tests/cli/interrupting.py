@@ -1,4 +1,4 @@
-"""A process that is interrupted just before one chosen change of the disk: killed, asked to stop, or refused."""
+"""A process that is interrupted directly before one chosen change of the disk: killed, asked to stop, or refused."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any
 __all__ = ["Blow", "interrupted_at"]
 
 EVENTS = {"os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink"}
-"""What the interpreter says before it changes the disk; docs.python.org, "Audit events table"."""
+"""Events of the interpreter before it changes the disk; docs.python.org, "Audit events table"."""
 
 REACHED = 77
-"""Exit code of a process that came to the chosen change, and said so or went on."""
+"""The exit code of a process that came to the chosen change, and then reported it or continued."""
 
 TRACEBACK = 78
-"""Exit code of a process that raised something that no command catches."""
+"""The exit code of a process that raised an exception that no command catches."""
 
 
 class Blow(Enum):
-    """An event that hits the process."""
+    """An interruption of the process."""
 
     KILL = "kill -9"
     STOP = "Ctrl-C"
@@ -30,7 +30,10 @@ class Blow(Enum):
 
 
 def interrupted_at(step: int, blow: Blow, run: Callable[[], Any]) -> bool:
-    """Call `run` in a child and apply `blow` at its `step`th change of the disk. Return True if it came that far."""
+    """Call `run` in a child process and apply `blow` at its change number `step` of the disk.
+
+    Return True if it came that far.
+    """
     child = os.fork()
     if child == 0:
         struck = False
@@ -51,7 +54,7 @@ def interrupted_at(step: int, blow: Blow, run: Callable[[], Any]) -> bool:
             else:
                 raise OSError(28, "No space left on device")
 
-        # Whoever starts tests in the background has Ctrl-C ignored.
+        # If tests run in the background, Ctrl-C is ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.addaudithook(before)
         code = TRACEBACK
@@ -74,5 +77,5 @@ def writes(given: tuple[Any, ...]) -> bool:
 
 
 def exchanges(event: str, given: tuple[Any, ...]) -> bool:
-    """Two folders that are about to change places."""
+    """Return two folders that are about to exchange places."""
     return event == "ctypes.dlsym" and given[1] in ("renameat2", "renamex_np")

@@ -1,4 +1,4 @@
-"""Applications of Argo CD beside folders of packwise's plugin: the ones that must name the plugin."""
+"""Applications of Argo CD for folders of packwise's plugin, and the ones that must name the plugin."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def git(folder: Path, *words: str) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository in the current folder."""
+    """Make a repository in the current folder."""
     for old in (tmp_path / "in").glob("*"):
         old.unlink()
     write(tmp_path, FOLDERS)
@@ -122,7 +122,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def found(call: Call, *paths: str) -> list[str]:
-    """Lines of the findings of this rule."""
+    """Return the lines of the findings of this rule."""
     return [line for line in call("check", *paths).stdout.splitlines() if RULE in line]
 
 

@@ -1,4 +1,4 @@
-"""Wrong usage: exit code 2, one reason on stderr, nothing on stdout."""
+"""Wrong arguments cause exit code 2, one reason on stderr, and nothing on stdout."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_help_is_as_wide_as_the_terminal(call: Call, monkeypatch: pytest.MonkeyP
     narrow = call(name, "--help").stdout
 
     assert max(map(len, wide.splitlines())) <= 120
-    # An option with its choices has no place where its line could end.
+    # An option with its choices has no place at which its line could be wrapped.
     assert [line for line in narrow.splitlines() if len(line) > 60 and line.strip()[0] not in "[-"] == []
 
 

@@ -1,4 +1,4 @@
-"""`check --changed-since REF` checks only files that a change reaches. Git itself names the changes."""
+"""`check --changed-since REF` checks only files that a change affects. Git itself names the changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def committed(root: Path, message: str = "more") -> None:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository that git makes once, for all tests to copy."""
+    """Return a repository that git makes once. All tests copy it."""
     root = tmp_path_factory.mktemp("template")
     write(root, FILES)
     git(root, "init", "--quiet", "--initial-branch=main", "--template=")
@@ -44,7 +44,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def repository(template: Path, tmp_path: Path) -> Path:
-    """Two packages with an error in each, committed as `main`; the branch `change` is checked out."""
+    """Return two packages with an error in each, committed as `main`. The branch `change` is checked out."""
     shutil.copytree(template, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
@@ -153,7 +153,7 @@ CHANGES: dict[str, tuple[dict[str, str | None], tuple[str, ...]]] = {
     "another kind of file": ({"clusters/east/README.md": "a\n", "clusters/east/.hidden.yaml": OTHER}, ()),
     "another object": ({"clusters/east/service.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n"}, ()),
 }  # fmt: skip
-"""What a change writes, None for what it takes away, and the files whose errors are reported."""
+"""The files that a change writes, or removes (None), and the files with errors that are reported."""
 
 
 def change(root: Path, files: dict[str, str | None]) -> None:
@@ -190,7 +190,7 @@ def test_a_change_above_what_is_named_reaches_it(call: Call, repository: Path, n
 
 
 def test_a_configuration_gone_is_said(call: Call, repository: Path) -> None:
-    """Its workloads are checked otherwise, though no byte of them changed."""
+    """Its workloads are checked with another configuration, although their bytes did not change."""
     change(repository, {"clusters/east/topology.yaml": None})
     committed(repository)
 
@@ -201,7 +201,7 @@ def test_a_configuration_gone_is_said(call: Call, repository: Path) -> None:
 
 
 def test_a_branch_means_where_it_was_left(call: Call, repository: Path) -> None:
-    """Later commits of others on main are no changes of this branch."""
+    """Later commits of other people on main are no changes of this branch."""
     write(repository, {"clusters/east/more.yaml": OTHER})
     committed(repository)
     git(repository, "checkout", "--quiet", "main")
@@ -215,7 +215,7 @@ def test_a_branch_means_where_it_was_left(call: Call, repository: Path) -> None:
 
 
 def test_of_several_commits_that_branches_left_each_counts(call: Call, repository: Path) -> None:
-    """Crossing merges; a file that is as one of them had it is changed since the other."""
+    """If merges cross, a file that equals one of the start commits has still changed since the other one."""
     git(repository, "commit", "--quiet", "--allow-empty", "--message", "a")
     git(repository, "checkout", "--quiet", "main")
     write(repository, {"clusters/west/web.yaml": WORKLOAD})
@@ -404,7 +404,7 @@ HIDING: dict[str, dict[str, str | None]] = {
 
 @pytest.mark.parametrize("hides", HIDING)
 def test_a_change_cannot_hide_behind_a_gitignore(call: Call, repository: Path, hides: str) -> None:
-    """Git tracks a file that was added all the same."""
+    """Git tracks a file that was added, even if it is ignored."""
     change(repository, HIDING[hides])
     git(repository, "add", "--all", "--force")
     git(repository, "commit", "--quiet", "--message", "hidden")
@@ -429,7 +429,7 @@ def test_what_git_does_not_track_is_ignored(call: Call, repository: Path) -> Non
 
 @pytest.mark.slow
 def test_a_submodule(call: Call, repository: Path, tmp_path: Path) -> None:
-    # git adds one by a script of the shell.
+    # git uses a shell script to add a submodule.
     needs_command("sed", "sed")
     inner = tmp_path / "inner"
     write(inner, {"topology.yaml": CONFIG, "web.yaml": BROKEN})
@@ -512,7 +512,7 @@ def test_a_shallow_clone_says_what_to_fetch(call: Call, repository: Path, tmp_pa
 
 
 def test_a_parent_is_enough_of_a_shallow_clone(call: Call, repository: Path, tmp_path: Path) -> None:
-    """As on the page for GitHub: fetch-depth: 2, and the first parent."""
+    """The page for GitHub describes this clone: fetch-depth: 2, and the first parent."""
     git(repository, "checkout", "--quiet", "main")
     write(repository, {"README.md": "a\n"})
     committed(repository)

@@ -1,4 +1,4 @@
-"""The choice of reported findings: by the configuration, comments, options and known findings."""
+"""The selection of reported findings: by the configuration, comments, options and known findings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.calling import CHOSEN, CONFIG, WORKLOAD, Call, write
 
-# Three warnings: of the namespace, the queue and the restart policy.
+# Three warnings: about the namespace, the queue and the restart policy.
 LOUD = WORKLOAD.replace("  namespace: shop\n", "").replace(
     "          containers:",
     "          schedulerName: kai-scheduler\n          restartPolicy: Never\n          containers:",
@@ -23,7 +23,7 @@ def configured(rules: str) -> str:
 
 
 def listed(call: Call, *words: str) -> list[str]:
-    """The findings, each as `rule severity`, in their order."""
+    """Return the findings in their order, each as `rule severity`."""
     return [f"{each['rule']} {each['severity']}" for each in call("check", "in", "-o", "json", *words).findings]
 
 
@@ -357,7 +357,7 @@ def test_findings_of_one_form_are_grouped_for_people_alone(call: Call, package: 
 
 
 def test_all_findings_are_listed_by_severity_and_rule_and_counted_by_rule_at_the_end(call: Call, package: Path) -> None:
-    # The info stands in the first file, and two warnings between those of another rule.
+    # The info is in the first file, between two warnings of other rules.
     redundant = WORKLOAD.replace(
         "    - name: router\n", "    - name: router\n      topologyConstraint: {packDomain: rack}\n"
     )
@@ -375,7 +375,7 @@ def test_all_findings_are_listed_by_severity_and_rule_and_counted_by_rule_at_the
         *[("warning", f" in/w{number}.yaml", f"{rule}]") for rule in NAMES for number in range(3)],
         ("info", " in/a.yaml", "constraint-redundant]"),
     ]
-    # The text around a finding is shown for the first of each form.
+    # The lines of the file are shown for the first finding of each form.
     assert sum("| " in line and "^" in line for line in lines) == 1 + len(NAMES) + 1
     assert ran.messages.splitlines() == [
         "note: without --baseline (as in --baseline git:main) the rules for updates are not checked",

@@ -1,4 +1,4 @@
-"""A cluster that kubectl lists instead of files. A program of this name answers, and records its arguments."""
+"""A cluster that kubectl lists, instead of files. A fake kubectl answers, and records its arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`packwise comment`: check, diff and place of a change as one comment."""
+"""`packwise comment` combines check, diff and place of a change in one comment."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_nothing_to_place(folder: Path, call: Call) -> None:
 
 @pytest.fixture
 def fleet(folder: Path) -> Path:
-    """Three clusters with a configuration each; the change is about two of them."""
+    """Return three clusters with a configuration each. The change affects two of them."""
     for name in ("east", "north", "west"):
         write(folder, {f"before/{name}/topology.yaml": CONFIG, f"before/{name}/web.yaml": GPU_WORKLOAD})
         write(folder, {f"clusters/{name}/topology.yaml": CONFIG, f"clusters/{name}/web.yaml": GPU_WORKLOAD})
@@ -188,7 +188,7 @@ def test_each_of_the_two_states_is_rendered_once(call: Call, monkeypatch: pytest
         rendered.append(package)
         return render(package, writes=writes, is_listed=is_listed, previews=previews)
 
-    # Each render passes here, whatever asks for it.
+    # Every render calls this function, for any purpose.
     render = steps._render  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(steps, "_render", counted)
 

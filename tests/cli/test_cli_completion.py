@@ -1,4 +1,4 @@
-"""Completion as a shell does it."""
+"""Completion, as a shell requests it."""
 
 from __future__ import annotations
 

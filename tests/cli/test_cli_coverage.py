@@ -1,4 +1,4 @@
-"""The last line of every command: how many workloads were checked, and how many were not and why."""
+"""The last line of every command has the number of checked workloads, and of the others with the reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.cli.test_cli_place import cluster
 
 
 def scheduled(api_version: str, kind: str, line: str) -> str:
-    """A template of an object with a line."""
+    """Return a template of an object, with one more line."""
     return f"apiVersion: {api_version}\nkind: {kind}\nmetadata:\n  name: {{{{ .name }}}}\nspec:\n  {line}\n"
 
 

@@ -1,4 +1,6 @@
-"""`--crds DIR`, and CustomResourceDefinitions among the input: objects are validated as that API server does."""
+"""With `--crds DIR`, or CustomResourceDefinitions in the input, objects are validated as that API server validates
+them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ WORKLOADS = crd(
     "PodCliqueSet",
     {"type": "object", "properties": {"replicas": {"type": "integer"}, "template": {**TEMPLATE, "required": ["tier"]}}},
 )
-"""A cluster whose workloads need a tier, and know two priorities."""
+"""The CRDs of a cluster with workloads that need a tier and have two priorities."""
 
 LEVELS: dict[str, Any] = {
     "type": "array",
@@ -241,7 +243,7 @@ def test_what_a_gitops_tool_recreates_may_be_other_than_before(call: Call, files
 
 
 def test_the_definition_counts_before_what_packwise_knows_of_a_scheduler(call: Call, files: Path) -> None:
-    # KAI itself would refuse it; a cluster with this definition does not.
+    # KAI's own CRD would refuse the object, but a cluster with this definition accepts it.
     config = CONFIG.replace("topology.kubernetes.io/zone", "kubernetes.io/hostname")
     write(files, {"in/web.yaml": GOLD, "in/topology.yaml": config})
 

@@ -1,4 +1,4 @@
-"""`packwise diff`: a folder under testdata/diff/ for each case, its name the sentence it specifies."""
+"""`packwise diff`: each folder under testdata/diff/ is a case. Its name is the sentence that the case specifies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RACKS = CONFIG.replace("example.com/rack", "example.com/rack-v2")
 
 @pytest.fixture
 def sides(package: Path) -> Path:
-    """The package as `in`, and as `new` with another label for its racks."""
+    """Return the package as `in`, and as `new` with another label for its racks."""
     shutil.copytree(package, package.parent / "new")
     write(package.parent, {"new/topology.yaml": RACKS})
     return package.parent
@@ -192,7 +192,7 @@ def test_objects_are_compared_down_to_a_depth(depth: int, code: int, output: str
 
 @pytest.mark.parametrize("output", ["text", "json", "markdown", "patch"])
 def test_an_assumed_release_is_told_once_for_both_sides(tmp_path: Path, call: Call, output: str) -> None:
-    """If a file lacks the line, each side has its place."""
+    """If a file lacks the line, each side has a separate place."""
     free = WORKLOAD.partition("    topologyConstraint:")[0] + WORKLOAD.partition("rack}\n")[2]
     write(tmp_path, {"old/web.yaml": free, "new/web.yaml": free.replace("replicas: 2", "replicas: 3")})
 
@@ -219,7 +219,7 @@ def test_an_assumed_release_is_told_once_for_both_sides(tmp_path: Path, call: Ca
 
 
 def test_a_patch_needs_bookkeeping_that_can_be_taken_away(sides: Path, call: Call) -> None:
-    """An annotation of kpt that shares its anchor with another value stays, so that the new object has no text."""
+    """An annotation of kpt that shares its anchor with another value stays, so the new object has no text."""
     write(sides, {"old/service.yaml": SERVICE, "new/generated.yaml": SHARED})
 
     ran = call("diff", "old", "new", "-o", "patch")

@@ -1,4 +1,4 @@
-"""`packwise doctor`: the files that it sees, and reasons why a client would skip packwise."""
+"""`packwise doctor`: the files that packwise sees, and the reasons why a client would skip packwise."""
 
 from __future__ import annotations
 

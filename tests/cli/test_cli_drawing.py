@@ -25,7 +25,7 @@ DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', r
 
 
 def workload(name: str, replicas: int = 1, domain: str = "rack") -> str:
-    """Gangs of two whole nodes."""
+    """Return a workload with gangs of two whole nodes."""
     text = GPU_WORKLOAD.replace("name: web # short", f"name: {name}").replace(
         "replicas: 1\n", f"replicas: {replicas}\n"
     )
@@ -45,7 +45,10 @@ def data_of(page: str) -> dict[str, Any]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Before: `web` and `old` fit. After: `new` comes first, `old` is gone, and `web` wants a second replica."""
+    """Return a package and its baseline.
+
+    Before, `web` and `old` fit. Afterwards, `new` comes first, `old` is removed, and `web` has a second replica.
+    """
     before = {"topology.yaml": CONFIG, "web.yaml": workload("web"), "old.yaml": workload("old")}
     after = {"topology.yaml": CONFIG, "web.yaml": workload("web", 2), "a.yaml": workload("new")}
     write(tmp_path, {f"before/{name}": text for name, text in before.items()})
@@ -117,7 +120,7 @@ def test_a_change_says_what_it_does_to_a_gang(
 
 
 def test_gangs_have_the_colours_of_their_queues(call: Call) -> None:
-    """Kueue's jobs are among the gangs of KAI. A few gangs of one queue have hues of their own."""
+    """Kueue's jobs are among KAI's gangs. Few gangs of one queue have different hues."""
     example = str(ROOT / "examples" / "kueue"), "--nodes", str(ROOT / "examples" / "nodes.yaml")
 
     queues = data_of(call("report", *example, "-o", "html").stdout)
@@ -188,7 +191,7 @@ def test_an_update_that_is_refused_is_drawn_as_it_would_be(folder: Path, call: C
 
 
 def test_pods_of_a_gang_that_goes_are_in_use_by_others_afterwards(folder: Path, call: Call) -> None:
-    """They stay as long as the simulation looks."""
+    """The pods stay on their nodes during the simulation."""
     running = pod("old-0-router-x", "n0")
     running["metadata"] |= {
         "namespace": "shop",
@@ -373,7 +376,7 @@ def test_a_file_that_cannot_be_written_is_named(folder: Path, call: Call) -> Non
 
 
 def test_the_page_is_read_where_the_numbers_stand_on_colours() -> None:
-    """WCAG 1.4.3: at least 4.5 to 1."""
+    """WCAG 1.4.3 requires a contrast of at least 4.5 to 1."""
 
     def luminance(colour: str) -> float:
         parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
@@ -404,7 +407,7 @@ def test_a_large_cluster_is_drawn_by_its_domains(tmp_path: Path, call: Call) -> 
 
 
 def test_a_chart_that_would_be_too_long_is_its_headline(tmp_path: Path, call: Call) -> None:
-    """Mermaid's numbers of characters make long names longer."""
+    """Mermaid counts characters, so the chart of gangs with long names is longer."""
     nodes = [node(f"{index:03}{'#' * 77}", "a", f"{index:03}{'&' * 77}") for index in range(180)]
     write(tmp_path, {"in/topology.yaml": CONFIG, "nodes.json": listed(*nodes)})
 
@@ -468,7 +471,7 @@ def test_notes_about_gangs_stand_in_every_format(tmp_path: Path, call: Call) -> 
 @pytest.mark.parametrize("kind", ["html", "svg", "mermaid"])
 @pytest.mark.parametrize("kai", [0, 1])
 def test_gangs_of_other_schedulers_are_noted_in_every_format(tmp_path: Path, call: Call, kind: str, kai: int) -> None:
-    """With a gang of KAI's, and without one."""
+    """The test runs with a gang of KAI, and without one."""
     other = workload("web").replace("containers:", "schedulerName: default-scheduler\n          containers:")
     texts = {"topology.yaml": CONFIG, "other.yaml": other, **({"own.yaml": workload("own")} if kai else {})}
     write(tmp_path, {"nodes.json": cluster(), **{f"in/{name}": text for name, text in texts.items()}})

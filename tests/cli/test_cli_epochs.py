@@ -59,7 +59,7 @@ def gangs(tmp_path: Path) -> Path:
 
 
 def files(folder: Path) -> list[str]:
-    """The files of rendered objects, and the names that these have."""
+    """Return the files of rendered objects, and the names of the objects."""
     paths = sorted(folder.rglob("podgang-*.yaml"))
     return [f"{path.name}: {path.read_text(encoding='utf-8').split('  name: ')[1].splitlines()[0]}" for path in paths]
 

@@ -1,4 +1,4 @@
-"""The lines of a file in a finding: marks, cuts and escapes."""
+"""The lines of a file in a finding: marks, shortened lines and escapes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from packwise.output.findings_text import LineAndColumn, excerpt
 RED = 31
 
 MARKS = {
-    # what stands at the place: what is marked of it
+    # the text at the place: its marked part
     "packDomain: ^rack": "rack",
     "packDomain: ^rack # the row": "rack",
     "packDomain: ^topology.kubernetes.io/zone": "topology.kubernetes.io/zone",

@@ -1,4 +1,4 @@
-"""`packwise explain`: why a value is there, or missing, on the command line."""
+"""`packwise explain` prints why a value exists or is missing."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ def test_a_document_in_a_configmap(call: Call, tmp_path: Path, assert_expected: 
 
 
 def test_a_line_of_a_template(call: Call, tmp_path: Path, assert_expected: Expect) -> None:
-    """Objects from a template come from its lines, although the lines are not YAML."""
+    """An object from a template comes from a line of the template, although this line is not YAML."""
     case = TESTDATA / "osmo" / "a-template-is-filled-in-with-its-default-values"
     write(tmp_path, {f"in/{name}": (case / name).read_text(encoding="utf-8") for name in ("pool.yaml", "train.yaml")})
 
@@ -329,7 +329,7 @@ OLDER = UNNAMED_CONFIG.replace("spec:\n", "spec:\n  revision: v0.1.0-alpha.7\n")
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
-    """Two clusters with a configuration each, and files that belong to none."""
+    """Return two clusters with a configuration each, and files that belong to neither."""
     write(tmp_path, {"c/east/topology.yaml": CONFIG, "c/east/web.yaml": WORKLOAD})
     write(tmp_path, {"c/west/topology.yaml": OLDER, "c/west/web.yaml": WORKLOAD})
     write(tmp_path, {"c/west/more.yaml": WORKLOAD.replace("web", "more"), "c/service.yaml": SERVICE})

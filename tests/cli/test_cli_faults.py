@@ -1,4 +1,6 @@
-"""Full disks, folders without permission, two runs at once: all files are old or new, and a line gives the reason."""
+"""With full disks, missing permissions or two runs at once, each file is either old or new, and a line gives the
+reason.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ FULL = "cannot write the file: No space left on device\n"
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own, of 256 KiB."""
+    """Yield a file system of 256 KiB."""
     needs_command("mount", "mount")
     place = tmp_path / "disk"
     place.mkdir()
@@ -66,7 +68,7 @@ def test_a_full_disk_changes_nothing(command: str, call: Call, small_disk: Path)
 
 
 def fill(disk: Path) -> Path:
-    """A file that takes all that is left of a disk."""
+    """Write a file that uses all free space of a disk."""
     filler = disk / "filler"
     with filler.open("wb", buffering=0) as file:
         try:
@@ -79,7 +81,7 @@ def fill(disk: Path) -> Path:
 
 @pytest.mark.parametrize("full", ["output", "cache"])
 def test_a_fleet_on_a_full_disk(full: str, call: Call, small_disk: Path, tmp_path: Path) -> None:
-    """A package is written completely or not at all. Without room in the cache, the run continues with a warning."""
+    """A package is written completely or not at all. If the cache has no space, the run continues with a warning."""
     sources(tmp_path, WORKLOAD)
     (tmp_path / ".git").mkdir()
     filler = fill(small_disk)
@@ -106,7 +108,7 @@ def state_without(root: Path, name: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_disk_that_is_read_only_is_named(command: str, call: Call, small_disk: Path) -> None:
-    """By the same words each time: no file that is packwise's own of this run."""
+    """The message is the same each time: it names no temporary file of this run."""
     sources(small_disk, BROKEN if command == "check --fix" else WORKLOAD)
     before = state(small_disk)
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
@@ -124,7 +126,7 @@ def test_a_disk_that_is_read_only_is_named(command: str, call: Call, small_disk:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_file_that_may_not_grow_is_named(command: str, packwise: Path, tmp_path: Path) -> None:
-    """The error of a write names no file of its own."""
+    """The message about a failed write names no temporary file."""
     sources(tmp_path, BROKEN if command == "check --fix" else WORKLOAD)
     before = listing(tmp_path)
 
@@ -153,7 +155,7 @@ def test_a_folder_that_may_not_be_written_stays(command: str, packwise: Path, tm
     before = listing(tmp_path)
     if os.geteuid() == 0:
         needs_command("setpriv", "util-linux")
-    # Root may write everywhere, by a capability that can be given up.
+    # Root may write everywhere because of a capability, which a process can drop.
     prefix = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
     folders = [tmp_path / "in", tmp_path]
     for folder in folders:
@@ -172,7 +174,7 @@ def test_a_folder_that_may_not_be_written_stays(command: str, packwise: Path, tm
 
 
 def test_two_renders_into_one_folder_give_one_of_them(packwise: Path, tmp_path: Path) -> None:
-    """The folder never holds files of both renders."""
+    """The folder never has files of both renders."""
     for name in ("first", "second"):
         write(tmp_path / name, {"topology.yaml": CONFIG})
         files = {f"{name}-{at}.yaml": WORKLOAD.replace("name: web", f"name: {name}-{at}") for at in range(20)}
@@ -206,7 +208,7 @@ def test_two_renders_in_place_give_what_one_gives(packwise: Path, tmp_path: Path
     ended = [(process.communicate()[1], process.returncode) for process in both]
 
     once = state(tmp_path / "in")
-    # The one that comes second may meet files that changed since it read them, and says so.
+    # The second render may find files that changed after it read them, and then reports them.
     for said, code in ended:
         assert code == 0 or "the file changed during the run; run the same command again" in said
     assert 0 in [code for _, code in ended]

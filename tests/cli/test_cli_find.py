@@ -1,4 +1,4 @@
-"""The files of a path, with their order and their names."""
+"""The files at a path, with their order and names."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [".gitignore", "kustomization.yaml", "a/.gitignore"])
 def test_a_file_that_says_what_others_are_is_read_whole_or_refused(name: str, tmp_path: Path) -> None:
-    """A sparse file of any size takes no place on a disk."""
+    """A sparse file of any size needs no space on a disk."""
     with (tmp_path / "in" / name).open("wb") as file:
         file.truncate(900 << 20)
 

@@ -1,4 +1,4 @@
-"""`packwise render -o DIR` and `--in-place`: the files afterwards, with their bytes."""
+"""`packwise render -o DIR` and `--in-place`: the resulting files, with their bytes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,10 @@ def test_single_files_go_under_their_own_name(call: Call, package: Path) -> None
 
 @pytest.mark.parametrize("words", ["render in -o out", "render --in-place out"])
 def test_what_no_longer_belongs_is_removed(words: str, call: Call, package: Path) -> None:
-    """The files of its objects, and the folders that they leave empty; nothing that anyone else wrote."""
+    """This removes the files of such objects, and folders that become empty.
+
+    It removes nothing that anyone else wrote.
+    """
     call("render", "in", "-o", "out")
     out = package.parent / "out"
     mine = {
@@ -128,7 +131,7 @@ def test_files_outside_packwise_of_which_nothing_remains_are_removed(call: Call,
 
 
 def test_nothing_is_removed_behind_a_link(call: Call, package: Path) -> None:
-    """Nothing remains of a file, and the output has a folder of that name elsewhere."""
+    """Nothing of a file remains, but the output has a link of that name to another folder."""
     generated = (
         "apiVersion: kai.scheduler/v1alpha1\nkind: Topology\n"
         "metadata:\n  name: a\n  annotations:\n    packwise.dev/rendered-from: x\n"
@@ -254,7 +257,7 @@ def test_items_of_a_list_go_where_their_client_says(call: Call, tmp_path: Path) 
 
 
 def test_documents_of_stdin_go_to_files_of_their_own(call: Call, package: Path) -> None:
-    """Objects of an earlier render keep their files."""
+    """Objects of an earlier render stay in their files."""
     stream = f"{CONFIG}---\n{call('render', 'in').stdout}"
 
     assert call("render", "-", "-o", "out", stdin=stream).messages == "wrote 6 files to out\n"

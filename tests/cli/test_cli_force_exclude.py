@@ -1,4 +1,4 @@
-"""`check --force-exclude`: a file that is named is left out as one of its folder is; pre-commit names changed files."""
+"""`check --force-exclude` excludes a named file if its folder's rules exclude it. pre-commit names changed files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An unreadable file of another tool is an error, and every command still reads the other files."""
+"""An unreadable file of another tool is an error, but every command still reads the other files."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_of_two_equal_keys_of_a_kustomization_the_last_one_counts(call: Call, tm
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A package with a change since its commit, and a foreign file in both."""
+    """Return a package with a change since its commit, and a file of another tool in both."""
     shutil.copytree(ROOT / "examples/disaggregated-inference", tmp_path, dirs_exist_ok=True)
     (tmp_path / "nodes.json").write_bytes((ROOT / "examples/nodes.yaml").read_bytes())
     (tmp_path / "foreign.yaml").write_text(BROKEN, encoding="utf-8")

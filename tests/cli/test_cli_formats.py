@@ -1,4 +1,4 @@
-"""Findings as GitHub, GitLab and SARIF want them, beyond the usual case in testdata/cli/."""
+"""Findings in the formats of GitHub, GitLab and SARIF, for cases that testdata/cli/ does not have."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ OF_EVERY_RULE = tuple([
 def test_junit_is_what_its_schema_says(results: tuple[Result, ...]) -> None:
     schema: Any = xmlschema.XMLSchema(TESTDATA / "junit" / "junit.xsd")
 
-    # Raises an error where the text is not valid.
+    # This raises an error if the text is invalid.
     suites = schema.to_dict(as_junit(checked(*results)))["testsuite"]
 
     assert [(suite["@tests"], suite["@failures"]) for suite in suites] == [

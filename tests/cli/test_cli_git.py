@@ -1,4 +1,4 @@
-"""A commit as baseline: read through git, with nothing of the checkout touched."""
+"""A commit as the baseline. packwise reads it through git, and changes nothing in the checkout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AUTHOR = {
     "GIT_AUTHOR_EMAIL": "a@example.com",
     "GIT_COMMITTER_NAME": "a",
     "GIT_COMMITTER_EMAIL": "a@example.com",
-    # A commit starts two processes more, to see whether it is time to pack.
+    # A commit would start two more processes, to check if it is time to pack.
     "GIT_CONFIG_COUNT": "1",
     "GIT_CONFIG_KEY_0": "maintenance.auto",
     "GIT_CONFIG_VALUE_0": "false",
@@ -36,7 +36,7 @@ def git(folder: Path, *words: str) -> None:
 
 @pytest.fixture
 def repository(package: Path) -> Path:
-    """The package committed as `main`, then its constraint changed."""
+    """Return the package, committed as `main`, with a constraint that changed afterwards."""
     root = package.parent
     git(root, "init", "--quiet", "--initial-branch=main")
     git(root, "add", ".")

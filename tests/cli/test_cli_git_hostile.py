@@ -1,4 +1,4 @@
-"""Repositories with programs in their own settings: reading a commit runs no program."""
+"""Repositories with programs in their settings. Reading a commit runs none of the programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.places import needs_command
 pytestmark = pytest.mark.slow
 
 TRAP = "touch {marker}; false"
-"""A command of a shell; its mark is there once it ran."""
+"""A shell command that creates the file `marker`."""
 
 ORIGIN = '[remote "origin"]\n\turl = {address}\n'
 SSH = ORIGIN.replace("{address}", "ssh://localhost/x")
@@ -34,7 +34,7 @@ for word; do
 done
 exec {git} "$@"
 """
-"""It knows a setting less, and passes over it as git does over each that it does not know."""
+"""A git that does not know some of the settings. It ignores them as git ignores every unknown setting."""
 
 SETTINGS = {
     "ssh": '[core]\n\tsshCommand = "{trap}"\n' + SSH,
@@ -86,17 +86,17 @@ SETTINGS = {
 """
     + SSH,
 }
-"""Settings of a repository that make some command of git run a program."""
+"""Settings of a repository that make a command of git run a program."""
 
 
 @pytest.fixture
 def marker(tmp_path: Path) -> Path:
-    """The file that is there once a command of the repository ran."""
+    """Return the path of the file that exists after a command of the repository ran."""
     return tmp_path.parent / f"{tmp_path.name}.ran"
 
 
 def arm(repository: Path, settings: str, marker: Path) -> None:
-    """Remove the first file of a repository, so that git wants to fetch it, and add `settings`."""
+    """Remove the object of a file from a repository, so that git wants to fetch it, and add `settings`."""
     folder = repository.resolve()
     script = folder / "trap"
     trap = TRAP.format(marker=marker)
@@ -122,7 +122,7 @@ def arm(repository: Path, settings: str, marker: Path) -> None:
 
 @pytest.fixture
 def repository(package: Path) -> Path:
-    """The package committed as `main`."""
+    """Return the package, committed as `main`."""
     root = package.parent
     git(root, "init", "--quiet", "--initial-branch=main")
     git(root, "add", ".")
@@ -142,7 +142,7 @@ def reads(call: Call) -> list[Ran]:
 def age(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Remove the protections that git has since 2.38 (`safe.bareRepository`) and 2.45 (`GIT_NO_LAZY_FETCH`)."""
+    """Remove the protections of git 2.38 (`safe.bareRepository`) and git 2.45 (`GIT_NO_LAZY_FETCH`)."""
     if request.param == "an older git":
         folder = tmp_path_factory.mktemp("older")
         program = folder / "git"
@@ -154,7 +154,7 @@ def age(
 @pytest.mark.usefixtures("age")
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_settings_of_the_repository_run_nothing(settings: str, call: Call, repository: Path, marker: Path) -> None:
-    """An unpacked archive brings a `.git` of its own."""
+    """An unpacked archive contains a `.git` with settings."""
     arm(repository / ".git", SETTINGS[settings], marker)
 
     runs = reads(call)
@@ -179,7 +179,7 @@ def test_asking_what_changed_runs_nothing(settings: str, call: Call, repository:
     changed = call("check", "in", "--changed-since", "main")
 
     assert not marker.exists()
-    # What stands on disk as it was is not asked for.
+    # A file that is unchanged on disk is not requested.
     assert (unchanged.code, "affects no checked file" in unchanged.stderr) == (0, True)
     assert (changed.code, "as in a partial clone" in changed.stderr) == (2, True)
 
@@ -190,7 +190,7 @@ def test_asking_what_changed_runs_nothing(settings: str, call: Call, repository:
 def test_a_folder_that_looks_like_a_repository_is_none(
     settings: str, extra: str, call: Call, repository: Path, marker: Path
 ) -> None:
-    """Git treats a folder with HEAD, objects and refs as a repository, and a commit can contain such files."""
+    """Git treats a folder with HEAD, objects and refs as a repository, and a commit can contain these files."""
     shutil.copytree(repository / ".git", repository / "in", dirs_exist_ok=True)
     arm(repository / "in", extra + SETTINGS[settings], marker)
 
@@ -216,7 +216,7 @@ def test_without_a_repository_around_it_it_is_none_either(call: Call, repository
 @pytest.mark.usefixtures("age")
 @pytest.mark.parametrize("inner", ["", "in"], ids=["around the folder", "the folder itself"])
 def test_an_empty_folder_called_git_hides_nothing(inner: str, call: Call, repository: Path, marker: Path) -> None:
-    """If `.git` is no repository, Git looks at the folder itself."""
+    """If `.git` is not a repository, git checks the folder itself."""
     shutil.copytree(repository / ".git", repository / "in", dirs_exist_ok=True)
     arm(repository / "in", "[core]\n\tbare = false\n\tworktree = .\n" + SETTINGS["ssh"], marker)
     shutil.rmtree(repository / ".git")
@@ -274,8 +274,8 @@ def test_git_itself_is_taken_from_no_relative_entry_of_path(
 
 
 def test_a_work_tree_of_its_own_and_a_submodule_are_read(call: Call, repository: Path, tmp_path: Path) -> None:
-    """Their `.git` is a file that names a folder elsewhere."""
-    # git adds a submodule by a script of the shell.
+    """Their `.git` is a file that names another folder."""
+    # git uses a shell script to add a submodule.
     needs_command("sed", "sed")
     git(repository, "worktree", "add", "--quiet", "tree", "-b", "other")
     git(repository, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path), "module")
@@ -293,7 +293,7 @@ def reads_and_asks(call: Call) -> list[Ran]:
 
 
 def swap(path: Path, target: str | None) -> None:
-    """Replace a file by a link, or by a pipe without a writer."""
+    """Replace a file by a link, or by a named pipe without a writer."""
     path.unlink(missing_ok=True)
     path.parent.mkdir(exist_ok=True)
     if target is None:
@@ -310,7 +310,7 @@ ENDLESS = ("config", "refs/heads/main", "objects/info/alternates", "packed-refs"
 def test_what_git_would_read_without_end_is_refused(
     name: str, target: str | None, call: Call, repository: Path
 ) -> None:
-    """Git would take all memory for a link to `/dev/zero`, and wait for ever at a pipe."""
+    """Git would use all memory for a link to `/dev/zero`, and would wait forever for a named pipe."""
     swap(repository / ".git" / name, target)
 
     for ran in reads_and_asks(call):
@@ -328,7 +328,7 @@ def test_what_an_alternate_names_is_looked_at_too(call: Call, repository: Path, 
 
 
 def bare(repository: Path, tmp_path: Path) -> Path:
-    """Move the `.git` of the repository out of it."""
+    """Move the `.git` of the repository to another folder."""
     place = tmp_path.parent / f"{tmp_path.name}.git"
     shutil.move(repository / ".git", place)
     return place
@@ -404,7 +404,7 @@ def test_settings_that_git_refuses(settings: str, call: Call, repository: Path) 
 
 
 def test_a_commit_is_what_its_hash_says(call: Call, repository: Path) -> None:
-    """Also if refs or a file would replace a blob or the parents."""
+    """This holds even if refs or a file would replace a blob or the parents."""
     blob, other = (
         subprocess.run(
             ["git", "hash-object", "-w", "--stdin"], cwd=repository, input=text, capture_output=True, check=True
@@ -423,7 +423,7 @@ def test_a_commit_is_what_its_hash_says(call: Call, repository: Path) -> None:
 
 
 def test_an_object_that_becomes_too_large_is_not_read(call: Call, repository: Path) -> None:
-    """A hundred KiB on disk."""
+    """The object has a hundred KiB on disk."""
     head = b"blob %d\0" % (600 << 20)
     packing = zlib.compressobj(9)
     parts = [packing.compress(head), *[packing.compress(bytes(1 << 20)) for _ in range(100)], packing.flush()]

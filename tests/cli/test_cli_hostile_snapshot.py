@@ -1,4 +1,4 @@
-"""Dumps of a cluster that are damaged, or hold numbers that no scheduler can count with."""
+"""Dumps of a cluster that are damaged, or that have numbers with which no scheduler can compute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text that would act on a terminal, or fill a log: escaped and cut short in every format, whole for programs."""
+"""Text that would control a terminal or fill a log is escaped and shortened for people, but complete for programs."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_the_function_tells_it_shortly_too(call: Call) -> None:
 
     assert ran.code == 1
     assert len(ran.stderr) < 20_000
-    # The items themselves are handed on as they came.
+    # The items themselves are passed on unchanged.
     assert len(ran.stdout) < len(listed) + 50_000
 
 

@@ -1,4 +1,6 @@
-"""`packwise render -o DIR` as a hydrator: its list of files, all at once or nothing, `--check`, a layout for GitOps."""
+"""`packwise render -o DIR` as a hydrator: its list of files, all changes or none, `--check`, and a layout
+for GitOps.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ TOPOLOGY = (
 
 @pytest.fixture
 def out(call: Call, package: Path) -> Path:
-    """A folder that was rendered once."""
+    """Return a folder after one render."""
     assert call("render", "in", "-o", "out").code == 0
     return package.parent / "out"
 
@@ -243,7 +245,7 @@ def test_where_folders_cannot_change_places_files_change_one_by_one(
     if inside:
         monkeypatch.chdir(out)
     else:
-        # A system without the call that lets two folders change places.
+        # On some systems, two folders cannot exchange places.
         monkeypatch.setattr(ctypes, "CDLL", no_library)
     (package / "web/service.yaml").write_text(SERVICE + "# more\n", encoding="utf-8")
 
@@ -269,7 +271,7 @@ def test_for_gitops_topologies_workloads_and_the_rest_have_folders(
     assert (ran.code, ran.messages) == (0, "wrote 13 files to out (5 new objects)\n")
     assert_expected("cli/gitops.txt", listing(package.parent / "out"))
     assert call("render", "in", "-o", "out", "--check").code == 0
-    # A render of the render is that render.
+    # Rendering the render again gives the same files.
     assert call("render", "out", "-o", "again").code == 0
     assert listing(package.parent / "again") == listing(package.parent / "out")
 
@@ -292,7 +294,7 @@ def test_what_is_for_review_only_goes_to_no_cluster(call: Call, package: Path) -
 
 
 def test_folders_that_tools_follow_are_there_though_empty(call: Call, package: Path) -> None:
-    """Flux fails on a missing path, and Git keeps no empty folder."""
+    """Flux fails if a path is missing, and git keeps no empty folder."""
     write(package, {"topology.yaml": GITOPS.replace("enabled: true", "enabled: false")})
     write(package, {"web/workload.yaml": WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "")})
 

@@ -1,4 +1,4 @@
-"""`packwise init`: its files pass a check, its client renders them, and it overwrites no file."""
+"""`packwise init` writes files that pass a check, that the client renders, and that overwrite no file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NESTED = nodes(
     node("d", **{"topology.kubernetes.io/zone": "z2", "example.com/rack": "r3", "example.com/block": "b1"}),
     node("control-plane"),
 )
-"""Four nodes of two zones, a block that reaches over both, and a node with no topology."""
+"""Four nodes in two zones, a block that extends over both zones, and a node without a topology."""
 
 OPERATOR = """\
 apiVersion: v1
@@ -89,7 +89,7 @@ DUMPS = {
     "levels": OPERATOR.partition("    scheduler:\n")[0],
     "levels-and-profiles": OPERATOR,
     "own-topologies": BINDING.replace("ClusterTopologyBinding", "ClusterTopology").replace("nvlink-domain", "rack"),
-    # No name of a dump leaves the comment or the value that it stands in.
+    # No name in a dump ends the comment or the value in which it is written.
     "hostile": 'apiVersion: grove.io/v1alpha1\nkind: ClusterTopology\nmetadata: {name: "a\\nspec: {}"}\n'
     'spec: {levels: [{domain: "x\\n- y", key: "a: b # c"}, {domain: "yes", key: "1"}]}\n---\n'
     + DEPLOYMENT.replace("RELEASE", "v0.1.0-alpha.9"),
@@ -214,7 +214,7 @@ def test_kustomize_renders_it(call: Call, tmp_path: Path, kustomize: Path, packw
 
     assert (built.code, built.stderr) == (0, "")
     kinds = [document["kind"] for document in yaml.safe_load_all(built.stdout)]
-    # What the operator makes itself is a preview, which kustomize leaves out.
+    # The objects that the operator makes itself are a preview, which kustomize skips.
     assert kinds == ["ClusterTopologyBinding", "PodCliqueSet"]
 
 
@@ -284,7 +284,7 @@ def test_a_dump_that_cannot_be_read_writes_nothing(call: Call, tmp_path: Path) -
 
 
 def answered(packwise: Path, tmp_path: Path, answers: bytes) -> str:
-    """The configuration that `init` writes by the answers to its questions."""
+    """Return the configuration that `init` writes for these answers."""
     ours, theirs = pty.openpty()
     os.write(ours, answers)
 
@@ -398,7 +398,7 @@ def test_domains_within_the_domains_of_accelerators_are_levels(prefix: str, call
 
 
 def test_the_levels_are_the_ones_that_an_import_proposes(call: Call, tmp_path: Path) -> None:
-    """Also if labels of few nodes contradict the others, or two labels have the same domains."""
+    """This holds even if labels of few nodes contradict the others, or if two labels have the same domains."""
     several = [
         node(
             f"n{number}",

@@ -1,4 +1,4 @@
-"""An unexpected exception has an exit code of its own and one line, without a traceback."""
+"""An unexpected exception causes a separate exit code and one line, without a traceback."""
 
 from __future__ import annotations
 

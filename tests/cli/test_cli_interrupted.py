@@ -1,4 +1,6 @@
-"""Interruptions at each change of the disk: each file is old or new, and a line names the changed ones."""
+"""After an interruption at any change of the disk, each file is either old or new, and a line names the
+changed files.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ State = dict[str, str]
 
 
 def state(folder: Path) -> State:
-    """Return every file of a folder with its content, also hidden files and links."""
+    """Return every file of a folder with its content, including hidden files and links."""
     return {
         path.relative_to(folder).as_posix(): f"-> {path.readlink()}" if path.is_symlink() else path.read_text("utf-8")
         for path in sorted(folder.rglob("*"))
@@ -41,7 +43,7 @@ def with_work(root: Path) -> None:
 
 
 def rendered_before(root: Path) -> None:
-    """A folder that was rendered when it held one workload more."""
+    """Write a folder that was rendered when it had one more workload."""
     write(root, {"in/topology.yaml": CONFIG, "in/a/w.yaml": WORKLOAD, "in/b/w.yaml": WORKLOAD.replace("web", "api")})
 
 
@@ -51,7 +53,7 @@ def after_a_change(folder: Path) -> None:
 
 
 def after_a_change_beside_ours(folder: Path) -> None:
-    """The output folder is a clone, with files and links that packwise did not write."""
+    """Change the sources, and make the output folder a clone with files and links that packwise did not write."""
     after_a_change(folder)
     write(folder.parent, {"out/.git/HEAD": "ref\n", "out/README.md": "ours\n"})
     (folder.parent / "out/linked.md").symlink_to("README.md")
@@ -62,7 +64,7 @@ def no_change(_: Path) -> None:
 
 
 CASES: dict[str, tuple[Callable[[Path], None], list[str], Callable[[Path], None], list[str], str]] = {
-    # what is there, the commands that come first, a change of it, the command, where it is run
+    # the folder, the commands that run first, a change of the folder, the command, its working directory
     "check --fix": (with_work, [], no_change, ["check", "in", "--fix"], "."),
     "migrate": (rendered_before, [], no_change, UPSTREAM, "."),
     "migrate of files": (
@@ -100,7 +102,7 @@ CASES: dict[str, tuple[Callable[[Path], None], list[str], Callable[[Path], None]
 
 @pytest.fixture(params=CASES)
 def case(request: pytest.FixtureRequest, tmp_path: Path, call: Call) -> tuple[Path, Path, list[str], str, Call]:
-    """A folder before the command, a copy of it, the command, and its working directory."""
+    """Return a folder before the command, a copy of it, the command, and its working directory."""
     prepare, first, change, words, where = CASES[request.param]
     root = tmp_path / "root"
     prepare(root)
@@ -115,7 +117,7 @@ def case(request: pytest.FixtureRequest, tmp_path: Path, call: Call) -> tuple[Pa
 @pytest.mark.slow
 @pytest.mark.parametrize("blow", Blow, ids=lambda blow: blow.name)
 def test_each_file_is_old_or_new(case: tuple[Path, Path, list[str], str, Call], blow: Blow) -> None:
-    """A kill, Ctrl-C, and a disk that refuses the change."""
+    """The interruptions are a kill, Ctrl-C, and a disk that refuses the change."""
     root, kept, words, where, call = case
     old, old_folders = state(root), folders(root)
     os.chdir(root / where)
@@ -130,7 +132,7 @@ def test_each_file_is_old_or_new(case: tuple[Path, Path, list[str], str, Call], 
         shutil.rmtree(root)
         shutil.copytree(kept, root, symlinks=True)
         os.chdir(root / where)
-        # Opened here: no change of the disk by the run itself.
+        # The files are opened here, so that opening them is no change by the run itself.
         with said.open("w", encoding="utf-8") as stream:
             if not interrupted_at(len(seen) + 1, blow, lambda: run(words, stream)):
                 break
@@ -141,20 +143,20 @@ def test_each_file_is_old_or_new(case: tuple[Path, Path, list[str], str, Call], 
         seen.append(len(done))
         for name in {**old, **new, **of_users}:
             assert of_users.get(name) in (old.get(name), new.get(name)), name
-        # What migrate moves from one file to another is in one of them.
+        # An object that migrate moves from one file to another is in one of them.
         assert "key: topology.kubernetes.io/zone" in "".join(of_users.values())
         if blow is Blow.KILL:
-            # Half a migration is taken back with git.
+            # Users undo half a migration with git.
             if words[0] != "migrate" or of_users in (old, new):
-                # Else the next run goes on, and removes what this one left.
+                # Otherwise the next run continues, and removes what this run left.
                 assert call(*words).code == 0
                 assert state(root) == new
-                # One that lost its last file just before the kill is empty, which git does not see.
+                # A folder that lost its last file directly before the kill is empty. git does not see it.
                 assert set(folders(root)) - {*old_folders} <= {*new_folders} <= set(folders(root))
             continue
         assert not left or blow is Blow.REFUSE
         if of_users == old:
-            # The folder that -o is to stand in stays.
+            # The folder around the output folder stays.
             assert folders(root) == old_folders or blow is Blow.REFUSE or "-o" in words
         elif of_users != new:
             changed, _, unchanged = changed_line(said).partition("; unchanged: ")
@@ -169,7 +171,7 @@ def test_each_file_is_old_or_new(case: tuple[Path, Path, list[str], str, Call], 
 
 
 def run(words: list[str], stderr: TextIO) -> None:
-    """Run a command in a separate process. It may be killed."""
+    """Run a command in a separate process, which may be killed."""
     sys.stderr = stderr
     main(words)
 

@@ -1,4 +1,4 @@
-"""`kind: List`, as `kubectl get -o yaml` prints several objects: taken apart as a baseline, read among the input."""
+"""`kind: List`, as `kubectl get -o yaml` prints several objects: divided in a baseline, and read in the input."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_among_the_input_it_is_read_and_stays_byte_for_byte(call: Call, package:
 
     ran = call("render", "in")
 
-    # Its condition has no other place.
+    # The condition of the object has no other place.
     assert (ran.code, ran.messages) == (0, "1 info (-v lists it)\n")
     assert text in ran.stdout
     assert "name: listed-0\n" in ran.stdout

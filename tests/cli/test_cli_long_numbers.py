@@ -1,4 +1,4 @@
-"""Numbers of thousands of digits: Python refuses to read them, and packwise treats them as no numbers."""
+"""Numbers with thousands of digits. Python refuses to read them, and packwise does not treat them as numbers."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_in_a_cluster(nodes: str, call: Call, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("revision", [f"v{N}.0.0", f"v0.1.0-alpha.{N}", f"alpha.{N}", f"v0.1.0-alpha.12-rc{N}"])
 def test_in_the_name_of_a_release(revision: str, call: Call, tmp_path: Path) -> None:
-    """As packwise's own words say of any other name."""
+    """packwise's message is the same as for any other wrong name."""
     write(tmp_path, {"in/topology.yaml": f"{UNNAMED_CONFIG}  revision: {revision}\n", "in/web.yaml": WORKLOAD})
 
     ran = call("check", "in")

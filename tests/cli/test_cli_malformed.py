@@ -1,4 +1,6 @@
-"""Objects with values of a wrong type: each command reads the others, and `check` reports each with its place."""
+"""If a value has a wrong type, each command still reads the other objects, and `check` reports the place of
+the value.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,7 @@ def test_a_malformed_object_ends_no_command(name: str, words: str, call: Call, t
     assert "internal error" not in ran.stderr
     if words == "check in":
         assert message in ran.stdout
-        # A pod is checked although its scheduler's name is wrong.
+        # The pod is checked although the name of its scheduler is invalid.
         assert ("2 workloads checked" if text == POD else "1 workload checked") in ran.stderr
 
 

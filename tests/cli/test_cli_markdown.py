@@ -1,4 +1,4 @@
-"""Comments on pull requests: short enough for GitHub, and nothing of the input is more than text in them."""
+"""Comments on pull requests are short enough for GitHub, and all parts of the input are only text in them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def size(text: str) -> int:
 
 
 def outside_code(text: str) -> list[str]:
-    """All text of a comment that is no code, as a parser of Markdown reads it."""
+    """Return all text of a comment outside code, as a parser of Markdown reads it."""
     outside: list[str] = []
     for token in MarkdownIt("gfm-like", {"linkify": False}).parse(text):
         parts = token.children or [token] if token.type in ("inline", "html_block") else []
@@ -166,7 +166,7 @@ def test_a_change_of_any_size_is_one_comment(call: Call, package: Path) -> None:
 
 
 def letters(count: int) -> list[str]:
-    """Names without digits, so that no two objects are alike."""
+    """Return a name without digits, so that no two objects have the same form."""
     return ["".join([chr(97 + number // 26**at % 26) for at in range(4)]) for number in range(count)]
 
 

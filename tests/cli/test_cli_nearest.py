@@ -1,4 +1,6 @@
-"""The configuration that applies to each workload of small trees: by `check`, by `render`, in a package of a fleet."""
+"""The configuration that applies to each workload of small trees, by `check`, by `render`, and in a package
+of a fleet.
+"""
 
 from __future__ import annotations
 
@@ -49,12 +51,12 @@ TEXTS = {
     "ignore": "t.yaml\n",
     "empty": "",
 }
-"""The files of the trees below by what they are called there."""
+"""The contents of files in the trees below, by the words for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A tree with the named folder `at`, and the configurations that apply to workloads and packages."""
+    """A tree, its folder `at`, and the configurations that apply to workloads and packages."""
 
     tree: str
     check: str
@@ -401,7 +403,7 @@ ROWS = {
 
 
 def plant(tree: str, folder: Path) -> None:
-    """Make the files and links of the tree. A link is `a/t.yaml->../t.yaml`."""
+    """Write the files and links of the tree. A link is spelled `a/t.yaml->../t.yaml`."""
     for word in tree.split():
         path, link, target = word.partition("->")
         if link:
@@ -413,7 +415,9 @@ def plant(tree: str, folder: Path) -> None:
 
 
 def checked_by(package: Package) -> str:
-    """Return the files of the configuration that applies, `!absent` without one, and `!sources` if several do."""
+    """Return the files of the configuration that applies, `!absent` if there is none, and `!sources` if there are
+    several.
+    """
     rendered = render(package, is_listed=False)
     files = () if rendered.selection is None else rendered.selection.files
     rules = {result.tags.get("rule", "") for result in rendered.results}
@@ -428,7 +432,7 @@ def checked(at: str) -> Iterator[str]:
 
 
 def fleet(at: str) -> Iterator[str]:
-    """Return the configuration of each package. The output of kustomize is not known here."""
+    """Yield the configuration of each package. The output of kustomize is unknown here."""
     top = top_of(real(at))
     root = from_top(at, top).removeprefix(".")
     rooted = Rooted.of(DiskTree(top, root), root)

@@ -1,6 +1,7 @@
-"""Odd settings: every command that reads them answers, and writes no file if it reports an error.
+"""Odd settings: every command that reads them gives an answer, and writes no file if it reports an error.
 
-Each is in a file of the package, the function's configuration in a list, a file of `--config`, and a ConfigMap.
+Each setting is tested in a file of the package, in a list as the function's configuration, in a file of `--config`, and
+in a ConfigMap.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ IN_A_LIST = ("fn", "check in", "render in/topology.yaml", "doctor in", "explain 
 QUICK = ("check in -v", "render in -o out", "migrate in --to upstream")
 QUICK_IN_A_LIST = ("fn",)
 QUICK_IN_A_CONFIG_MAP = ("doctor in",)
-"""The others are slow tests, as every command reads each of these places by the same functions."""
+"""Commands that also run in quick tests. The others run in slow tests, because all commands read these places alike."""
 
 WRITTEN = {
     "check in --fix --unsafe-fixes": "in",
@@ -145,9 +146,9 @@ WRITTEN = {
     "report in -o report.html": "report.html",
     "render before -o out --config in/topology.yaml": "out",
 }
-"""What a command may write to; any other changes nothing."""
+"""The folder that a command may change. A command that is not listed must change nothing."""
 ALSO_WITH_ERRORS = ("check in --fix --unsafe-fixes", "report in -o report.html", "fleet render . -o fleet --no-cache")
-"""These write what is right, and tell the errors beside."""
+"""Commands that write the correct part even if they report an error."""
 
 
 def cases(commands: Sequence[str], quick: Sequence[str]) -> list[Any]:
@@ -159,7 +160,7 @@ Answers = Callable[[str, Callable[[bytes], bytes]], None]
 
 @pytest.fixture
 def assert_answers(call: Call, assert_each_alone: AssertEach) -> Answers:
-    """Run a command on each of the settings, at the place where the command reads them."""
+    """Return a function that runs a command on each of the settings, at the place where the command reads them."""
 
     def one(command: str, place: Callable[[bytes], bytes]) -> None:
         def check(content: str | bytes, folder: Path) -> None:
@@ -199,7 +200,7 @@ def indented(text: bytes, by: int) -> bytes:
 
 
 def assert_answered(command: str, content: bytes, call: Call, folder: Path) -> None:
-    """The exit code is documented. Changes are only in allowed places, and absent after an error."""
+    """Assert that the exit code is documented, and that only permitted places change, and only without an error."""
     files = {"in/web.yaml": WORKLOAD, "in/service.yaml": SERVICE, "before/web.yaml": WORKLOAD, "nodes.yaml": NODES}
     write(folder, {**files, "before/topology.yaml": CONFIG, ".git/HEAD": ""})
     (folder / "in" / "topology.yaml").write_bytes(content)

@@ -48,7 +48,7 @@ def test_case(folder: Path, call: Call, tmp_path: Path, assert_expected: Callabl
 
     assert_expected(f"osmo/{folder.name}/_stdout.yaml", ran.stdout)
     assert_expected(f"osmo/{folder.name}/_stderr.txt", ran.stderr)
-    # With what OSMO itself would say.
+    # The finding has OSMO's own text.
     assert_expected(f"osmo/{folder.name}/_findings.json", call("check", *names, "-o", "json").stdout)
     assert ran.code == int("error: " in ran.stderr)
 
@@ -419,7 +419,7 @@ NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {example.com/oth
 
 
 def test_nodes_beside_the_folders_of_several_clusters_are_of_none(call: Call, tmp_path: Path) -> None:
-    """Among the files of one cluster, the nodes are the cluster's."""
+    """Nodes among the files of one cluster belong to this cluster."""
     write(tmp_path / "one", {"pool.yaml": POOL, "nodes.yaml": NODE})
     several = {"pool.yaml": POOL, "nodes.yaml": NODE, "west/topology.yaml": CONFIG, "east/topology.yaml": CONFIG}
     write(tmp_path / "several", several)

@@ -1,4 +1,4 @@
-"""Templates of strangers in every command: the limits hold for all of them together, and each is filled in once."""
+"""Untrusted templates in every command: the limits apply to all templates together, and each is filled in once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ COMMANDS = {
     "report": "report in -o report.html --nodes nodes.yaml --baseline before",
     "comment": "comment in --baseline before --nodes nodes.yaml",
 }
-"""Commands with one configuration, and with one for each folder."""
+"""Commands with one configuration, and with one configuration for each folder."""
 
 PACKAGES = 4
 
@@ -59,7 +59,10 @@ def embedded(body: str, number: int) -> str:
 
 
 def packages(body: str, top: str, replicas: int = 1, *, many: bool) -> dict[str, str]:
-    """Folders with a workload, and a template that no other has; `many` configurations, or one for all."""
+    """Return folders with a workload, and each with a different template.
+
+    There are `many` configurations, or one for all.
+    """
     configured = [f"{top}/{number}" for number in range(PACKAGES)] if many else [top]
     files = {f"{folder}/topology.yaml": CONFIG for folder in configured}
     for number in range(PACKAGES):
@@ -70,7 +73,7 @@ def packages(body: str, top: str, replicas: int = 1, *, many: bool) -> dict[str,
 
 @pytest.fixture
 def fills(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The processor time of each template that is filled in; together they may take a second."""
+    """Record the processor time of each template that is filled in. Together they may use a second."""
     taken: list[float] = []
 
     def noted(function: Callable[[], bytes]) -> Confined:
@@ -88,7 +91,10 @@ def fills(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_many_long_templates_take_no_longer_than_two(
     command: str, call: Call, tmp_path: Path, fills: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The kernel ends the copies only for `check`. For other commands, each template counts one second at once."""
+    """The kernel ends the copies only for `check`.
+
+    For other commands, each template counts as one second from the start.
+    """
     many = "many" in command
 
     def ended(_: Callable[[], bytes]) -> Confined:
@@ -127,7 +133,7 @@ def test_a_template_is_filled_in_once_by_a_command(
 def test_what_a_template_becomes_is_read_once_by_a_command(
     command: str, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also if it cannot be read. Reading takes longer than filling in."""
+    """This holds even if the text is unreadable. Reading takes longer than filling in."""
     many, texts = "many" in command, list[str]()
 
     def noted(text: str) -> TextRead:
@@ -151,7 +157,7 @@ def test_what_a_template_becomes_is_read_once_by_a_command(
 def test_each_package_of_a_fleet_has_the_limits_for_itself(
     verb: str, call: Call, tmp_path: Path, fills: list[float]
 ) -> None:
-    """The answer of a package depends on no other, because a cache keeps it."""
+    """The answer about a package depends on no other package, because a cache keeps it."""
     write(tmp_path, packages(LONG, "in", 2, many=True) | packages(LONG, "before", many=True))
     write(tmp_path, {f"nodes/{number}.yaml": NODES for number in range(PACKAGES)})
     (tmp_path / ".git").mkdir()

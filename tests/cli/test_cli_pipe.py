@@ -1,4 +1,6 @@
-"""Stdin in a pipe: a command before packwise that failed is an error, and files that were joined are explained."""
+"""Stdin in a pipe: a failed command before packwise is an error, and the message about joined files names
+the reason.
+"""
 
 from __future__ import annotations
 

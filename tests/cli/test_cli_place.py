@@ -1,4 +1,4 @@
-"""`packwise place`: the nodes of gangs in a cluster, and obstacles."""
+"""`packwise place`: the nodes of gangs in a cluster, and the reasons why a gang does not fit."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_gangs_of_other_schedulers_are_counted_and_not_placed(tmp_path: Path, ca
 
 
 def test_a_gang_that_only_prefers_a_level_needs_room_in_the_cluster(tmp_path: Path, call: Call) -> None:
-    """No level is required: there is none to name."""
+    """The message names no level, because none is required."""
     examples = ROOT / "examples"
     nodes = (examples / "nodes.yaml").read_text(encoding="utf-8")
     nodes = nodes.replace("network.example.com/block", "topology.kubernetes.io/spine")
@@ -176,7 +176,7 @@ def test_init_containers_sidecars_and_overhead_count_as_kubernetes_counts_them(f
         nodes = [node(f"n{n}", "a", "r0", allocatable={"cpu": left, "pods": "9"}) for n in range(2)]
         busy = [pod(f"busy-{n}", f"n{n}", 8, **spec) for n in range(2)]
         write(folder, {"in/web.yaml": workload, "nodes.json": json.dumps({"kind": "List", "items": nodes + busy})})
-        # 65 cores less max(30, 10 + 50, 10 + 20) + 1 leaves 4 for each pod of the gang.
+        # 65 cores minus max(30, 10 + 50, 10 + 20) + 1 leaves 4 cores for each pod of the gang.
         assert call("place", "in", "--nodes", "nodes.json").code == int(not fits)
 
 
@@ -489,7 +489,7 @@ UNALIKE = (
           - {name: leader, image: "i", resources: {limits: {nvidia.com/gpu: "2"}}}
 """
 )
-"""Pods of 8 and of 2 GPUs: KAI counts three of 8."""
+"""Pods with 8 and with 2 GPUs. KAI computes with three pods of 8 GPUs."""
 
 
 def test_a_packing_that_kai_does_not_find_its_rule_and_the_change_that_helps(
@@ -548,7 +548,7 @@ def test_a_required_level_above_one_that_all_nodes_share(folder: Path, call: Cal
 
 @pytest.fixture
 def changed(folder: Path) -> Path:
-    """A change that makes the pods of one workload larger, adds one, and takes one away; another moves."""
+    """Return a change that makes one workload's pods larger, adds a workload, removes one, and moves another one."""
     first = GPU_WORKLOAD.replace("web", "a")
     write(folder, {"old/topology.yaml": CONFIG, "old/a.yaml": first, "old/web.yaml": GPU_WORKLOAD})
     write(folder, {"old/z.yaml": named("z", 1), "in/a.yaml": first.replace('"8"', '"9"'), "in/x.yaml": named("x", 2)})
@@ -633,7 +633,7 @@ def test_hostile_names_are_text_in_a_comment(folder: Path, call: Call) -> None:
 
 def test_a_placing_of_any_size_is_one_comment(folder: Path, call: Call) -> None:
     nodes = [node(f"n{number}", "a", f"r{number // 2}") for number in range(200)]
-    # Neighbours whose names differ in numbers alone would be one entry.
+    # Neighbours with names that differ only in numbers would be shown as one entry.
     many = "---\n".join([named(f"{chr(97 + number // 20)}{chr(97 + number % 20)}", 2) for number in range(400)])
     write(folder, {"in/web.yaml": many, "old/topology.yaml": CONFIG, "old/a.yaml": GPU_WORKLOAD})
     write(folder, {"nodes.json": json.dumps(nodes)})

@@ -21,7 +21,7 @@ FILE = GOLDEN / "placement" / "clusters.jsonl.gz"
 UNFIT = {"pending", "partial", "notready"}
 
 OTHER_TRIES = ("rnd-0027", "w1-0")
-"""The one gang of which KAI tries a domain less than is told."""
+"""The only gang for which KAI tries one domain fewer than packwise reports."""
 
 HOST = "kubernetes.io/hostname"
 CONFIG = """\
@@ -41,7 +41,7 @@ spec: {levels: [{domain: rack, key: example.com/rack}]}
 def rows() -> list[Any]:
     with gzip.open(FILE, "rt", encoding="utf-8") as lines:
         return [
-            # Clusters that were drawn at random are large, and many.
+            # Random clusters are large, and there are many of them.
             pytest.param(row, id=row["case"], marks=[pytest.mark.client] if row["case"].startswith("rnd-") else [])
             for row in map(json.loads, lines)
         ]
@@ -63,7 +63,7 @@ def test_states_nodes_and_messages_are_kais(row: Any, tmp_path: Path, call: Call
         if gang is None:
             continue
         if job["state"] in UNFIT and gang["notes"] and gang["state"] not in UNFIT:
-            # What the objects do not show is said.
+            # packwise reports facts that the objects do not show.
             continue
         assert (gang["state"] in UNFIT) == (job["state"] in UNFIT)
         assert nodes_of(gang) == {
@@ -139,7 +139,10 @@ Asked = dict[str, Any]
 
 
 def workload(name: str = "w", pods: int = 1, *, gpus: int = 8, **more: Any) -> str:
-    """A PodCliqueSet of one clique; `more` are the spec of its pods, `clique` its metadata, `template` and `queue`."""
+    """Return a PodCliqueSet of one clique. `more` are fields of the pods' spec, `clique` is metadata of the clique.
+
+    `template` and `queue` are set too.
+    """
     clique, template, where = more.pop("clique", {}), more.pop("template", {}), more.pop("queue", "q")
     resources: Asked = {"limits": {"nvidia.com/gpu": str(gpus)}} if gpus else {"requests": {"cpu": "1"}}
     container = {"name": "c", "image": "i", "resources": resources, **more.pop("container", {})}
@@ -414,7 +417,7 @@ def test_the_first_of_pods_that_are_near_each_other_goes_anywhere(place: Any) ->
 
     answer = place(text, node("n0"), node("n1"), queue("q"))
 
-    # Two of them fill a node, and the third may go nowhere else.
+    # Two of these pods fill a node, and the third one may not run elsewhere.
     assert answer.state == "pending"
     assert place(text.replace("replicas: 3", "replicas: 2"), node("n0"), node("n1"), queue("q")).state == "allocated"
 
@@ -509,7 +512,7 @@ def test_a_share_of_gpus_needs_as_many_that_have_room(
 
 
 def test_a_gpu_that_is_shared_goes_to_one_pod_whole_once_nobody_shares_it(place: Any) -> None:
-    """A gang that does not fit leaves no share behind: the next one gets the GPU."""
+    """A gang that does not fit releases its shares, so the next gang gets the GPU."""
     half = {"annotations": {"gpu-fraction": "0.6"}}
     text = f"{workload('a', pods=2, gpus=0, clique=half)}---\n{workload('b', gpus=1)}"
 
@@ -520,7 +523,7 @@ def test_a_gpu_that_is_shared_goes_to_one_pod_whole_once_nobody_shares_it(place:
 
 
 def test_pods_without_gpus_go_where_gpus_are_shared(place: Any) -> None:
-    """KAI's order of nodes asks if the pod fits on a shared GPU. A pod without GPUs does."""
+    """KAI orders nodes by whether the pod fits on a shared GPU. A pod without GPUs does."""
     nodes = [node("n0"), node("n1")]
     bound = shared("f", "0.3", "g")
     bound["spec"]["nodeName"] = "n1"
@@ -657,7 +660,7 @@ def test_namespaces_of_the_input_are_there_too(place: Any) -> None:
 
 @pytest.mark.parametrize(("cpu", "fits"), [("1", True), ("64", False)])
 def test_the_overhead_of_a_runtime_class_of_the_input_counts(place: Any, cpu: str, fits: bool) -> None:
-    """It replaces the RuntimeClass of the same name in the cluster."""
+    """It replaces the RuntimeClass with the same name in the cluster."""
     metadata = "apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: kata}\n"
     own = f"{metadata}overhead: {{podFixed: {{cpu: {cpu}}}}}\n"
     there = {"kind": "RuntimeClass", "metadata": {"name": "kata"}, "overhead": {"podFixed": {"cpu": "2"}}}

@@ -1,4 +1,4 @@
-"""The notes that `place` gives about a group of the default scheduler."""
+"""The notes of `place` about a group of the default scheduler."""
 
 from __future__ import annotations
 

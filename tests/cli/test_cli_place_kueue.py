@@ -86,7 +86,7 @@ def node(number: int, gpus: int = 8) -> dict[str, Any]:
 
 
 def workload(name: str, hosts: list[str], gpus: int = 8) -> dict[str, Any]:
-    """An admitted Workload with a pod on each of these hosts."""
+    """Return an admitted Workload with a pod on each of these hosts."""
     spec = {"containers": [{"name": "c", "resources": {"requests": {"nvidia.com/gpu": str(gpus)}}}]}
     assignment = {
         "levels": ["kubernetes.io/hostname"],
@@ -143,7 +143,7 @@ CASES: dict[str, tuple[list[str], list[dict[str, Any]]]] = {
     "no-queue": ([job("train", 2, {REQUIRED: "example.com/rack"}, queue="reserch")], []),
     "quota": ([job("train", 9, {"podset-unconstrained-topology": "true"})], []),
 }
-"""Jobs on eight nodes of eight GPUs, two in a rack, four in a block; with what else is in the cluster."""
+"""Jobs, and the other objects in a cluster of eight nodes with eight GPUs each. A rack has two nodes, a block four."""
 
 
 @pytest.fixture
@@ -212,7 +212,7 @@ def test_a_job_leads_to_the_lines_of_its_flavor_and_levels(capsys: pytest.Captur
 
 
 def running(name: str, host: str, metadata: dict[str, Any]) -> dict[str, Any]:
-    """A pod that has all GPUs of a node."""
+    """Return a pod that uses all GPUs of a node."""
     container = {"name": "c", "resources": {"requests": {"nvidia.com/gpu": "8"}, "limits": {"nvidia.com/gpu": "8"}}}
     return {
         "kind": "Pod",
@@ -225,7 +225,7 @@ def running(name: str, host: str, metadata: dict[str, Any]) -> dict[str, Any]:
 def test_each_scheduler_sees_the_running_pods_of_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Kueue counts the pod of KAI by its node and its own by its Workload. KAI counts both by their nodes."""
+    """Kueue counts KAI's pod by its node, and its own pod by its Workload. KAI counts both pods by their nodes."""
     gang = job("serve", 1, {}).replace("kueue.x-k8s.io/queue-name: research", "kai.scheduler/queue: team")
     gang = gang.replace("restartPolicy:", "schedulerName: kai-scheduler\n      restartPolicy:")
     (tmp_path / "jobs.yaml").write_text("---\n".join([QUEUES, gang, job("train", 1, {})]), encoding="utf-8")
@@ -250,7 +250,7 @@ def test_each_scheduler_sees_the_running_pods_of_the_other(
 
 
 def sample() -> list[Any]:
-    """Every twentieth golden: all of them are asked for without the command line."""
+    """Return every twentieth golden. Tests without the command line use all goldens."""
     with gzip.open(GOLDEN / "placement" / "kueue.jsonl.gz", "rt", encoding="utf-8") as lines:
         return list(map(json.loads, lines))[::20]
 

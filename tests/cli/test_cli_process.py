@@ -1,4 +1,4 @@
-"""Behaviour that only a separate process shows: the installed command, closed pipes, the function."""
+"""Behaviour that only a separate process shows: the installed command, closed pipes, and the function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bar while many files are read: on a terminal only, on stderr, gone at the end."""
+"""A progress bar while many files are read. It appears only on a terminal, on stderr, and is removed at the end."""
 
 from __future__ import annotations
 

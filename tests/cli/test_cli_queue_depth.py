@@ -1,4 +1,4 @@
-"""Queues that are above themselves, or too deep, and jobs in them."""
+"""Queues that are their own ancestors, or nested too deeply, and jobs in them."""
 
 from __future__ import annotations
 

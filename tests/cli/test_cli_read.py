@@ -1,4 +1,4 @@
-"""Unreadable input: every fault with its place, and no other report."""
+"""Unreadable input: every error has its place, and nothing else is reported."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_file_that_cannot_be_opened(call: Call, package: Path, monkeypatch: py
 
 
 def test_findings_point_into_the_file(call: Call, tmp_path: Path) -> None:
-    """Documents, comments and line ends count, under the name that the user gave."""
+    """The place counts documents, comments and line ends, in the file that the user named."""
     wrong = WORKLOAD.replace("rack", "block")
     write(tmp_path, {"in/topology.yaml": CONFIG, "in/all.yaml": f"# head\n---\n{SERVICE}---\n\n{wrong}"})
     other = wrong.replace("name: web #", "name: other #")

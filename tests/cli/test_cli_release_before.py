@@ -1,4 +1,4 @@
-"""A baseline is defaulted by the release that it was written for, wherever its configuration stands."""
+"""The defaults of a baseline are those of its own release, at any place of its configuration."""
 
 from __future__ import annotations
 

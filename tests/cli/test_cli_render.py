@@ -1,4 +1,4 @@
-"""`packwise render` to stdout: the whole stream."""
+"""`packwise render` to stdout: the complete stream."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ topologyAwareScheduling: {enabled: false}
 @pytest.mark.parametrize("case", CONFIGURATIONS)
 @pytest.mark.parametrize("order", ["own file", "first", "last"])
 def test_the_stream_of_files_can_be_applied(case: str, order: str, call: Call, tmp_path: Path) -> None:
-    """No API server knows the kinds of configurations. Only the objects themselves are printed, with their comments."""
+    """An API server does not know the kinds of configurations. Only the objects are printed, with their comments."""
     other = f"# about b\n{SERVICE.replace('web', 'b')}"
     configuration = CONFIGURATIONS[case]
     files = {
@@ -67,7 +67,7 @@ def test_the_stream_of_files_can_be_applied(case: str, order: str, call: Call, t
 
 
 def test_documents_beside_a_configuration_keep_their_comments(call: Call, tmp_path: Path) -> None:
-    """Comments can hold the text of a marker, and stand before one."""
+    """A comment may contain the text of a marker, and may precede a marker."""
     other = SERVICE.replace("web", "b")
     stream = f"# --- web ---\n---\n{SERVICE}--- # --- b ---\n# --- b ---\n---\n{other}---\n"
     write(tmp_path, {"in/a.yaml": stream + CONFIG})
@@ -195,7 +195,7 @@ def test_what_no_longer_belongs_goes_with_its_marker(case: str, call: Call) -> N
 
 
 def test_generated_objects_stay_in_their_place_without_a_path(call: Call, package: Path) -> None:
-    """Before any other file, with a comment of the user's, and with the path that another client leaves in."""
+    """They precede all other files, and may have a user's comment, or a path annotation that another client keeps."""
     generated = call("render", "in").stdout.partition("kind: ClusterTopology\n")[2]
     earlier = "apiVersion: grove.io/v1alpha1\nkind: ClusterTopology # ours\n" + generated.replace(
         "  annotations:\n", "  annotations:\n    config.kubernetes.io/path: p.yaml\n"
@@ -274,7 +274,7 @@ items:
 
 
 def test_a_list_becomes_documents(call: Call, tmp_path: Path) -> None:
-    """Its functionConfig configures the render. Annotations of the client are removed."""
+    """Its functionConfig configures the render. The client's annotations are removed."""
     ran = call("render", "-", stdin=LIST)
 
     first = """\

@@ -124,7 +124,7 @@ def test_text_shows_the_place_the_operators_text_and_a_proposal() -> None:
 
 
 def test_text_without_the_file_shows_no_excerpt() -> None:
-    """A client read it elsewhere."""
+    """A client read the file in another place."""
     told = as_text(Checked((FULL,), 1, dict[str | None, str]().get)).splitlines()
 
     assert [line.split(":")[0] for line in told] == ["warning", "  Grove", "  help", ""]
@@ -177,7 +177,7 @@ def test_colours_are_for_terminals(
         monkeypatch.setenv("NO_COLOR", no_color)
 
     assert call("render", "-", stdin="a: [").stderr.startswith("\x1b[31merror\x1b[0m: <stdin>:") == coloured
-    # What is piped on stays plain, whatever shows stderr.
+    # Output into a pipe has no colours, even if stderr is a terminal.
     assert call("check", "-", stdin="a: [").stdout.startswith("error: <stdin>:")
 
 
@@ -250,7 +250,7 @@ def test_count(severities: list[Severity], text: str) -> None:
 
 
 def test_half_a_surrogate_pair_is_printed_as_an_escape(call: Call) -> None:
-    """YAML has none; JSON may."""
+    """YAML cannot contain one, but JSON can."""
     config = '"functionConfig":{"apiVersion":"packwise.dev/v1alpha1","kind":"TopologyRender","spec":{"a\\ud800":1}}'
     text = f'{{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList",{config},"items":[]}}'
 
@@ -279,7 +279,7 @@ PLAIN = WORKLOAD.replace("    topologyConstraint: {packDomain: rack}\n", "")
         (PLAIN, None),
         (PLAIN.replace("roleName:", "label: topologyConstraint\n        roleName:"), None),
         (WORKLOAD, "error"),
-        # Refused for something else, so that nobody comes to look at its constraint.
+        # The workload is refused for another reason, so its constraint is not checked.
         (WORKLOAD.replace("replicas: 1", "replicas: many"), "warning"),
         (PLAIN.replace("- name: router\n", "- name: router\n      topologyConstraint: {packDomain: 1}\n"), "warning"),
     ],

@@ -1,4 +1,4 @@
-"""A ResourceList is read from stdin or if it is named; one that lies in a folder is test data of a function."""
+"""A ResourceList is read from stdin, or if it is named. In a folder, it counts as a function's test data."""
 
 from __future__ import annotations
 

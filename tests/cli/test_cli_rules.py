@@ -1,4 +1,4 @@
-"""`packwise rules`: the list, and one rule explained."""
+"""`packwise rules`: the list of rules, and the explanation of one rule."""
 
 from __future__ import annotations
 

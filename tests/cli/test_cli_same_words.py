@@ -1,4 +1,4 @@
-"""`comment`, `report` and `fleet place` report every example in the words of `place`."""
+"""`comment`, `report` and `fleet place` describe every example in the words of `place`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXAMPLES = [
 
 @pytest.fixture(params=EXAMPLES)
 def package(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An example with a cluster of few objects, so that gangs have notes."""
+    """Return an example with a cluster of few objects, so that gangs have notes."""
     shutil.copytree(ROOT / "examples" / request.param, tmp_path / "in" / "package")
     nodes = (ROOT / "examples" / "nodes.yaml").read_text(encoding="utf-8")
     (tmp_path / "nodes.yaml").write_text(nodes.partition("- apiVersion: scheduling.run.ai")[0], encoding="utf-8")
@@ -61,7 +61,7 @@ def test_a_report_says_what_place_says(call: Call, package: str) -> None:
     ran = call("report", package, "--nodes", "nodes.yaml", "-o", "html")
 
     assert ran.code == code
-    # The page lists gangs that do not fit first.
+    # The page first lists the gangs that do not fit.
     gangs = sorted(answer["gangs"], key=lambda gang: gang["state"] != "pending")
     for gang, drawn in zip(gangs, data_of(ran.stdout)["gangs"], strict=True):
         outcome = drawn["after"]

@@ -77,7 +77,7 @@ COMMANDS = (
 
 
 def write_bytes(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files. Bytes that are no text are surrogates."""
+    """Write files. Surrogates are written as bytes that are not text."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -279,7 +279,7 @@ def test_so_they_are_on_a_config_map_that_configures_and_on_no_others(call: Call
 
 
 def test_so_they_are_on_what_kai_groups_itself_and_on_its_pods(call: Call, tmp_path: Path) -> None:
-    """An object with labels that no API server accepts has no scheduler, and nothing else is checked in it."""
+    """An object with labels that no API server accepts has no scheduler. Nothing else is checked in it."""
     job = (
         "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, labels: {a: LABEL}}\n"
         "spec: {template: {metadata: {annotations: {b: true}}, spec: {schedulerName: SCHEDULER,"

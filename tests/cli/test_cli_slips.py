@@ -1,4 +1,4 @@
-"""Slips of new users, and files of old clusters, with the answer that each gets."""
+"""Mistakes of new users, and files of old clusters, each with its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Full, closed or missing streams, and a stopped process: a line reports it, without a traceback."""
+"""If a stream is full, closed or missing, or a process is stopped, a line reports it without a traceback."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_process_without_any_stream_ends(words: str, packwise: Path, package: 
 def test_a_reader_that_goes_early_ends_it(words: str, packwise: Path, package: Path) -> None:
     ran = run(packwise, package.parent, words, "| exec 0<&-; exit ${PIPESTATUS[0]}")
 
-    # Short texts fit into the pipe before anyone notices.
+    # A short text fits into the pipe, so a closed pipe would not be noticed.
     assert ran.code in (0, 1)
     assert "Traceback" not in ran.stderr
     assert "Exception ignored" not in ran.stderr
@@ -103,7 +103,7 @@ def test_stdin_that_is_closed_is_empty(words: str, reason: str, packwise: Path, 
 
 
 def test_a_closed_stream_is_not_replaced_by_a_file_that_is_written(packwise: Path, package: Path) -> None:
-    """The system gives the lowest free number to the next file that is opened."""
+    """The system gives the lowest free number to the next opened file."""
     ran = run(packwise, package.parent, "render in -o out", "<&- >&- 2>&-")
 
     assert ran.code == 0
@@ -142,7 +142,7 @@ def waiting(process: int) -> str:
 
 @pytest.mark.parametrize("words", ["check in/big.yaml", "fn", "render in/big.yaml", "diff in/big.yaml in/big.yaml"])
 def test_too_little_memory_is_an_error(words: str, packwise: Path, tmp_path: Path) -> None:
-    """10 MB of objects, below the limit on nodes, in 120 MB of memory, which holds half of them."""
+    """The input has 10 MB of objects, below the limit on nodes. The memory of 120 MB holds half of them."""
     big = "".join([f"- {{apiVersion: v1, kind: ConfigMap, metadata: {{name: c{at}}}}}\n" for at in range(150_000)])
     write(tmp_path, {"in/big.yaml": f"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{big}"})
 
@@ -186,7 +186,7 @@ def test_a_kind_that_is_a_number_is_an_error_of_its_object(words: str, call: Cal
 
     ran = call(*words.split())
 
-    # What is compared or listed has no such object; a CRD is none.
+    # Commands that compare or list read no such object. A CRD is no such object.
     assert ran.code == (2 if "--crds" in words else 0)
 
 

@@ -1,4 +1,4 @@
-"""Allowed paths for the objects of a stream: packwise does not trust a client's annotation."""
+"""The permitted paths for objects of a stream. packwise does not trust a client's annotation."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_a_client_replaces_manifests_and_empty_files(text: str, call: Call, tmp_
 
 @pytest.mark.parametrize("words", ["render in -o out", "render - -o out"])
 def test_no_link_leads_into_git(words: str, call: Call, package: Path) -> None:
-    """A commit can bring a link to `.git/hooks`, though no file in it."""
+    """A commit can contain a link to `.git/hooks`, although it cannot contain a file in it."""
     root = package.parent
     write(root, {"out/.git/hooks/service.yaml": "#!/bin/sh\n"})
     (root / "out/web").symlink_to(".git/hooks")
@@ -227,7 +227,7 @@ def test_no_link_leads_into_git(words: str, call: Call, package: Path) -> None:
 
 
 def test_nothing_is_removed_in_git(call: Call, package: Path) -> None:
-    """Neither by the list of files nor through a link, though the list knows the content."""
+    """Nothing is removed there because of the list of files, nor through a link, even if the content is known."""
     import hashlib
 
     root = package.parent

@@ -1,4 +1,4 @@
-"""An object is duplicate if one client applies both copies. Variants of one object are checked separately."""
+"""An object is a duplicate if one client applies both copies. Variants of an object are checked separately."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ spec:
 
 
 def built(*resources: str, more: str = "") -> str:
-    """A kustomization of these resources."""
+    """Return a kustomization of these resources."""
     entries = "".join(f"- {entry}\n" for entry in resources)
     return f"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n{more}resources:\n{entries}"
 
 
 KPT = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: web}\n"
 
-# Each file named "*.yaml" that is "web" holds the same object; the findings are of the files named.
+# Each file "*.yaml" with the value "web" has the same object. The findings are about the named files.
 CASES: dict[str, tuple[dict[str, str], list[str]]] = {
     "sibling folders": ({"a/web.yaml": WORKLOAD, "b/web.yaml": WORKLOAD}, []),
     "variants in one folder, which nothing builds": ({"a/aws.yaml": WORKLOAD, "a/gcp.yaml": WORKLOAD}, []),
@@ -147,7 +147,7 @@ def test_every_variant_is_checked_and_counted(kind: str, call: Call, tmp_path: P
     assert [file for file, _ in errors] == [f"in/{name}" for name in names]
     assert len({rule for _, rule in errors}) == 1
     assert "; 7 workloads checked" in ran.closing
-    # What is said of all together is said once.
+    # A finding about all files together is reported once.
     assert len([each for each in ran.findings if each["rule"] == "dynamo-release-unnamed"]) == (good is GRAPH)
 
 
@@ -190,7 +190,7 @@ NAMED_JOB = JOB.replace("generateName: train-", "name: train")
 
 
 def updates(call: Call) -> list[str]:
-    """The files with an error of a rule for updates."""
+    """Return the files with an error of a rule for updates."""
     ran = call("check", "in", "--baseline", "before", "-o", "json")
     return [each["file"] for each in ran.findings if each["severity"] == "error"]
 
@@ -229,7 +229,7 @@ ONE_LINE = (
     "3 objects are variants of others, and clients apply only one of them. Pass the file or folder of one, such as "
     "in/recipes/a/aws.yaml or in/recipes/a/gcp.yaml [object-once]"
 )
-"""What is said of variants where all of them are asked about at once."""
+"""The error about variants if all of them are requested at once."""
 
 
 @pytest.mark.parametrize(

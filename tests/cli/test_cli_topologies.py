@@ -143,7 +143,7 @@ def test_what_the_operator_or_packwise_made_in_a_cluster_is_there(labels: str, n
 
     ran = call("topologies", "-", stdin=f"{made}---\n{WORKLOAD}")
 
-    # Where Grove or packwise made it, it is no topology of users, which would show the design.
+    # A topology that Grove or packwise made is no topology of users, which would show the design.
     rules = [line.rpartition("[")[2] for line in ran.messages.splitlines()]
     assert (ran.code, rules) == (0, ["revision-unnamed]"] if note else [])
     assert ran.stdout == (

@@ -1,4 +1,4 @@
-"""`packwise topology import`: levels proposed from the labels of nodes."""
+"""`packwise topology import` proposes levels from the labels of nodes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def node(name: str, gpus: int = 8, **labels: str) -> dict[str, Any]:
 
 
 def fleet() -> list[dict[str, Any]]:
-    """Two zones, four racks in each, four nodes in each of these."""
+    """Return the nodes of two zones. Each zone has four racks, and each rack four nodes."""
     return [
         node(f"n{zone}{rack}{index}", zone=f"z{zone}", rack=f"z{zone}-r{rack}", host=f"n{zone}{rack}{index}")
         for zone in range(2)

@@ -1,4 +1,4 @@
-"""A check drops objects that no rule reads, and its answer stays the same."""
+"""A check drops objects that no rule reads. Its answer does not change."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_file_with_other_objects_keeps_its_text() -> None:
 
 
 def test_a_kind_that_the_code_names_is_read() -> None:
-    """A rule that reads a new kind fails here until `packwise.inputs.unread` knows it."""
+    """If a rule reads a new kind, this fails until `packwise.inputs.unread` has the kind."""
     assert {kind for kind in kinds_in_code() if is_unread_kind(*kind)} == READ_BY_TEXT
 
 

@@ -1,4 +1,4 @@
-"""Names and values of an input never become commands to the runner of a CI job, in any output."""
+"""Names and values in the input never become commands for the runner of a CI job, in any output."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ CALLS = [
     "{value}",
 ]
 OWN_BYTES = {"render in"}
-"""Calls that print the user's objects as they are."""
+"""Calls that print the user's objects unchanged."""
 
 
 def test_every_command_is_called() -> None:
@@ -190,7 +190,7 @@ def test_programs_read_the_same_values(call: Call, tmp_path: Path) -> None:
 
 
 def test_a_difference_without_commands_applies(call: Call, tmp_path: Path) -> None:
-    """An address of IPv6 and a heading of a comment are none."""
+    """An IPv6 address and a heading in a comment are not commands."""
     text = WORKLOAD.replace("namespace: shop", "namespace: shop\n  ## [a]\n  labels: {a: yes, b: '##'}")
     text = (
         text.replace("spec:\n", "# x\n::1 ip6-localhost\n::\nspec:\n", 1)

@@ -1,4 +1,4 @@
-"""Workloads that KAI groups itself, by the commands that read gangs: nothing of them is ever applied."""
+"""Workloads that KAI groups itself, in the commands that read gangs. No command writes objects for them."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ spec: {template: {spec: {schedulerName: my-kai, containers: [{name: main, image:
 def test_workloads_count_where_pods_ask_for_kai_by_the_name_of_the_settings(
     call: Call, tmp_path: Path, settings: str, number: str
 ) -> None:
-    # The configuration stands above, at the top of the repository.
+    # The configuration is at the top of the repository.
     (tmp_path / ".git").mkdir()
     write(tmp_path, {"topology.yaml": settings})
     write(tmp_path / "in", {"train.yaml": NAMED + GROUPER})

@@ -1,4 +1,4 @@
-"""Fields of names and kinds that are not strings: each is an error."""
+"""A name or kind that is not a string is an error."""
 
 from __future__ import annotations
 

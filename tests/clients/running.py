@@ -1,4 +1,4 @@
-"""Runs of a client in tests: its own folder, `packwise` on PATH, and all of its output."""
+"""Runs of clients in tests. Each run has a separate folder, `packwise` on PATH, and its complete output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Ran", "files_of", "run"]
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """One finished command."""
+    """A finished command."""
 
     code: int
     stdout: str
@@ -20,7 +20,7 @@ class Ran:
 
 
 def run(command: list[str | Path], *, cwd: Path, packwise: Path, stdin: str | None = None) -> Ran:
-    """Run a client in `cwd` with the folder of `packwise` first on PATH, as a user who installed it has it."""
+    """Run a client in `cwd`. The folder of `packwise` is first on PATH, as for a user who installed it."""
     environment = {**os.environ, "PATH": f"{packwise.parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
         [str(word) for word in command],
@@ -37,6 +37,6 @@ def run(command: list[str | Path], *, cwd: Path, packwise: Path, stdin: str | No
 
 
 def files_of(folder: Path) -> dict[str, str]:
-    """Every file below `folder` with its text, by its path relative to it, in path order."""
+    """Return the text of every file below `folder`, by relative path and in the order of the paths."""
     found = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found}

@@ -1,4 +1,6 @@
-"""The files under argocd-plugin/ as Argo CD uses them: the script, the components, the health checks in a real Lua."""
+"""The files under argocd-plugin/ as Argo CD uses them: the script, the components, and the health checks in
+a real Lua.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ Plugin = Callable[..., Ran]
 
 @pytest.fixture
 def plugin(packwise: Path, kustomize: Path, tmp_path: Path) -> Plugin:
-    """Run a command of plugin.yaml in a folder, with the parameters that Argo CD puts into the environment."""
+    """Return a function that runs a command of plugin.yaml in a folder, with the parameters as Argo CD sets them in the
+    environment.
+    """
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "packwise-argocd").symlink_to(FOLDER / "generate.sh")
@@ -62,7 +66,7 @@ def plugin(packwise: Path, kustomize: Path, tmp_path: Path) -> Plugin:
 
 @pytest.fixture
 def app(tmp_path: Path) -> Path:
-    """The folder of an application."""
+    """Return the folder of an application."""
     folder = tmp_path / "app"
     write(folder, {"topology.yaml": GITOPS, "web/workload.yaml": WORKLOAD, "service.yaml": SERVICE})
     return folder
@@ -70,7 +74,7 @@ def app(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def kustomization(app: Path) -> Path:
-    """Return the folder of a kustomization with its configuration beside it."""
+    """Return the folder of a kustomization with its configuration."""
     write(app, {"overlay/kustomization.yaml": "namePrefix: east-\nresources: [workload.yaml]\n"})
     write(app, {"overlay/workload.yaml": WORKLOAD})
     return app / "overlay"
@@ -363,7 +367,7 @@ HEALTH: dict[str, tuple[str, dict[str, Any] | None, str, str]] = {
 def test_health(case: str) -> None:
     script, status, wanted, message = HEALTH[case]
     lua = cast("Any", LuaRuntime)()
-    # What Argo CD leaves out of its Lua.
+    # Libraries that Argo CD's Lua does not have.
     lua.execute("string, io, debug, math, package = nil, nil, nil, nil, nil")
     value: dict[str, Any] = {"metadata": {"generation": 3}, "spec": {"replicas": 2}}
     if status is not None:

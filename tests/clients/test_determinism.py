@@ -30,7 +30,7 @@ COMMANDS = [
 
 
 class Answer(NamedTuple):
-    """The answer of a command, and the files that it wrote."""
+    """The answer of a command, and the files that the command wrote."""
 
     code: int
     stdout: bytes
@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 
 
 def sources(folder: Path, *, backwards: bool = False) -> None:
-    """The example, and a package with errors; entries of a folder are made in one order or the other."""
+    """Write the example, and a package with errors. The entries of their folders are made in one order or the other."""
     texts = {f"in/{path.name}": path.read_text("utf-8") for path in EXAMPLE.iterdir() if path.suffix == ".yaml"}
     wrong = WORKLOAD.replace("packDomain: rack", "packDomain: shelf").replace("minAvailable: 2", "minAvailable: 3")
     for name in ("a", "b", "c/d", "c/e", "f"):
@@ -126,7 +126,7 @@ def test_the_wheel_gives_what_the_sources_give(usual: list[Answer], tmp_path: Pa
 def test_no_interpreter_changes_a_byte(version: str, usual: list[Answer], tmp_path: Path) -> None:
     command = INTERPRETERS / version / "bin" / "packwise"
     if not command.exists():
-        # Not every machine can have them all, so that this is no failure in CI either.
+        # Not every machine can have all interpreters, so a missing one is no failure in CI either.
         pytest.skip(f"`make interpreters` has not set up Python {version}, and says why when it is run")
     sources(tmp_path)
 

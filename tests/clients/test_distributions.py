@@ -1,4 +1,7 @@
-"""packwise and krmfn are two distributions of one repository; every installer takes either by one address."""
+"""packwise and krmfn are two distributions of one repository.
+
+Every installer installs either of them from one address.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ CLIENTS = ROOT / ".cache" / "clients" / "bin"
 OFFLINE = ("--no-deps", "--no-build-isolation", "--no-index")
 EXAMPLE = ROOT / "examples" / "disaggregated-inference"
 UNREACHED = re.compile(r"error sending request for url|Failed to establish a new connection|No route to host|SSLError")
-"""What uv and pip say of a registry."""
+"""Messages of uv and pip if they cannot reach a registry."""
 
 CHECKED = "no findings in 4 files"
 
@@ -46,7 +49,7 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Git repository with the sources of both distributions."""
+    """Return a Git repository with the sources of both distributions."""
     folder = tmp_path_factory.mktemp("repository")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder / name)
@@ -59,7 +62,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheels(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Both wheels, by the name of the distribution."""
+    """Return both wheels, by the name of the distribution."""
     folder = tmp_path_factory.mktemp("dist")
     for path in FOLDERS.values():
         run(BIN / "python", "-m", "pip", "wheel", *OFFLINE, "--wheel-dir", folder, repository / path, cwd=folder)
@@ -90,7 +93,7 @@ def test_both_have_one_license() -> None:
 
 
 def test_both_wheels_hold_the_same_krmfn(wheels: dict[str, Path]) -> None:
-    """Installed into one environment, neither changes a file of the other."""
+    """If both are installed into one environment, neither changes a file of the other one."""
 
     def files(name: str) -> dict[str, bytes]:
         with zipfile.ZipFile(wheels[name]) as archive:
@@ -115,12 +118,12 @@ SOURCES: dict[str, Source] = {
     "wheel": lambda _, wheels: str(wheels["packwise"]),
     "git": lambda repository, _: f"git+file://{repository}",
 }
-"""What an installer is given."""
+"""The sources that an installer gets."""
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_uv_installs_a_tool(source: str, repository: Path, wheels: dict[str, Path], tmp_path: Path) -> None:
-    # git clones submodules by a script of the shell.
+    # git uses a shell script to clone submodules.
     needs_command("sed", "sed")
     given = SOURCES[source](repository, wheels)
     folders = {f"UV_{name}": str(tmp_path / name) for name in ("TOOL_DIR", "TOOL_BIN_DIR", "CACHE_DIR")}

@@ -1,4 +1,4 @@
-"""A DynamoGraphDeployment through the clients: they apply the graph, and not the preview of its operator's objects."""
+"""A DynamoGraphDeployment through the clients. They apply the graph, but not the preview of the operator's objects."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def kinds(manifests: str) -> list[str]:
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A copy of the example."""
+    """Return a copy of the example."""
     return Path(shutil.copytree(EXAMPLE, tmp_path / "llm"))
 
 
 def with_tool(package: Path, tool: str) -> None:
-    """Request the annotations and the layout of a GitOps tool."""
+    """Request the annotations and the layout for a GitOps tool."""
     path = package / "topology.yaml"
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("  dynamo:\n", f"  gitops: [{tool}]\n  dynamo:\n"), encoding="utf-8")

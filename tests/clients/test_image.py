@@ -48,5 +48,5 @@ def test_image_runs_the_function_as_a_numeric_user_without_a_shell() -> None:
     assert BASE.of("ENTRYPOINT")[0].words() == ["/opt/packwise/bin/packwise", "fn"]
     assert all(step.text.startswith("[") for step in BASE.of("RUN")), "exec form: nothing in this stage needs a shell"
     assert [step.words() for step in FUNCTION.instructions] == [["--from=build", "/opt/packwise", "/opt/packwise"]]
-    # What a build makes that names no target.
+    # The stage that a build without a target makes.
     assert (STAGES[""].image, STAGES[""].instructions) == ("function", ())

@@ -19,13 +19,13 @@ Kpt = Callable[..., Ran]
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A copy of kpt-package/ that kpt may write to."""
+    """Return a copy of kpt-package/ in which kpt may write."""
     return Path(shutil.copytree(ROOT / "kpt-package", tmp_path / "inference"))
 
 
 @pytest.fixture
 def call(kpt: Path, packwise: Path, package: Path) -> Kpt:
-    """Run kpt in the folder of the package."""
+    """Return a function that runs kpt in the folder of the package."""
 
     def one(*words: str) -> Ran:
         return run([kpt, *words], cwd=package.parent, packwise=packwise)
@@ -35,7 +35,7 @@ def call(kpt: Path, packwise: Path, package: Path) -> Kpt:
 
 @pytest.fixture
 def shell(packwise: Path, package: Path, kpt: Path) -> Kpt:
-    """Run a line of bash in the folder of the package."""
+    """Return a function that runs a line of bash in the folder of the package."""
     assert kpt.exists()
 
     def one(line: str) -> Ran:
@@ -45,7 +45,7 @@ def shell(packwise: Path, package: Path, kpt: Path) -> Kpt:
 
 
 def listing(files: dict[str, str]) -> str:
-    """All files in one text, to be compared whole."""
+    """Return all files as one text, to be compared as a whole."""
     return "".join(f"===== {name}\n{text}" for name, text in files.items())
 
 
@@ -73,7 +73,7 @@ def test_second_render_changes_no_byte(package: Path, call: Kpt) -> None:
 
 
 def test_every_line_of_the_author_survives(package: Path, call: Kpt) -> None:
-    """packwise and kpt only add lines: comments, quoting, anchors, flow style and block scalars stay."""
+    """packwise and kpt only add lines. Comments, quotes, anchors, flow style and block scalars stay."""
     before = files_of(package)
 
     call("fn", "render", "inference", "--allow-exec")
@@ -172,7 +172,7 @@ def test_results_folder_holds_every_field(package: Path, call: Kpt, assert_expec
 
 
 def test_configuration_as_a_config_map(package: Path, call: Kpt) -> None:
-    """`configMap:` in the Kptfile spells the same fields as data, each a YAML text."""
+    """`configMap:` in the Kptfile has the same fields as data. Each value is a YAML text."""
     call("fn", "render", "inference", "--allow-exec")
     gangs = {name: text for name, text in files_of(package).items() if "\nkind: PodGang\n" in text}
     shutil.rmtree(package)
@@ -197,7 +197,7 @@ def test_configuration_as_a_config_map(package: Path, call: Kpt) -> None:
 
 
 def without_times(text: str) -> str:
-    """kpt prints how long the function ran: `in 100ms` becomes `in …`."""
+    """Return the output of kpt with the duration of the function replaced: `in 100ms` becomes `in …`."""
     return "".join(
         line.rsplit(" in ", 1)[0] + " in …\n" if line.startswith(("[FAIL]", "[PASS]")) else line
         for line in text.splitlines(keepends=True)

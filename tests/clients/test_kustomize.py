@@ -20,7 +20,7 @@ Build = Callable[..., Ran]
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> Path:
-    """A copy of kustomize-plugin/ that a test may edit."""
+    """Return a copy of kustomize-plugin/ that a test may edit."""
     return Path(shutil.copytree(ROOT / "kustomize-plugin", tmp_path / "plugin"))
 
 
@@ -154,7 +154,9 @@ def test_generator_renders_the_topology_and_says_that_it_sees_no_workloads(
 def test_relative_path_stands_against_the_kustomization_with_the_transformers(
     plugin: Path, build: Build, packwise: Path, folder: str
 ) -> None:
-    """Not against the folder of the configuration, nor the one kustomize was started in."""
+    """The path is relative neither to the folder of the configuration, nor to the folder in which kustomize was
+    started.
+    """
     edit(plugin / "function/topology.yaml", "path: packwise", "path: ./bin/packwise")
     assert "fork/exec ./bin/packwise: no such file" in build(plugin / folder).stderr
     (plugin / folder / "bin").mkdir()
@@ -164,7 +166,10 @@ def test_relative_path_stands_against_the_kustomization_with_the_transformers(
 
 
 def test_container_configuration_differs_in_its_annotation_only(plugin: Path) -> None:
-    """No container engine is assumed: beyond the way it is started, this is the configuration tested above."""
+    """The test needs no container engine.
+
+    Except for the way to start packwise, this configuration is the one tested above.
+    """
 
     def spec(folder: str) -> str:
         return (plugin / folder / "topology.yaml").read_text(encoding="utf-8").split("\nspec:\n")[1]
@@ -192,7 +197,7 @@ transformers: [function]
 
 @pytest.fixture
 def osmo(plugin: Path) -> Path:
-    """OSMO's own files, made ConfigMaps as docs/how-to/osmo.md says."""
+    """Return OSMO's own files as ConfigMaps, made as docs/how-to/osmo.md describes."""
     for name in ("pools.yaml", "same-zone.yaml"):
         shutil.copy(ROOT / "examples" / "osmo-training" / name, plugin / name)
     (plugin / "kustomization.yaml").write_text(OSMO, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""pre-commit itself installs the hooks from a Git repository and runs them on a user's."""
+"""pre-commit itself installs the hooks from a Git repository, and runs them on a user's repository."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PACKAGES = {
     "charts/web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
     "charts/web/templates/web.yaml": "a: {{ .Values.a }}\n",
 }
-"""Two clusters, each by its own configuration, and a chart that is nobody's business."""
+"""Two clusters with a configuration each, and a chart that packwise does not check."""
 
 
 def git(folder: Path, *words: str) -> str:
@@ -35,7 +35,7 @@ def git(folder: Path, *words: str) -> str:
 
 @pytest.fixture(scope="module")
 def hooks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A Git repository of packwise, and its commit."""
+    """Return a Git repository of packwise, and its commit."""
     folder = tmp_path_factory.mktemp("packwise")
     for name in ("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml"):
         shutil.copy(ROOT / name, folder / name)
@@ -48,13 +48,13 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which pre-commit keeps its installations, once for all tests."""
+    """Return the folder in which pre-commit keeps its installations. All tests share it."""
     return tmp_path_factory.mktemp("home")
 
 
 @pytest.fixture
 def user(tmp_path: Path, hooks: tuple[Path, str]) -> Path:
-    """A user's repository with both hooks in its configuration."""
+    """Return a user's repository that has both hooks in its configuration."""
     folder, commit = hooks
     ids = "".join(f"  - id: packwise-check{suffix}\n" for suffix in ("", "-changed"))
     configuration = f"repos:\n- repo: file://{folder}\n  rev: {commit}\n  hooks:\n{ids}"

@@ -1,4 +1,4 @@
-"""The reach of `packwise fn`, as the system sees it: only its own code and its input, for any user and folder."""
+"""The reach of `packwise fn` as its system calls show it: only its own code and its input, for any user and folder."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ TRAPS = (
     "site",
     "yaml",
 )
-"""Modules that packwise imports, and one of each in the folder that it is started in."""
+"""Modules that packwise imports. The folder in which packwise is started has a file for each of them."""
 
 OWN = (
     ROOT / ".venv",
     ROOT / "fn",
-    # What hides the native core, where the tests run without them.
+    # This hides the native core if the tests run without it.
     ROOT / "tests" / "without",
     Path(sys.base_prefix),
     Path(sysconfig.get_paths()["stdlib"]),
 )
-"""packwise's code, that of its libraries, and the interpreter."""
+"""The folders of packwise's code, of its libraries and of the interpreter."""
 
 SYSTEM = re.compile(
     r"/(usr/)?lib(64)?/.*|/etc/ld\.so\.(cache|preload)|/etc/localtime|/usr/share/(locale|zoneinfo)/.*|/dev/(null|urandom)|"
     r"/proc/self/(maps|status|cgroup|mountinfo)|/sys/(fs/cgroup|kernel/mm)/.*|/proc/(sys/vm/overcommit_memory|cpuinfo|meminfo)"
 )
-"""What the C library, the interpreter and allocators open at their start."""
+"""Files that the C library, the interpreter and allocators open at their start."""
 
 OPENED = re.compile(r'^\d+ +open(?:at)?\((?:AT_FDCWD, )?"([^"]*)", ([A-Z_|]+).*\) = (-?\d+)', re.MULTILINE)
 CALLED = re.compile(r"^\d+ +([a-z0-9_]+)\(", re.MULTILINE)
@@ -73,7 +73,9 @@ mount --make-rprivate /
 mount -o remount,bind,ro /
 exec setpriv {NOBODY} "$@"
 """
-"""As nobody, who changes nothing; the interpreter may stand in somebody's home, so that everything can be read."""
+"""A script that runs a command as the user nobody, who cannot change anything. All files are readable, because the
+interpreter may be in a user's home.
+"""
 
 
 def needed(name: str) -> str:
@@ -85,7 +87,7 @@ def needed(name: str) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder that holds a trap for each import."""
+    """Return a folder with a trap for each import."""
     place = tmp_path / "cwd"
     place.mkdir()
     for name in TRAPS:
@@ -100,7 +102,10 @@ def folder(tmp_path: Path) -> Path:
 def traced(
     command: list[str | Path], folder: Path, *, alone: bool, stdin: bytes = INPUT.read_bytes()
 ) -> tuple[subprocess.CompletedProcess[bytes], str]:
-    """Return the run and its system calls. `alone` means without network, as nobody, on a read-only file system."""
+    """Return the run and its system calls.
+
+    `alone` means without network, as the user nobody, on a read-only file system.
+    """
     trace = folder.parent / "trace"
     around: list[str] = []
     if alone:
@@ -114,7 +119,7 @@ def traced(
         check=False,
     )
     text = trace.read_text("utf-8", "replace")
-    # What stands before is not packwise yet.
+    # Earlier system calls are not packwise's.
     return done, text[text.rindex(f'execve("{command[0]}"') :]
 
 
@@ -131,7 +136,7 @@ def test_the_function_reaches_its_own_code_only(alone: bool, packwise: Path, fol
     assert len(opened) > 50
     assert [str(path) for path, _ in opened if not is_own(path)] == []
     writes = [str(path) for path, flags in opened if re.search("O_WRONLY|O_RDWR|O_CREAT|O_TRUNC", flags)]
-    # Without a cache beside the code the interpreter writes one, where it may.
+    # If the code has no bytecode cache, the interpreter writes one if it is permitted.
     assert [path for path in writes if "__pycache__" not in path or alone] == []
     called = set(CALLED.findall(trace))
     assert called & (NETWORK | PROCESSES) == set()
@@ -165,7 +170,7 @@ def test_a_template_is_filled_in_by_a_copy_that_reaches_nothing(alone: bool, pac
 
     assert b"{{name}}" in done.stdout
     assert b"osmo-template" not in done.stdout
-    # It begins within the line in which the first process starts the command.
+    # The traced part begins within the line in which the first process starts the command.
     first = trace.splitlines()[1].partition(" ")[0]
     copies = [line for line in trace.splitlines() if not line.startswith(f"{first} ")]
     assert len(copies) > 10
@@ -193,7 +198,7 @@ ELSEWHERE = (
 
 @pytest.mark.parametrize("words", ELSEWHERE)
 def test_commands_need_no_file_of_their_own(words: str, packwise: Path, tmp_path: Path) -> None:
-    """The user nobody, without network, home and a writable file system, gets the same answer, also from templates."""
+    """The user nobody gets the same answer without network, home and a writable file system, also from templates."""
     if os.geteuid() != 0:
         missing("only root can become another user in a network of its own")
     flow = embedded("x\n  tasks: [{name: t, image: i, command: [sleep], args: ['{{ 1 + 1 }}']}]", 1)
@@ -220,7 +225,7 @@ def test_commands_need_no_file_of_their_own(words: str, packwise: Path, tmp_path
     "words", ["render in -o out", "check in --fix", "fleet render in -o out", "render --in-place in"]
 )
 def test_another_user_changes_nothing_and_is_told(words: str, packwise: Path, tmp_path: Path) -> None:
-    """The user nobody reads folders of root. The cache in a missing home is one warning."""
+    """The user nobody reads folders of root. The missing cache in a missing home causes one warning."""
     if os.geteuid() != 0:
         missing("only root can become another user")
     (tmp_path / ".git").mkdir()
@@ -256,7 +261,7 @@ def test_no_module_of_the_working_directory_is_imported(words: list[str], packwi
     wrapped.chmod(0o755)
     bare = folder / "bare"
     bare.mkdir()
-    # `python -m` looks into the working directory before any of packwise's code runs, for packwise itself too.
+    # `python -m` searches the working directory before any code of packwise runs, even for packwise itself.
     for name in set(TRAPS) - {"packwise", "re", "site", "json"}:
         shutil.copy(folder / f"{name}.py", bare)
     for command, place in (
@@ -272,7 +277,7 @@ def test_no_module_of_the_working_directory_is_imported(words: list[str], packwi
 
 
 def test_scripts_of_ci_import_nothing_of_the_checkout() -> None:
-    """A pull request can bring a `venv.py` or a `pip/`."""
+    """A pull request could add a `venv.py` or a `pip/`."""
     scripts = [ROOT / "action.yml", *(ROOT / "flux").glob("*.sh"), *(ROOT / "docs" / "how-to").glob("*.md")]
     found = {
         f"{path.relative_to(ROOT)}: {line.strip()}"

@@ -1,6 +1,6 @@
-"""The page of `packwise report` in a real browser: Debian's Chromium, driven by Playwright, checked by axe-core.
+"""The page of `packwise report` in a real browser: Debian's Chromium, driven by Playwright and checked by axe-core.
 
-`pytest --update` takes the pictures of docs/images/ anew. Fonts differ between machines, so the tests compare the page
+`pytest --update` takes the pictures of docs/images/ again. Fonts differ between machines, so the tests compare the page
 and not its picture.
 """
 
@@ -47,7 +47,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, packwise: Path) -> Path:
-    """Pages of the example: `plain`; `change`, from it to another number of replicas; `broken`, with errors."""
+    """Return pages of the example: `plain`; `change`, with another number of replicas; `broken`, with errors."""
     folder = tmp_path_factory.mktemp("report")
     for name in ("west", "main/west", "broken"):
         shutil.copytree(EXAMPLE, folder / name)
@@ -75,7 +75,10 @@ def report(packwise: Path, folder: Path, source: str, page: str, *more: str) -> 
 
 @pytest.fixture
 def show(browser: Browser, folder: Path) -> Iterator[Callable[..., Page]]:
-    """Open a page. The test fails if the page has an error or requests anything but itself."""
+    """Yield a function that opens a page.
+
+    The test fails if the page has an error, or requests anything except itself.
+    """
     requests: list[str] = []
     errors: list[str] = []
     contexts: list[Any] = []
@@ -282,7 +285,7 @@ def test_the_map_of_another_topology_is_chosen(folder: Path, packwise: Path, sho
 
 
 def test_no_other_script_runs(folder: Path, browser: Browser) -> None:
-    """The page's policy blocks injected scripts."""
+    """The policy of the page blocks injected scripts."""
     text = (folder / "plain.html").read_text(encoding="utf-8")
     injected = "<script>document.title = 'run'</script><img src=x onerror=\"document.title = 'run'\">"
     (folder / "injected.html").write_text(text.replace("<body>", f"<body>{injected}"), encoding="utf-8")
@@ -384,7 +387,7 @@ SHOTS = {
 def test_pictures_of_the_docs(
     show: Show, folder: Path, updates_expected: bool, assert_expected: Callable[[str, str], None]
 ) -> None:
-    """Each shows the page as it is today."""
+    """Each picture shows the current page."""
     pages = [
         f"{name} {hashlib.sha256((folder / page).read_bytes()).hexdigest()}\n" for name, (page, *_) in SHOTS.items()
     ]

@@ -1,4 +1,4 @@
-"""The parts of an object that count in a comparison. The rest of the object stays as it is."""
+"""The parts of an object that a comparison compares. The rest of the object stays as it is."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ spec: {markUnschedulable: true, schedulingBackoff: 1, queue: a, subGroups: [{mar
 
 
 def value(text: str) -> Any:
-    """Return the value. A gang without an API has the API of the first gang of its name."""
+    """Return the value of a text. A gang without an API gets the API of the first gang with its name."""
     parsed = cast("dict[str, Any]", read(text))
     kind = next((kind for kind in GANGS if kind.name == parsed.get("kind")), None)
     return parsed if kind is None else {"apiVersion": kind.api_version, **parsed}
@@ -133,7 +133,7 @@ LABELS = (
 
 
 def of_epoch(epoch: str, generation: str, team: str) -> str:
-    """A gang of an epoch, in flow style."""
+    """Return a gang of an epoch, in flow style."""
     labels = LABELS % (epoch, generation, team)
     head = "apiVersion: scheduler.grove.io/v1alpha1, kind: PodGang"
     return f"{{{head}, metadata: {{name: web-0-{epoch}, labels: {{{labels}}}}}}}"
@@ -161,7 +161,7 @@ WITH: list[tuple[str, str, str, str]] = [
 
 
 def without_epoch(team: str) -> str:
-    """Return the comparable part of a gang with an epoch, for a comparison with another epoch."""
+    """Return the comparable part of a gang with an epoch. It is compared with a gang of another epoch."""
     labels = LABELS.partition("team: %s, ")[2]
     head = "apiVersion: scheduler.grove.io/v1alpha1, kind: PodGang"
     return f"{{{head}, metadata: {{labels: {{team: {team}, {labels}}}}}}}"

@@ -1,4 +1,4 @@
-"""The operator's own objects of a workload, as an export of a cluster, do not differ from Git."""
+"""The operator's own objects of a workload, as an export of a cluster, do not differ from the objects in Git."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MADE = ("clusterTopologies", "kaiTopologies", "podGangs")
 
 
 def compared(folder: Path) -> tuple[Package, Package] | None:
-    """Git's side and the cluster's, of a workload that is created and accepted."""
+    """Return the objects in Git and in the cluster, for a workload that is created and accepted."""
     sources = [folder / name for name in ("config.yaml", "input.yaml")]
     there = {path.name for path in folder.iterdir()}
     if not {"config.yaml", "input.yaml", "expected.yaml"} <= there or there & {"live.yaml", "existing.yaml"}:
@@ -52,7 +52,7 @@ def test_a_cluster_that_runs_the_operator_has_what_git_says() -> None:
         there = diff(state_before(git), state_after(cluster, git))
         back = diff(state_before(cluster), state_after(git, cluster))
         if not there.is_compared:
-            # KAI refuses what Grove accepted, and packwise says so.
+            # KAI refuses an object that Grove accepted, and packwise reports that.
             assert {result.tags["rule"] for result in there.unreadable} == {"scheduler-topology"}
             continue
         count += 1

@@ -1,4 +1,4 @@
-"""Laws of a comparison, over generated packages and over generated objects."""
+"""Properties of a comparison, for generated packages and generated objects."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ OWNERS: st.SearchStrategy[Any] = st.lists(
 
 @st.composite
 def objects(draw: st.DrawFn, kinds: tuple[str, ...] = ("PodGang", "PodGroup", "Topology", "Queue")) -> dict[str, Any]:
-    """An object of a kind that is compared, as sources, renders and clusters have it."""
+    """Draw an object of a kind that is compared, as sources, renders and clusters have it."""
     kind = draw(st.sampled_from(kinds))
     group = {"PodGang": "scheduler.grove.io", "Topology": "kai.scheduler"}.get(kind, "scheduling.run.ai")
     metadata: dict[str, Any] = {"name": draw(st.sampled_from(["a-0", "a-1", "a-10"])), "namespace": "n"}
@@ -189,7 +189,7 @@ def test_there_and_back_are_the_same_fields(before: list[dict[str, Any]], after:
 
 
 def plain(item: KubeObject) -> dict[str, Any]:
-    """Return the object as a client has it: no part of it is in two places."""
+    """Return the object as a client has it: no part of it is used in two places."""
     return cast("dict[str, Any]", json.loads(json.dumps(item.value)))
 
 
@@ -212,5 +212,5 @@ def test_slips_of_the_pen_never_lead_to_a_crash(one: list[Any], other: list[Any]
 
 
 def readable(item: Any) -> bool:
-    """Return True if the command line treats it as an object."""
+    """Return True if the command line treats the value as an object."""
     return all(isinstance(item.get(key), str) for key in ("apiVersion", "kind"))

@@ -1,4 +1,4 @@
-"""packwise recognizes documents of other tools without their values, with the same results."""
+"""packwise recognizes documents of other tools without building their values. The results are the same."""
 
 from __future__ import annotations
 

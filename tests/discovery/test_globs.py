@@ -1,4 +1,4 @@
-"""Globs match as git matches them, and in a time that their length and that of the path bound."""
+"""Globs match as git matches them. The time is limited by the lengths of the glob and the path."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def paths_of(chance: random.Random) -> Iterator[str]:
 
 @pytest.mark.slow
 def test_any_gitignore_names_what_git_says(tmp_path: Path) -> None:
-    """20,000 paths, and files with all wildcards."""
+    """The test has 20,000 paths, and files with all wildcards."""
     chance = random.Random(0)  # noqa: S311
     texts: dict[str, str] = {}
     files: set[str] = set()
@@ -96,7 +96,9 @@ for glob in ("**/a/" * 100 + "b", "a/**/" * 100 + "b", "**/*a/" * 100 + "b", "**
     assert Globs.read([glob]).decision(folders + "a") is None
     assert Globs.read([glob + "/**"]).decision(folders + "a") is None
 """
-"""The kernel ends it after so many seconds of processor time; a matcher that goes back into wildcards takes years."""
+"""A script that the kernel ends after some seconds of processor time. A matcher that goes back into wildcards would
+take years.
+"""
 
 
 def test_wildcards_are_matched_without_going_back() -> None:

@@ -1,4 +1,4 @@
-"""Near misses of kinds, groups and versions, and the kinds of other projects that are none."""
+"""Misspelt kinds, groups and versions, and kinds of other projects that are not misspelt."""
 
 from __future__ import annotations
 

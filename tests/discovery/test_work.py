@@ -1,4 +1,7 @@
-"""The work of reading grows with the documents of a stream, not with their square: it is counted, not timed."""
+"""The work of reading a stream grows in proportion to its documents, not with their square.
+
+The tests count calls, not time.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def listed(number: int) -> str:
 
 
 def calls_of(act: Callable[[], object]) -> int:
-    """Return the number of called functions of Python and of C."""
+    """Return the number of called Python and C functions."""
     number = 0
 
     def count(_frame: FrameType, event: str, _argument: Any) -> None:
@@ -55,7 +58,7 @@ def test_reading_takes_calls_in_proportion(text: Callable[[int], str]) -> None:
 
 
 def test_no_look_at_an_entry_reads_the_whole_list() -> None:
-    """Each entry has a text of its own, as long as itself."""
+    """Each entry has a separate text with the length of the entry."""
     file = decode(listed(50).encode(), InputPath("a.yaml", "a.yaml"))
 
     assert [item.source.text for item in file.items[:1]] == [

@@ -1,4 +1,7 @@
-"""A kube-apiserver over etcd, with the requests of tests. It has no nodes, because only its state matters."""
+"""A kube-apiserver with etcd, and the requests of tests.
+
+It has no nodes, because the tests only look at its objects.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _TOKEN = "tests"  # noqa: S105  no secret: this API server listens on the loopba
 
 @dataclass(frozen=True)
 class ApiServer:
-    """A running API server; `kubeconfig` is an administrator's."""
+    """A running API server. `kubeconfig` is the one of an administrator."""
 
     kubeconfig: Path
 
@@ -43,32 +46,35 @@ class ApiServer:
         return done.stdout if check else done.stdout + done.stderr
 
     def apply(self, objects: Iterable[Object]) -> list[dict[str, Any]]:
-        """The objects as they stand after a server-side apply, namespaces first."""
+        """Return the objects after a server-side apply. Namespaces are applied first."""
         ordered = sorted(objects, key=lambda value: value["kind"] != "Namespace")
         text = yaml.safe_dump_all(ordered, sort_keys=False)
-        # kubectl prints one object as it is, several as a List.
+        # kubectl prints a single object as it is, and several objects as a List.
         found = json.loads(self.kubectl("apply", "--server-side", "-o", "json", "-f", "-", stdin=text))
         return found["items"] if found["kind"] == "List" else [found]
 
     def get(self, kind: str, name: str, namespace: str = "default") -> dict[str, Any] | None:
-        """Return one object, or None."""
+        """Return one object, or None if it does not exist."""
         text = self.kubectl("get", kind, name, "-n", namespace, "--ignore-not-found", "-o", "json")
         return json.loads(text) if text else None
 
     def names(self, kind: str) -> list[str]:
-        """The names of all objects of a kind, in every namespace."""
+        """Return the names of all objects of a kind, in every namespace."""
         found = json.loads(self.kubectl("get", kind, "-A", "-o", "json"))
         return sorted(item["metadata"]["name"] for item in found["items"])
 
     def install(self, *crds: Object | Path) -> None:
-        """Install CustomResourceDefinitions: folders of them, or one as a value. Return once they serve."""
+        """Install CustomResourceDefinitions from folders, or one from a value.
+
+        Return once the API server serves them.
+        """
         values = [value for one in crds for value in (documents(one) if isinstance(one, Path) else [one])]
         self.apply(values)
-        # `kubectl wait` ends in an error where nobody has set a condition yet.
+        # `kubectl wait` fails if an object has no condition yet.
         wait_for("CRDs that serve", lambda: {value["metadata"]["name"] for value in values} <= self._serving())
 
     def _serving(self) -> set[str]:
-        """The names of the CRDs that are established."""
+        """Return the names of the established CRDs."""
         found: list[dict[str, Any]] = json.loads(self.kubectl("get", "crd", "-o", "json"))["items"]
         return {crd["metadata"]["name"] for crd in found if _is_established(crd.get("status", {}).get("conditions"))}
 
@@ -78,7 +84,7 @@ def _is_established(conditions: list[dict[str, str]] | None) -> bool:
 
 
 def documents(folder: Path) -> list[dict[str, Any]]:
-    """Every object in the YAML files below `folder`, in order of path."""
+    """Return every object in the YAML files below `folder`, in the order of their paths."""
     files = sorted(path for path in folder.rglob("*") if path.suffix in (".yaml", ".yml"))
     found = [value for file in files for value in yaml.safe_load_all(file.read_text(encoding="utf-8"))]
     return [cast("dict[str, Any]", value) for value in found if value]
@@ -99,7 +105,8 @@ def start(servers: Servers, folder: Path) -> ApiServer:
             f"--etcd-servers={url}",
             f"--secure-port={_URL.rpartition(':')[2]}",
             "--bind-address=127.0.0.1",
-            # Nobody looks for it: the namespace has no network, and its own address is none to publish.
+            # No component uses this address, because the namespace has no network. The API server refuses to advertise
+            # its own address here, the loopback.
             "--advertise-address=10.0.0.1",
             "--endpoint-reconciler-type=none",
             f"--cert-dir={certificates}",

@@ -1,4 +1,6 @@
-"""Argo CD outside a cluster: repo-server, the plugin's server, application-controller, Redis; and its Applications."""
+"""Argo CD outside a cluster: repo-server, the plugin's server, application-controller, Redis, and requests about
+Applications.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,15 @@ _REFRESH = "argocd.argoproj.io/refresh"
 
 @dataclass(frozen=True)
 class ArgoCd:
-    """A running Argo CD with its objects on `cluster`, and the sockets of its plugins in `plugins`."""
+    """A running Argo CD. Its objects are on `cluster`, and `plugins` has the sockets of its plugins."""
 
     cluster: ApiServer
     plugins: Path
 
     def refresh(self, name: str) -> None:
-        """Make Argo CD compare the Application with the newest commit. The sync may still be under way."""
+        """Make Argo CD compare the Application with the newest commit. A sync may still be running afterwards."""
         words = (_APPLICATION, name, "-n", NAMESPACE, f"{_REFRESH}=hard")
-        # Asked for while one is under way, it would be forgotten with that one.
+        # A refresh that is requested during another one would be lost with it.
         wait_for(f"an earlier comparison of Application {name}", lambda: not self._is_asked(name))
         self.cluster.kubectl("annotate", "--overwrite", *words)
         wait_for(f"the comparison of Application {name}", lambda: not self._is_asked(name))
@@ -41,7 +43,7 @@ class ArgoCd:
         return _REFRESH in value.get("metadata", {}).get("annotations", {})
 
     def synced(self, name: str, revision: str) -> dict[str, Any]:
-        """The status of the Application as soon as it is in sync with this commit, with no operation under way."""
+        """Wait until the Application is in sync with this commit and no operation is running. Return its status."""
 
         def look() -> dict[str, Any] | None:
             status = self._status(name)
@@ -89,7 +91,7 @@ class ArgoCd:
 
 
 def serve(servers: Servers, tool: ArgoCd) -> list[str | Path]:
-    """Start the server for the command line, without logins, and return the command that asks it."""
+    """Start the server for the command line, without logins. Return the command that talks to the server."""
     words = ("--insecure", "--disable-auth", f"--redis={_REDIS}", "--repo-server=127.0.0.1:8081")
     local = ("--address=127.0.0.1", "--metrics-address=127.0.0.1", "--repo-server-plaintext")
     _start_beside(servers, tool, "argocd-server", *words, *local)
@@ -97,14 +99,14 @@ def serve(servers: Servers, tool: ArgoCd) -> list[str | Path]:
 
 
 def generate(servers: Servers, tool: ArgoCd) -> None:
-    """Start the controller that makes Applications of ApplicationSets."""
+    """Start the controller that makes Applications from ApplicationSets."""
     words = ("--argocd-repo-server=127.0.0.1:8081", "--repo-server-plaintext")
     local = ("--metrics-addr=127.0.0.1:8883", "--probe-addr=127.0.0.1:8884", "--webhook-addr=127.0.0.1:7000")
     _start_beside(servers, tool, "argocd-applicationset-controller", *words, *local)
 
 
 def _start_beside(servers: Servers, tool: ArgoCd, name: str, *words: str) -> None:
-    """Start one more component of a running Argo CD."""
+    """Start another component of a running Argo CD."""
     folder = tool.plugins.parent
     environment = {
         "KUBECONFIG": str(tool.cluster.kubeconfig),
@@ -153,9 +155,9 @@ def start(servers: Servers, cluster: ApiServer, folder: Path, plugin: Path, path
         f"--redis={_REDIS}",
         "--repo-server=127.0.0.1:8081",
         "--repo-server-plaintext",
-        # Else the health of an object stands in Redis alone.
+        # Otherwise, only Redis has the health of an object.
         "--persist-resource-health",
-        # A commit is compared when a test asks for it.
+        # A commit is compared only when a test requests it.
         "--app-resync=3600",
     )
     project = {
@@ -168,7 +170,7 @@ def start(servers: Servers, cluster: ApiServer, folder: Path, plugin: Path, path
             "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
         },
     }
-    # What argocd-server makes at its first start.
+    # The objects that argocd-server makes at its first start.
     secret = {"stringData": {"server.secretkey": "tests"}}
     cluster.kubectl("patch", "secret", "argocd-secret", "-n", NAMESPACE, "-p", json.dumps(secret))
     cluster.apply([project])
@@ -176,7 +178,10 @@ def start(servers: Servers, cluster: ApiServer, folder: Path, plugin: Path, path
 
 
 def _start_garbage_collector(servers: Servers, cluster: ApiServer) -> None:
-    """Start the collector. Argo CD prunes in the foreground, so an object is deleted once it owns nothing."""
+    """Start the garbage collector.
+
+    Argo CD prunes in the foreground, so an object is deleted after the objects that it owns.
+    """
     servers.start(
         "kube-controller-manager",
         [

@@ -12,7 +12,7 @@ from tests.e2e.process import Servers
 from tests.places import ROOT, missing
 
 LOGS = ROOT / "build" / "e2e"
-"""Kept after the tests, until they run again."""
+"""The folder of logs. It is kept until the tests run again."""
 
 _TAIL, _WIDTH = 8, 300
 
@@ -30,7 +30,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(scope="session", autouse=True)
 def private_network() -> None:
-    """These servers trust every client and listen on all addresses, so they get a network of their own."""
+    """Require a private network, because these servers trust every client and listen on all addresses."""
     interfaces = Path("/proc/net/dev").read_text(encoding="utf-8").splitlines()[2:]
     if [line.partition(":")[0].strip() for line in interfaces] != ["lo"]:
         missing("this is not a private network namespace: `make e2e` runs these tests in one")
@@ -38,7 +38,7 @@ def private_network() -> None:
 
 @pytest.fixture(scope="module")
 def servers(request: pytest.FixtureRequest) -> Generator[Servers]:
-    """The servers of the tests of one module, stopped after the last test."""
+    """Yield the servers for the tests of one module, and stop them after the last test."""
     logs = LOGS / request.path.stem
     shutil.rmtree(logs, ignore_errors=True)
     started = Servers(logs)

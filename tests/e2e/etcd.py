@@ -1,4 +1,4 @@
-"""etcd, of one member, on the loopback."""
+"""An etcd with one member, on the loopback address."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def start(servers: Servers, folder: Path) -> str:
             f"--listen-peer-urls={_PEERS}",
             f"--initial-advertise-peer-urls={_PEERS}",
             f"--initial-cluster=default={_PEERS}",
-            # Nobody starts it again from its data, and other tests may keep the disk busy.
+            # etcd is never started again with this data, and other tests may keep the disk busy.
             "--unsafe-no-fsync",
         ],
     )

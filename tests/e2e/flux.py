@@ -20,7 +20,7 @@ _STORAGE = "127.0.0.1:9790"
 
 @dataclass(frozen=True)
 class Flux:
-    """The controllers, on `cluster`."""
+    """The controllers of Flux. They use `cluster`."""
 
     cluster: ApiServer
 
@@ -30,7 +30,7 @@ class Flux:
         self.cluster.kubectl("annotate", "--overwrite", kind, name, "-n", NAMESPACE, asked)
 
     def applied(self, name: str, revision: str) -> dict[str, Any]:
-        """The Kustomization as soon as it is ready with this revision."""
+        """Wait until the Kustomization is ready with this revision, and return it."""
 
         def look() -> dict[str, Any] | None:
             found = self._of(name)
@@ -52,7 +52,7 @@ class Flux:
         return wait_for(f"Kustomization {name} failed with {revision}", look)
 
     def released(self, name: str) -> dict[str, Any]:
-        """The HelmRelease as soon as it is ready."""
+        """Wait until the HelmRelease is ready, and return it."""
 
         def look() -> dict[str, Any] | None:
             found = self.cluster.get("helmreleases.helm.toolkit.fluxcd.io", name, NAMESPACE) or {}
@@ -65,13 +65,16 @@ class Flux:
 
 
 def condition(value: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Return the condition of this type, or one of status Unknown."""
+    """Return the condition of this type, or one with the status Unknown."""
     found = value.get("status", {}).get("conditions", [])
     return next((one for one in found if one["type"] == kind), {"status": "Unknown", "message": json.dumps(value)})
 
 
 def start(servers: Servers, cluster: ApiServer, folder: Path, *, releases: bool = False) -> Flux:
-    """Start the controllers with their artifacts in `folder`, and with `releases` also the one of HelmReleases."""
+    """Start the controllers with their artifacts in `folder`.
+
+    With `releases`, also start the controller of HelmReleases.
+    """
     names = ("source-controller", "kustomize-controller", *(["helm-controller"] if releases else []))
     cluster.install(*map(manifests_of, names))
     cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])

@@ -1,4 +1,4 @@
-"""A Git server, `git http-backend`, because the controllers do not speak the dumb protocol; and clones of it."""
+"""A Git server, `git http-backend`, and clones of it. The controllers do not support Git's dumb protocol."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _IDENTITY = {
 
 @dataclass(frozen=True)
 class Clone:
-    """A work tree; `environment` is that of its git commands and of the scripts that run in it."""
+    """A work tree. Its git commands, and scripts that run in it, use `environment`."""
 
     folder: Path
     environment: dict[str, str]
 
     def git(self, *words: str) -> str:
-        """What git prints."""
+        """Return the output of a git command."""
         return self.run("git", *words).stdout.strip()
 
     def run(self, *command: str | Path, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -44,7 +44,7 @@ class Clone:
         return done
 
     def push(self, message: str) -> str:
-        """Commits everything, pushes the branch, and gives the commit."""
+        """Commit everything, push the branch, and return the commit."""
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message", message)
         return self.push_commits()
@@ -56,7 +56,7 @@ class Clone:
 
 
 class GitServer:
-    """Serves the repositories of a folder on the loopback until it is stopped."""
+    """A server of the repositories in a folder, on the loopback address, until it is stopped."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -64,7 +64,7 @@ class GitServer:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def create(self, name: str, clone: Path, path: str) -> Clone:
-        """Create a repository, and return a clone with `path` first on the PATH of its commands."""
+        """Create a repository, and return a clone of it. `path` is first on the PATH of its commands."""
         bare = self._folder / name
         subprocess.run(["git", "init", "--quiet", "--bare", "--initial-branch=main", bare], check=True)
         subprocess.run(["git", "-C", bare, "config", "http.receivepack", "true"], check=True)
@@ -75,11 +75,11 @@ class GitServer:
         return Clone(clone, environment)
 
     def url(self, name: str) -> str:
-        """What clients clone."""
+        """Return the URL that clients clone."""
         return f"http://127.0.0.1:{self._server.server_port}/{name}"
 
     def stop(self) -> None:
-        """No more answers."""
+        """Stop answering."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -131,6 +131,6 @@ def _handler(folder: Path) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(content)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Silent: its clients have logs of their own."""
+            """Write no log, because the clients have logs."""
 
     return Handler

@@ -1,4 +1,4 @@
-"""The commands of a how-to page, to be followed as they are written."""
+"""The commands of a how-to page. Tests run them as they are written."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _FENCE = re.compile(r"^```(sh|yaml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def commands_of(page: str) -> list[str]:
-    """The shell commands of `docs/how-to/PAGE`, a script for each block."""
+    """Return the shell commands of `docs/how-to/PAGE`, a script for each block."""
     return _blocks(page, "sh")
 
 
 def snippets_of(page: str) -> list[str]:
-    """The YAML of `docs/how-to/PAGE`, block by block."""
+    """Return the YAML of `docs/how-to/PAGE`, block by block."""
     return _blocks(page, "yaml")
 
 

@@ -1,4 +1,4 @@
-"""Servers of the tests: started with a log each, awaited, stopped with everything that they started."""
+"""Servers of the tests. Each has a log, and is stopped together with every process that it started."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["Servers", "wait_for"]
 Found = TypeVar("Found")
 
 _PATIENCE = 180
-"""Seconds."""
+"""Seconds to wait for an event."""
 
 
 @dataclass
 class Servers:
-    """Processes that end with the tests, the last first. `logs` is the folder of their output."""
+    """Processes that are stopped after the tests, the last one first. `logs` is the folder of their output."""
 
     logs: Path
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict[str, subprocess.Popen[bytes]])
 
     def start(self, name: str, command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> None:
-        """Start a server in a process group of its own. If these tests are killed, it is killed too."""
+        """Start a server in a separate process group. If these tests are killed, the server is killed too."""
         self.logs.mkdir(parents=True, exist_ok=True)
         with (self.logs / f"{name}.log").open("wb") as log:
             started = subprocess.Popen(
@@ -42,7 +42,7 @@ class Servers:
         self._running[name] = started
 
     def stop(self, *names: str) -> None:
-        """Stop these processes, or all of them. Kill the ones that do not end within five seconds."""
+        """Stop these processes, or all of them. Kill a process that does not end within five seconds."""
         for name in names or tuple(reversed(self._running)):
             server = self._running.pop(name)
             for number in (signal.SIGTERM, signal.SIGKILL):
@@ -53,9 +53,10 @@ class Servers:
 
 
 def wait_for(what: str, look: Callable[[], Found | None]) -> Found:
-    """Return the result of `look` as soon as it is true. Raise AssertionError with the missing event.
+    """Return the result of `look` as soon as it is true. Raise AssertionError, which names the missing event, after a
+    timeout.
 
-    No test states how long a server takes, because the machine runs other tests meanwhile.
+    No test states how long a server takes, because the machine runs other tests at the same time.
     """
     end = time.monotonic() + _PATIENCE
     while True:

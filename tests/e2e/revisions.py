@@ -1,4 +1,4 @@
-"""The API servers that packwise renders for: a row for each revision, with the CRDs that its cluster has."""
+"""The API servers for which packwise renders: a row for each revision, with the CRDs of its cluster."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ Crd = dict[str, Any]
 
 @dataclass(frozen=True)
 class Revision:
-    """`crds` are folders of upstream's CRDs. `amended` changes published CRDs to the meaning of the revision."""
+    """A revision.
+
+    `crds` are folders of upstream's CRDs. `amended` changes published CRDs to the meaning of the revision.
+    """
 
     name: str
     crds: tuple[str, ...]
     amended: Callable[[Crd], Crd] = copy.copy
 
     def definitions(self, crds: Path) -> Sequence[Crd]:
-        """The CustomResourceDefinitions of a cluster of this revision."""
+        """Return the CustomResourceDefinitions of a cluster of this revision."""
         return [self.amended(crd) for folder in self.crds for crd in documents(crds / folder)]
 
 
 def _with_topology_name(crd: Crd) -> Crd:
-    """alpha7's PodCliqueSet with `clusterTopologyName`. Source: spec/designs.md#7.9."""
+    """Return alpha7's CRD of PodCliqueSets with the field `clusterTopologyName`. Source: spec/designs.md#7.9."""
     if crd["spec"]["names"]["kind"] != "PodCliqueSet":
         return crd
     amended = copy.deepcopy(crd)

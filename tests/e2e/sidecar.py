@@ -1,4 +1,6 @@
-"""The plugin's server in its image, held as `argocd-plugin/repo-server-sidecar.yaml` has a cluster hold it."""
+"""The plugin's server in its image, confined as `argocd-plugin/repo-server-sidecar.yaml` tells a cluster to
+confine it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ LOG = "packwise-sidecar"
 
 
 def image_of_plugin() -> str:
-    """The image that `make image` built."""
+    """Return the image that `make image` built."""
     wanting, name = missing_programs(), name_of(ARGOCD_PLUGIN)
     if wanting:
         missing(wanting)
@@ -31,7 +33,10 @@ def image_of_plugin() -> str:
 
 
 class Sidecar:
-    """A container beside the repo-server. `plugins` is the shared folder of sockets, `folder` is its own."""
+    """A container for the repo-server.
+
+    `plugins` is the shared folder of sockets, and `folder` is the container's own folder.
+    """
 
     def __init__(self, image: str, plugins: Path, folder: Path) -> None:
         self.image = image
@@ -40,12 +45,12 @@ class Sidecar:
         self._programs = folder / "var-files"
 
     def start(self, servers: Servers) -> None:
-        """Ready when this returns."""
-        # What Argo CD's own init container does.
+        """Start the container. It is ready when this function returns."""
+        # Argo CD's own init container does this.
         self._programs.mkdir()
         shutil.copy(built("argocd"), self._programs / "argocd")
         (self._programs / "argocd-cmp-server").symlink_to("/var/run/argocd/argocd")
-        # An emptyDir, as a cluster makes it.
+        # A folder with the mode that a cluster gives an emptyDir.
         self.plugins.chmod(0o777)
         for left in self.plugins.iterdir():
             left.unlink()
@@ -62,7 +67,7 @@ class Sidecar:
         pod = patch["spec"]["template"]["spec"]
         (container,) = pod["containers"]
         return [
-            # Its pod's network reaches Argo CD; the plugin needs none.
+            # In a cluster, the network of the pod reaches Argo CD. The plugin needs no network.
             "--network=none",
             *_confinement(container["securityContext"]),
             f"--memory={container['resources']['limits']['memory'].lower().removesuffix('i')}",
@@ -71,7 +76,10 @@ class Sidecar:
         ]
 
     def _mount(self, mount: dict[str, str]) -> str:
-        """The option for a volume. The installation has all but `packwise-tmp`, an emptyDir of the patch's own."""
+        """Return podman's option for a volume.
+
+        The installation has all volumes except `packwise-tmp`, an emptyDir of the patch.
+        """
         shared = {"var-files": self._programs, "plugins": self.plugins}
         if mount["name"] == "packwise-tmp":
             return f"--tmpfs={mount['mountPath']}:rw,mode=0777"
@@ -79,14 +87,14 @@ class Sidecar:
 
 
 def _confinement(context: dict[str, Any]) -> list[str]:
-    """A container's securityContext in podman's words; another context than this fails here."""
+    """Return the options of podman for a container's securityContext. Fail if the context has other fields."""
     assert context == {
         "runAsNonRoot": True,
         "runAsUser": context["runAsUser"],
         "readOnlyRootFilesystem": True,
         "allowPrivilegeEscalation": False,
         "capabilities": {"drop": ["ALL"]},
-        # The engine's own default.
+        # This is the engine's default.
         "seccompProfile": {"type": "RuntimeDefault"},
     }
     user = f"--user={context['runAsUser']}"

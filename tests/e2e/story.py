@@ -1,4 +1,4 @@
-"""The story of both GitOps tools: a source with two workloads, its cluster, and changes there."""
+"""The steps of the tests of both GitOps tools: a source with two workloads, its cluster, and changes of the source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.places import ROOT
 __all__ = ["EXAMPLE", "SECOND", "SOURCE", "Source", "available", "edit", "snapshot", "start_cluster"]
 
 SOURCE = "clusters/west"
-"""The folder of the sources in their repository, as the pages name it."""
+"""The folder of the sources in their repository, as the pages spell it."""
 
 EXAMPLE = ROOT / "examples" / "disaggregated-inference"
 
@@ -51,7 +51,7 @@ spec:
               limits:
                 nvidia.com/gpu: "4"
 """
-"""A workload beside the example's, which a later commit takes out."""
+"""A workload in addition to the example's. A later commit removes it."""
 
 _KINDS = (
     "clustertopologies.grove.io",
@@ -64,7 +64,7 @@ _KINDS = (
 
 @dataclass(frozen=True)
 class Source:
-    """`clusters/west` in a clone."""
+    """The folder `clusters/west` in a clone."""
 
     clone: Clone
 
@@ -73,19 +73,19 @@ class Source:
         return self.clone.folder / SOURCE
 
     def create(self, tool: str) -> str:
-        """The example with a second workload, for `tool`; and the repository's own copy of the files for it."""
+        """Write the example with a second workload for `tool`, and the repository's copy of the tool's files."""
         shutil.copytree(EXAMPLE, self.folder)
         edit(self.folder / "topology.yaml", "\nspec:\n", f"\nspec:\n  gitops: [{tool}]\n")
         (self.folder / "batch.yaml").write_text(SECOND, encoding="utf-8")
         return self.clone.push("Serve and train in the west")
 
     def change_levels(self) -> str:
-        """Another label for the level `block`."""
+        """Commit another label for the level `block`."""
         edit(self.folder / "topology.yaml", "key: network.example.com/block", "key: network.example.com/spine")
         return self.clone.push("Blocks are spines")
 
     def remove_second(self) -> str:
-        """Remove the second workload."""
+        """Commit the removal of the second workload."""
         (self.folder / "batch.yaml").unlink()
         return self.clone.push("No more batch")
 
@@ -97,7 +97,7 @@ class Source:
 
 
 def edit(path: Path, old: str, new: str) -> None:
-    """Replace `old`, which must exist."""
+    """Replace `old`, which the file must contain."""
     text = path.read_text(encoding="utf-8")
     assert old in text, f"{path.name} does not contain {old!r}: nothing would change"
     path.write_text(text.replace(old, new), encoding="utf-8")
@@ -115,7 +115,10 @@ def start_cluster(servers: Servers, crds: Path, folder: Path) -> ApiServer:
 
 
 def snapshot(cluster: ApiServer) -> dict[str, tuple[str, str]]:
-    """uid and resourceVersion of every object that is rendered or a source: two that are equal mean no write."""
+    """Return uid and resourceVersion of every rendered object and source.
+
+    If two snapshots are equal, no object was written.
+    """
     found = json.loads(cluster.kubectl("get", ",".join(_KINDS), "-A", "-o", "json"))["items"]
     return {
         f"{value['kind']}/{value['metadata']['name']}": (

@@ -1,4 +1,4 @@
-"""An API server with the CRDs of each revision accepts rendered objects, and the second apply changes nothing."""
+"""An API server with the CRDs of each revision accepts the rendered objects, and a second apply changes nothing."""
 
 from __future__ import annotations
 
@@ -23,17 +23,19 @@ pytestmark = pytest.mark.e2e
 KPT_PACKAGE = ROOT / "kpt-package"
 
 REFUSED_LATER = {"second-design"}
-"""Its KAI Topology is one that KAI refuses, which is an error from grep-244 on."""
+"""An example with a Topology that KAI refuses. From grep-244 on, this is an error."""
 
 OF_OTHERS = {"jobset", "kueue", "kubernetes-gangs"}
-"""Their objects are of APIs that are not here: JobSet's, Kueue's, and those of a Kubernetes that has gangs."""
+"""Examples with objects of APIs that this API server lacks: of JobSet, of Kueue, and of a Kubernetes with gangs."""
 
 CONFIGURATIONS = {"TopologyRender", "Kptfile"}
-"""Kinds that are read, and never applied."""
+"""Kinds that packwise reads, and that are never applied."""
 
 
 def sources(revision: Revision) -> list[Path]:
-    """Return the examples of this revision, or that can migrate to it, and OSMO's, which have no revision."""
+    """Return the examples of this revision, the ones that can migrate to it, and OSMO's examples, which have no
+    revision.
+    """
     found: list[Path] = []
     for source in (*EXAMPLES, KPT_PACKAGE):
         if is_preview(source) or source.name in OF_OTHERS:
@@ -54,7 +56,7 @@ def revision(request: pytest.FixtureRequest) -> Revision:
 def cluster(
     revision: Revision, servers: Servers, crds: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Generator[ApiServer]:
-    """A new API server for each revision: their CRDs have the same names."""
+    """Yield a new API server for each revision, because their CRDs have the same names."""
     server = apiserver.start(servers, tmp_path_factory.mktemp(revision.name) / "cluster")
     server.install(*revision.definitions(crds))
     yield server
@@ -79,7 +81,7 @@ GITOPS = {"gitops": ["argocd", "flux"]}
 
 
 def with_gitops(file: Path) -> bool:
-    """Return True if `file` holds packwise's configuration, and set both tools in it."""
+    """Return True if `file` has packwise's configuration. Then request both GitOps tools in it."""
     values = [value for value in yaml.safe_load_all(file.read_text(encoding="utf-8")) if value]
     own = [value for value in values if value.get("kind") == "TopologyRender"]
     for value in own:
@@ -100,7 +102,7 @@ def test_what_is_rendered_is_taken_and_stays(
     for source in sources(revision):
         objects = rendered(packwise, source, revision, tmp_path / source.name)
         assert {"PodGang", "Pod"} & {value["kind"] for value in objects}, f"nothing is tested by {source.name}"
-        # One of the source before, of this name, has levels of its own.
+        # A Topology of an earlier source with this name has other levels.
         cluster.kubectl("delete", "topologies.kai.scheduler", "--all")
         namespaces = {value["metadata"]["namespace"] for value in objects if "namespace" in value["metadata"]}
         cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in namespaces])
@@ -114,7 +116,7 @@ def test_what_is_rendered_is_taken_and_stays(
 
 
 def test_levels_of_a_topology_cannot_change(cluster: ApiServer) -> None:
-    """Only a Topology is therefore created again."""
+    """A Topology with other levels is therefore deleted and created again."""
     topology = {"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "metadata": {"name": "fixed"}}
     cluster.apply([topology | {"spec": {"levels": [{"nodeLabel": "example.com/rack"}]}}])
 

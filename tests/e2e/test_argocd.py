@@ -1,4 +1,4 @@
-"""Argo CD renders with the plugin: the page is followed, then a repository lives through its changes, in this order."""
+"""Argo CD renders with the plugin. The tests follow the page, then change a repository, in this order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def cluster(servers: Servers, crds: Path, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="module")
 def source(cluster: ApiServer, packwise: Path, tmp_path_factory: pytest.TempPathFactory) -> Generator[Source]:
-    """A repository with the sources and a copy of argocd-plugin/."""
+    """Yield a repository with the sources and a copy of argocd-plugin/."""
     folder = tmp_path_factory.mktemp("git")
     server = GitServer(folder)
     clone = server.create("clusters.git", folder / "clone", str(packwise.parent))
@@ -50,14 +50,17 @@ def source(cluster: ApiServer, packwise: Path, tmp_path_factory: pytest.TempPath
 
 @pytest.fixture(scope="module")
 def tool(servers: Servers, cluster: ApiServer, source: Source, packwise: Path, kustomize: Path) -> Generator[ArgoCd]:
-    """Argo CD, installed as the page says; its processes run here, since the cluster has no nodes."""
+    """Yield Argo CD, installed as the page describes.
+
+    Its processes run on this machine, because the cluster has no nodes.
+    """
     installation = source.clone.folder
     install = next(line for line in INSTALLATION.splitlines() if line.endswith("/install.yaml"))
     shutil.copy(manifests_of("argocd") / "install.yaml", installation / "install.yaml")
     text = INSTALLATION.replace(install.removeprefix("- "), "install.yaml")
     (installation / "kustomization.yaml").write_text(text, encoding="utf-8")
     source.clone.run("bash", "-euc", INSTALL)
-    # Sockets have short paths only.
+    # Sockets need short paths.
     with tempfile.TemporaryDirectory(prefix="packwise-argocd-") as short:
         folder = Path(short)
         programs, plugin = folder / "bin", folder / "plugin"
@@ -139,7 +142,10 @@ def test_levels_change_and_the_topology_alone_is_recreated(tool: ArgoCd, cluster
 
 
 def test_levels_change_under_server_side_apply_too(tool: ArgoCd, cluster: ApiServer, source: Source) -> None:
-    """Force alone fails here. A port without `protocol` would be out of sync forever, because the CRD adds it."""
+    """Force alone fails here.
+
+    Without `protocol`, a port would always be out of sync, because the CRD adds the field.
+    """
     sync_options(cluster, "ApplyOutOfSyncOnly=true", "ServerSideApply=true")
     edit(
         source.folder / "inference.yaml", "containerPort: 8080\n", "containerPort: 8080\n              protocol: TCP\n"
@@ -170,7 +176,7 @@ def test_a_workload_that_is_gone_takes_its_podgangs_along(tool: ArgoCd, cluster:
     wait_for("pruning", lambda: not gone & snapshot(cluster).keys())
     after = snapshot(cluster)
     assert before.keys() - after.keys() == gone
-    # Nor was the Topology created anew: a sync touches what differs.
+    # The Topology was not created again either: a sync changes only objects that differ.
     assert {name: before[name] for name in after} == after
 
 
@@ -197,7 +203,7 @@ def test_a_kustomization_with_its_configuration_in_a_parameter(
 ) -> None:
     east = source.clone.folder / "clusters/east"
     (east / "overlay").mkdir(parents=True)
-    # The topologies are those of the west.
+    # These are the topologies of the west.
     only_gangs = "\nspec:\n  gitops: [argocd]\n  emit: [PodGang]\n"
     shutil.copy(EXAMPLE / "topology.yaml", east / "topology.yaml")
     edit(east / "topology.yaml", "\nspec:\n", only_gangs)
@@ -242,7 +248,7 @@ def test_without_the_plugin_argo_cds_own_kustomize_runs_packwise(
 
 
 def test_a_rendered_branch_needs_no_plugin(tool: ArgoCd, cluster: ApiServer, source: Source) -> None:
-    """The application changes from the plugin to the branch that CI renders, and no object changes."""
+    """The application changes from the plugin to the branch that CI renders. No object changes."""
     before = snapshot(cluster)
     source.clone.run("flux/push-branch.sh", "clusters/west", "rendered/west")
     revision = source.clone.git("ls-remote", "origin", "refs/heads/rendered/west").split()[0]
@@ -263,7 +269,7 @@ def test_a_rendered_branch_needs_no_plugin(tool: ArgoCd, cluster: ApiServer, sou
 
 @pytest.fixture(scope="module")
 def in_image(servers: Servers, tool: ArgoCd) -> Generator[None]:
-    """From here on the plugin runs in its image."""
+    """Run the plugin in its image, in this test and all later ones."""
     image = sidecar.image_of_plugin()
     servers.stop(argocd.PLUGIN_SERVER)
     with tempfile.TemporaryDirectory() as folder:
@@ -299,7 +305,7 @@ def test_the_image_of_the_sidecar_syncs_a_change(tool: ArgoCd, cluster: ApiServe
 
 @pytest.mark.usefixtures("in_image")
 def test_the_image_of_the_sidecar_renders_a_kustomization(tool: ArgoCd, cluster: ApiServer, source: Source) -> None:
-    """By the kustomize that it brings."""
+    """The image contains kustomize."""
     kustomization = source.clone.folder / "clusters/east/overlay/kustomization.yaml"
     edit(kustomization, "namePrefix: east-", "namePrefix: orient-")
     revision = source.clone.push("The east is the orient")

@@ -1,4 +1,7 @@
-"""packwise builds the objects that Argo CD and Flux apply: each object, as the API server got it."""
+"""packwise builds the same objects that Argo CD and Flux apply.
+
+Each object is compared with the one that the API server got.
+"""
 
 from __future__ import annotations
 
@@ -308,7 +311,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Generator[Clone]:
 
 @pytest.fixture(scope="module")
 def helm() -> Path:
-    """The release that Argo CD brings is of version 3 too."""
+    """Return the path of Helm 3, the version that Argo CD contains."""
     path = TOOLS / "helm-v3.22.0" / "helm"
     if not path.exists():
         missing(f"helm v3.22.0 is not built: `make tools` puts it at {path.relative_to(ROOT)}")
@@ -317,7 +320,7 @@ def helm() -> Path:
 
 @pytest.fixture(scope="module")
 def builds(clone: Clone, helm: Path, kustomize: Path) -> dict[str, dict[str, dict[str, Any]]]:
-    """The objects that packwise builds of each owner, by their kind, namespace and name."""
+    """Return the objects that packwise builds for each owner, by kind, namespace and name."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", os.pathsep.join([str(helm.parent), str(kustomize.parent), os.environ["PATH"]]))
         tree = DiskTree(str(clone.folder), "")
@@ -340,7 +343,7 @@ def address(value: Mapping[str, Any]) -> str:
 
 
 def without(value: dict[str, Any], field: str, *keys: str) -> dict[str, Any]:
-    """Return the object without keys of a metadata field, and without the field if it is then empty."""
+    """Return the object without these keys of a metadata field. If the field is then empty, remove it too."""
     kept = {key: each for key, each in value["metadata"].get(field, {}).items() if key not in keys}
     metadata = {key: each for key, each in value["metadata"].items() if key != field}
     return {**value, "metadata": {**metadata, field: kept} if kept else metadata}
@@ -366,7 +369,7 @@ def tool(servers: Servers, cluster: ApiServer, packwise: Path, kustomize: Path, 
 
 
 def applied_by(tool: ArgoCd, cluster: ApiServer, name: str, revision: str) -> list[dict[str, Any]]:
-    """The objects of an Application as Argo CD applied them."""
+    """Return the objects of an Application as Argo CD applied them."""
     found: list[dict[str, Any]] = []
     for one in tool.synced(name, revision)["resources"]:
         live = cluster.get(one["kind"], one["name"], one["namespace"])
@@ -410,7 +413,7 @@ def test_argocd_applies_what_packwise_builds_of_an_applicationset(
 def test_what_argocd_prints_is_compared_as_the_page_says(
     tool: ArgoCd, servers: Servers, packwise: Path, tmp_path: Path
 ) -> None:
-    """docs/how-to/beside-other-tools.md"""
+    """The page is docs/how-to/beside-other-tools.md."""
     words = argocd.serve(servers, tool)
     environment = {**os.environ, "HOME": str(tmp_path)}
 

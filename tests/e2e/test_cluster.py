@@ -1,4 +1,7 @@
-"""A live cluster read with `--cluster`: as its files, by a user who has only the ClusterRole that packwise ships."""
+"""A live cluster is read with `--cluster` by a user who has only packwise's ClusterRole.
+
+The answers are those for its files.
+"""
 
 from __future__ import annotations
 
@@ -43,15 +46,15 @@ QUEUES: Mapping[str, Any] = {
         ],
     },
 }
-"""KAI's Queue, without its schema."""
+"""The CRD of KAI's Queue, without its schema."""
 
 READER, STRANGER = "reader", "stranger"
-"""Users, and contexts of kubectl: one with the ClusterRole that is shipped, one without any rights."""
+"""The users, and their contexts of kubectl. The reader has the shipped ClusterRole, the stranger has no rights."""
 
 
 @pytest.fixture(scope="module")
 def cluster(servers: Servers, crds: Path, packwise: Path, tmp_path_factory: pytest.TempPathFactory) -> ApiServer:
-    """A cluster with the nodes of the examples, and with everything that is rendered of one of them."""
+    """Return a cluster with the nodes of the examples, and with all rendered objects of one example."""
     folder = tmp_path_factory.mktemp("cluster")
     server = apiserver.start(servers, folder / "server")
     (revision,) = [one for one in REVISIONS if one.name == "grep-244-multi"]
@@ -59,7 +62,7 @@ def cluster(servers: Servers, crds: Path, packwise: Path, tmp_path_factory: pyte
     subprocess.run([packwise, "render", EXAMPLE, "-o", folder / "out"], check=True, capture_output=True)
     rendered = [value for value in documents(folder / "out") if value["kind"] != "TopologyRender"]
     _apply(server, [*yaml.safe_load(NODES.read_text(encoding="utf-8"))["items"], *rendered])
-    # The API server taints a new node until a kubelet tells that it is ready.
+    # The API server taints a new node until a kubelet reports that the node is ready.
     server.kubectl("taint", "nodes", "--all", "node.kubernetes.io/not-ready:NoSchedule-")
     _bind(server)
     return server
@@ -82,7 +85,7 @@ def _apply(server: ApiServer, objects: list[dict[str, Any]]) -> None:
 
 
 def _bind(server: ApiServer) -> None:
-    """Give the shipped ClusterRole to the reader, and a context to each user."""
+    """Bind the shipped ClusterRole to the reader, and make a context for each user."""
     server.kubectl("apply", "-f", ROLE)
     server.kubectl("create", "clusterrolebinding", "packwise", "--clusterrole=packwise", f"--user={READER}")
     config = json.loads(server.kubeconfig.read_text(encoding="utf-8"))
@@ -98,7 +101,10 @@ Ran = tuple[int, str, list[str]]
 
 @pytest.fixture
 def run(cluster: ApiServer, packwise: Path, tmp_path: Path) -> Callable[..., Ran]:
-    """Run a program in a folder of its own. Return its exit code, its stdout and the lines of its stderr."""
+    """Return a function that runs a program in a separate folder.
+
+    It returns the exit code, stdout and the lines of stderr.
+    """
     path = os.pathsep.join([str(packwise.parent), os.environ["PATH"]])
     environment = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig), "PATH": path}
 
@@ -175,7 +181,10 @@ def test_what_the_cluster_has_otherwise_is_the_difference(run: Callable[..., Ran
 
 
 def test_missing_rights_are_notes(run: Callable[..., Ran]) -> None:
-    """Without nodes no gang can be placed; without gangs none is removed."""
+    """Without the right to list nodes, no gang can be placed.
+
+    Without the right to list gangs, none is reported as removed.
+    """
     placed = run("packwise", "place", EXAMPLE, f"--cluster={STRANGER}")
     compared = run("packwise", "diff", EXAMPLE, f"--cluster={STRANGER}")
     listed = run("packwise", "topologies", f"--cluster={STRANGER}")

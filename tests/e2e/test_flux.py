@@ -1,4 +1,4 @@
-"""Flux applies the output of CI: the test follows the page, then changes a repository, in this order."""
+"""Flux applies the output of CI. The tests follow the page, then change a repository, in this order."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def controllers(servers: Servers, cluster: ApiServer, tmp_path_factory: pytest.T
 
 @pytest.fixture(scope="module")
 def source(cluster: ApiServer, packwise: Path, tmp_path_factory: pytest.TempPathFactory) -> Generator[Source]:
-    """A repository with the sources and a copy of flux/, as the page has it."""
+    """Yield a repository with the sources and a copy of flux/, as the page describes."""
     folder = tmp_path_factory.mktemp("git")
     server = GitServer(folder)
     path = os.pathsep.join([str(packwise.parent), str(built("crane").parent)])
@@ -64,7 +64,7 @@ def follow(clone: Clone, command: str) -> str:
 
 
 def render(source: Source) -> str:
-    """The commit of the rendered branch after CI ran."""
+    """Return the commit on the rendered branch after CI ran."""
     follow(source.clone, RENDER)
     return rendered(source.clone)
 
@@ -187,7 +187,7 @@ def test_an_edit_by_hand_that_breaks_the_branch_is_reported_and_changes_nothing(
 
     assert "PodGang/inference/llm-0 dry-run failed" in message
     assert snapshot(cluster) == before
-    # What CI can find, and mends.
+    # CI can find this, and fixes it.
     check = by_hand.run("packwise", "render", source.folder, "-o", by_hand.folder, "--check", check=False)
     assert check.returncode == 1
     assert f"{gang}: differs" in check.stderr

@@ -1,4 +1,4 @@
-"""The programs that the tests start, at the versions of `control_plane/go.mod`."""
+"""The programs that the tests start, in the versions of `control_plane/go.mod`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MODULES = {
 
 
 def built(name: str) -> Path:
-    """The build that `make e2e-tools` makes."""
+    """Return the path of the program that `make e2e-tools` builds."""
     path = _folder(name) / name
     if not path.exists():
         missing(f"{name} is not built: `make e2e-tools` puts it at {path.relative_to(ROOT)}")
@@ -36,7 +36,7 @@ def manifests_of(name: str) -> Path:
 
 
 def installed(name: str) -> str:
-    """A program of the distribution."""
+    """Return the path of a program of the Linux distribution."""
     path = shutil.which(name)
     if path is None:
         missing(f"{name} is not on PATH: `make e2e-packages` installs it")

@@ -49,7 +49,10 @@ _POLICY: list[dict[str, Any]] = [
 
 
 def install(cluster: ApiServer, workload: dict[str, Any]) -> None:
-    """Install the policy. When this returns, it refuses `workload`, in an existing namespace."""
+    """Install the policy.
+
+    When this function returns, the policy refuses `workload`, which is in an existing namespace.
+    """
     cluster.apply(_POLICY)
     wait_for("the refusal of a workload without its topology", lambda: _is_refused(cluster, workload))
 

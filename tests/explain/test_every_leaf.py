@@ -31,7 +31,7 @@ KINDS = "ClusterTopology, Topology, PodGang, PodGroup, Queue, Pod"
 
 
 def leaves(value: Value, path: FieldPath = ()) -> Iterator[FieldPath]:
-    """The paths of all scalars, and of empty mappings and lists."""
+    """Yield the paths of all scalars, and of empty mappings and lists."""
     entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     below = [leaf for step, entry in entries for leaf in leaves(entry, (*path, step))]
     yield from below or [path]
@@ -104,7 +104,7 @@ def test_of_a_render_that_finds_its_own_output(example: str) -> None:
 
 
 def answers() -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Return the questions to the operators' own code: the release, the case, its files."""
+    """Yield the questions to the operators' own code: the release, the case and its files."""
     for name in RELEASES:
         for folder in sorted((GOLDEN / name).glob("*/")) if (GOLDEN / name).is_dir() else ():
             yield name, folder.name, {file.name: file.read_text(encoding="utf-8") for file in folder.glob("*.yaml")}

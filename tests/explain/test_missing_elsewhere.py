@@ -327,7 +327,7 @@ def test_what_is_missing_of_a_graph(case: str, tmp_path: Path) -> None:
 
 
 def alpha(text: str) -> str:
-    """The graph in the words of v1alpha1."""
+    """Return the graph with the fields of v1alpha1."""
     words: Any = text.replace(
         "  components:\n  - name: Worker\n    type: worker\n", "  services:\n    Worker:\n      componentType: worker\n"
     )

@@ -1,4 +1,4 @@
-"""The command line in a folder of its own, as the tests of the other commands call it."""
+"""The command line in a separate folder, as the tests of other commands call it."""
 
 from __future__ import annotations
 

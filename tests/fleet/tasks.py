@@ -1,4 +1,4 @@
-"""Functions that tests give to workers. Other processes can import them."""
+"""Functions that tests pass to workers. Other processes can import them."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def size(data: bytes) -> int:
 
 
 def end_the_third(number: int) -> int:
-    """If the number is 3, kill its own process, as the kernel does if memory runs out."""
+    """If the number is 3, kill this process, as the kernel does if memory runs out."""
     if number == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return number
 
 
 def end_once(task: tuple[int, str]) -> int:
-    """The same, but only until the file is there."""
+    """If the number is 3 and the file does not exist, create the file and kill this process."""
     number, marker = task
     if number == 3 and not Path(marker).exists():
         Path(marker).touch()
@@ -65,7 +65,7 @@ def refuse(number: int) -> int:
 
 
 class OddError(Exception):
-    """An error that pickle writes and cannot read."""
+    """An error that pickle can write but cannot read."""
 
     def __init__(self, text: str, number: int) -> None:
         super().__init__(text)
@@ -81,7 +81,7 @@ def nothing_to_pickle(number: int) -> object:
 
 
 def keep_busy(folder: str) -> None:
-    """Start a program, note both processes and a temporary folder below `folder`, and wait forever."""
+    """Start a program, record both processes and a temporary folder below `folder`, and wait forever."""
     with TemporaryDirectory(dir=folder) as temporary:
         program = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
         note = Path(folder, f"{os.getpid()}.part")
@@ -91,7 +91,7 @@ def keep_busy(folder: str) -> None:
 
 
 def open_fifo(task: tuple[str, str]) -> None:
-    """Note the process in the folder, and return when a reader opens the FIFO."""
+    """Record the process in the folder, and return when a reader opens the FIFO."""
     folder, fifo = task
     note = Path(folder, f"{os.getpid()}.part")
     note.write_text(str(os.getpid()), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A cache: every job reads its entries, incomplete entries do not count, and no fault of it stops a run."""
+"""A cache: every job reads its entries, incomplete entries do not count, and no failure of the cache stops a run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def refuse(line: str) -> None:
 
 @pytest.fixture(params=["folder", "memory"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A folder, and an object store."""
+    """Return the place of a cache: a folder, or an object store."""
     if request.param == "folder":
         return str(tmp_path / "cache")
     fsspec.filesystem("memory").store.clear()
@@ -58,7 +58,7 @@ def opened(place: str | Path, size: int = DEFAULT_SIZE) -> Cache:
     return open_cache(str(place), refuse, size)
 
 
-# --- The packwise whose results are kept ---
+# --- The build of packwise that made the results ---
 
 
 def test_another_native_core_or_none_is_another_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_another_native_core_or_none_is_another_build(monkeypatch: pytest.Monkey
     assert digest_with(b"one") == digest_with(b"one")
 
 
-# --- What is kept ---
+# --- Cached results ---
 
 
 def test_what_was_put_is_there_for_everyone(place: str) -> None:
@@ -117,7 +117,7 @@ def test_a_value_that_is_too_large_is_not_kept(folder: Path) -> None:
     assert contents_of(open_store(str(folder))) == Contents(0, 0)
 
 
-# --- What is not whole ---
+# --- Incomplete entries ---
 
 WHOLE = entry_of("key", b"value")
 
@@ -180,7 +180,7 @@ def test_a_folder_in_the_place_of_an_entry_is_a_warning(folder: Path) -> None:
 
 
 def aged(folder: Path, keys: dict[str, int]) -> None:
-    """Entries of 100 bytes that were used so many hours before the first of January 2026."""
+    """Write entries of 100 bytes. Each was last used this number of hours before 1 January 2026."""
     with opened(folder) as cache:
         for key, hours in keys.items():
             cache.put(key, bytes(100 - len(entry_of(key, b""))))
@@ -249,7 +249,7 @@ def test_an_object_store_is_pruned_where_that_is_asked_for() -> None:
     assert contents_of(store) == Contents(2, 200)
 
 
-# --- Places that refuse ---
+# --- Stores that fail ---
 
 
 def test_a_place_that_cannot_be_written_is_one_warning(tmp_path: Path) -> None:
@@ -268,7 +268,7 @@ def test_a_place_that_cannot_be_written_is_one_warning(tmp_path: Path) -> None:
 
 
 def test_an_object_store_that_fails_is_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each library has errors of its own: botocore's for credentials is no OSError."""
+    """Each library has its own errors: botocore's error about credentials is not an OSError."""
 
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("no credentials\nand more")
@@ -335,7 +335,7 @@ with open_cache(sys.argv[1], print, 20_000) as cache:
 
 
 def test_jobs_that_share_a_folder_see_whole_entries_only(folder: Path) -> None:
-    """Each of them also prunes it, to less than they write."""
+    """Each job also prunes the folder, to a size below the one that the jobs write."""
     jobs = [
         subprocess.Popen([sys.executable, "-c", JOB, folder, str(step)], stdout=subprocess.PIPE, text=True)
         for step in (1, 3, 7, 11)

@@ -1,4 +1,4 @@
-"""The configuration above the folder that a fleet looks at: on disk, in a commit, in the cache."""
+"""The configuration above the folder of a fleet: on disk, in a commit, and for the cache."""
 
 from __future__ import annotations
 
@@ -75,7 +75,10 @@ def test_a_folder_as_the_baseline_has_its_own(call: Call, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("prefix", ["", "git:"])
 def test_a_change_starts_where_the_branch_left(call: Call, tmp_path: Path, prefix: str) -> None:
-    """Later commits of the target branch are not part of the change. Crossing merges have several starts."""
+    """Later commits on the target branch are not part of the change.
+
+    If merges cross, the change has several start commits.
+    """
     write(tmp_path, {"d/topology.yaml": CONFIG, "d/web.yaml": WORKLOAD})
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "--quiet", "-m", "b")

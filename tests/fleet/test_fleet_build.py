@@ -1,4 +1,4 @@
-"""Charts and the sources of controllers as packages: built once, checked one by one, and kept in the cache."""
+"""Charts and controllers' sources as packages: built once, checked one by one, and kept in the cache."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ while IFS= read -r line; do
   printf '%s\\n' "$line"
 done < chart/templates/pcs.yaml
 """
-"""A program that fills in one value as Helm does, for runs without Helm."""
+"""A program that fills in one value as Helm does, for tests without Helm."""
 
 TEMPLATE = WORKLOAD.replace("packDomain: rack", "packDomain: DOMAIN").replace("  namespace: shop\n", "")
 LLM = {
@@ -53,7 +53,7 @@ def node(name: str, cpu: str, labels: dict[str, str]) -> dict[str, object]:
 
 @pytest.fixture(autouse=True)
 def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A repository around the test's folder, a cache of its own, and programs that are looked for anew."""
+    """Make a repository around the test's folder, and a separate cache. Programs are searched again."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path.parent / f"{tmp_path.name}-cache"))
     git(tmp_path, "init", "-q", "-b", "main", ".")
     git(tmp_path, "remote", "add", "origin", URL)
@@ -71,7 +71,7 @@ def git(folder: Path, *words: str) -> None:
 
 
 def provide(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put a program of the name helm first on PATH."""
+    """Put a program with the name helm first on PATH."""
     path = folder.parent / f"{folder.name}-bin/helm"
     path.parent.mkdir(exist_ok=True)
     path.write_text(script, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`packwise fleet`: its output for people, programs and pull requests about many packages, and its files."""
+"""`packwise fleet`: its output about many packages for people, programs and pull requests, and its files."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ PLAIN = {
     "clusters/south-2/topology.yaml": CONFIG,
     "clusters/south-2/workload.yaml": WRONG,
 }
-"""Four packages, two of which have the same error, that need no client."""
+"""Four packages that need no client. Two of them have the same error."""
 
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
-    """A folder of packages that need no client."""
+    """Return a folder of packages that need no client."""
     write(tmp_path, PLAIN)
     (tmp_path / ".git").mkdir()
     return tmp_path / "clusters"
@@ -45,7 +45,7 @@ def fleet(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache of its own for each test."""
+    """Make a separate cache for each test."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
 
 
@@ -144,7 +144,7 @@ failing: 1 error: {folder}
 
 
 def failing(folder: str, finding: str, checked: str = "") -> str:
-    """The report of a fleet of one package with one error."""
+    """Return the report of a fleet with one package and one error."""
     return REPORT.format(folder=folder, finding=finding, checked=checked)
 
 
@@ -193,7 +193,7 @@ def git(folder: Path, *words: str) -> None:
 
 @pytest.fixture
 def committed(tmp_path: Path) -> Path:
-    """The packages in a commit, without the failing ones."""
+    """Return the packages in a commit, without the failing ones."""
     write(tmp_path, {path: text for path, text in PLAIN.items() if "south" not in path})
     git(tmp_path, "init")
     git(tmp_path, "add", "-A")
@@ -284,7 +284,7 @@ def test_an_assumed_release_is_told_beside_the_changes(call: Call, tmp_path: Pat
 
 @pytest.mark.usefixtures("committed")
 def test_updates_are_checked_by_the_baseline(call: Call, tmp_path: Path) -> None:
-    """A webhook refuses some changes of workloads that run."""
+    """A webhook refuses some changes of running workloads."""
     write(tmp_path, {"clusters/east/web/workload.yaml": WORKLOAD.replace("roleName: router", "roleName: other")})
 
     plain = call("fleet", "check", "clusters")
@@ -410,7 +410,7 @@ def test_an_object_that_cannot_be_written_fails_its_package(call: Call, tmp_path
 
 @pytest.mark.slow
 def test_the_summary_of_two_thousand_packages_fits_one_screen(call: Call, tmp_path: Path) -> None:
-    """Even if all of them have different findings."""
+    """This holds even if all packages have different findings."""
     for at in range(200):
         workload = WORKLOAD.replace("packDomain: rack", f"packDomain: {'rack' if at % 2 else 'block'}")
         names = "".join([f"---\n{workload.replace('name: web', f'name: web-{each}')}" for each in range(at % 40 + 1)])

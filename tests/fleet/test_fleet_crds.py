@@ -1,4 +1,4 @@
-"""`packwise fleet --crds`: every package is validated as the API server of its cluster does it."""
+"""`packwise fleet --crds` validates every package as the API server of its cluster does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RENDER = ("fleet", "render", "clusters", "--crds", "crds", "-o", "out")
 
 @pytest.fixture(autouse=True)
 def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two packages, and a cluster that knows no bronze."""
+    """Return two packages, and the CRDs of a cluster that does not accept `bronze`."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     (tmp_path / ".git").mkdir()
     write(tmp_path, {"clusters/east/topology.yaml": CONFIG, "clusters/east/web.yaml": GOLD})
@@ -132,7 +132,7 @@ def test_a_change_of_the_definitions_reaches_all_packages(call: Call, fleet: Pat
 
 
 def test_a_rule_that_cannot_be_evaluated_is_reported_for_each_package(call: Call, fleet: Path) -> None:
-    """Packages share the schemas of a CRD, and not the reports about it."""
+    """Packages share the schemas of a CRD, but not the reports about it."""
     rules = [{"rule": "nonsense(", "message": "never"}]
     spec = {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-validations": rules}
     write(fleet, {"crds/pcs.json": crd("grove.io", "PodCliqueSet", spec)})

@@ -1,4 +1,4 @@
-"""Packages with jobs of Kueue: checked, rendered and compared like packages of Grove."""
+"""Packages with jobs for Kueue are checked, rendered and compared as packages for Grove are."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ GOOD = {
 
 @pytest.fixture(autouse=True)
 def _fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A good package, one with a level that no Topology has, and one with another name of its LocalQueue."""
+    """Write a valid package, one with a level that no Topology has, and one with another name of its LocalQueue."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     write(tmp_path / "clusters" / "good", GOOD)
     write(tmp_path / "clusters" / "level", GOOD | {"job.yaml": JOB.replace("LEVEL", "example.com/block")})

@@ -1,4 +1,4 @@
-"""Packages that kustomize builds: the same objects as within kustomize, and nothing runs that a repository names."""
+"""Packages that kustomize builds have the same objects as within kustomize. No program that a repository names runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.places import ROOT
 
 @pytest.fixture(autouse=True)
 def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Each test has a cache of its own, and looks for kustomize anew."""
+    """Make a separate cache for each test, and search for kustomize again."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     (tmp_path / ".git").mkdir()
     module.kustomize_version.cache_clear()
@@ -31,13 +31,13 @@ def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def on_path(kustomize: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The real kustomize, first on PATH."""
+    """Put the real kustomize first on PATH."""
     monkeypatch.setenv("PATH", f"{kustomize.parent}{os.pathsep}{os.environ['PATH']}")
     return kustomize
 
 
 def program(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program of the name kustomize, first on PATH."""
+    """Put a program with the name kustomize first on PATH."""
     path = folder / "bin/kustomize"
     path.parent.mkdir()
     path.write_text(f"#!/bin/sh\n{script}", encoding="utf-8")
@@ -142,7 +142,7 @@ def test_a_kustomize_that_cannot_be_started_is_the_error_of_its_packages(
 def test_a_resource_list_that_comes_out_of_a_build_is_an_error(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Kustomize takes one without items for an object like any other."""
+    """kustomize treats a ResourceList without items as any other object."""
     write(tmp_path, FLEET | {"base/workload.yaml": "apiVersion: v1\nkind: ResourceList\nmetadata: {name: a}\n"})
     program(tmp_path, ECHO, monkeypatch)
 
@@ -228,7 +228,7 @@ def test_a_shared_base_reaches_every_overlay_of_it(call: Call, tmp_path: Path, m
 def test_a_package_fails_that_leads_out_of_the_repository(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Through a link, too: neither the file nor the folder is copied for kustomize."""
+    """A link is treated alike: neither the file nor the folder is copied for kustomize."""
     write(tmp_path, {f"repo/{path}": text for path, text in FLEET.items()} | {"secret/s.yaml": SERVICE})
     (tmp_path / "repo/.git").mkdir()
     (tmp_path / "repo/link.yaml").symlink_to(tmp_path / "secret/s.yaml")
@@ -257,7 +257,7 @@ def test_a_package_fails_that_leads_out_of_the_repository(
 
 
 def objects(text: str) -> dict[tuple[str, str, str], Any]:
-    """The objects of a stream of YAML, by kind, namespace and name."""
+    """Return the objects in a stream of YAML, by kind, namespace and name."""
     values: list[Any] = [read(document.text) for document in split_documents(text)]
     return {
         (value["kind"], value["metadata"].get("namespace", ""), value["metadata"]["name"]): value
@@ -503,7 +503,7 @@ def test_nothing_runs_that_a_repository_names(call: Call, tmp_path: Path, name: 
 @pytest.mark.client
 @pytest.mark.usefixtures("on_path")
 def test_a_build_of_a_plugin_that_was_overlooked_is_refused_by_kustomize_itself() -> None:
-    """Even where packwise would hand it over: functions are switched off."""
+    """Even if packwise passed such a plugin to kustomize, functions are disabled there."""
     files = {"a/kustomization.yaml": b"", "a/bad.yaml": BAD.encode(), "a/w.yaml": WORKLOAD.encode()}
 
     with pytest.raises(module.KustomizeError, match="external plugins disabled"):
@@ -517,7 +517,7 @@ def test_a_build_of_a_plugin_that_was_overlooked_is_refused_by_kustomize_itself(
 def test_a_configuration_beside_a_kustomization_is_the_one_of_its_build(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As users of `kustomize build | packwise check - --config` have it."""
+    """Users of `kustomize build | packwise check - --config` get the same configuration."""
     write(tmp_path, FLEET | {"clusters/east/kustomization.yaml": "resources: [../../base]\n"})
     write(tmp_path, {"clusters/east/topology.yaml": CONFIG})
     program(tmp_path, ECHO, monkeypatch)

@@ -1,4 +1,4 @@
-"""Files of an earlier run for packages that no longer exist: listed, and removed on request."""
+"""Files of an earlier run for packages that no longer exist are listed, and removed on request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PACKAGES = ("east", "eu/north", "eu/south", "west")
 
 @pytest.fixture(autouse=True)
 def out(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The output folder of four packages."""
+    """Return the output folder of four packages."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     (tmp_path / ".git").mkdir()
     for name in PACKAGES:
@@ -187,9 +187,9 @@ def test_links_and_hidden_folders_are_not_followed(tmp_path: Path, out: Path) ->
 def test_no_folder_that_was_looked_at_is_listed_again(
     call: Call, out: Path, monkeypatch: pytest.MonkeyPatch, jobs: str
 ) -> None:
-    """An output has ten times the files of its packages."""
+    """An output has ten times as many files as its packages have."""
     write(out, {f"west/lab/{LIST}": "", f"west/.hidden/{LIST}": "", f"west/not{LIST}": "", "west/lab/deep/a.yaml": "a"})
-    # Files that were written just now are no evidence.
+    # Files that were just written prove nothing.
     monkeypatch.setattr("packwise.fleet.output.time_ns", lambda: time_ns() + 3600 * 10**9)
     call(*RENDER)
     seen: list[FolderEvidence] = []

@@ -1,4 +1,4 @@
-"""The output folder of a fleet: unchanged files are not read, and different files are corrected."""
+"""The output folder of a fleet: unchanged files are not read again, and changed files are corrected."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RENDER = ("fleet", "render", "clusters", "-o", "out")
 
 @pytest.fixture(autouse=True)
 def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two packages, a cache of their own."""
+    """Return two packages with a separate cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     write(tmp_path, FILES)
     (tmp_path / ".git").mkdir()
@@ -38,14 +38,14 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def out(call: Call, fleet: Path) -> Path:
-    """The output folder, rendered once."""
+    """Return the output folder after one render."""
     assert call(*RENDER).code == 0
     return fleet / "out"
 
 
 @pytest.fixture
 def surveyed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the names of the packages whose files are compared with the answer, in their order."""
+    """Return the names of the packages whose files were compared with the answer, in their order."""
     from packwise.render.folder import survey
 
     names: list[str] = []
@@ -60,7 +60,7 @@ def surveyed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An hour passes: files are at rest."""
+    """Make all files look as if they were written an hour ago."""
     from time import time_ns
 
     monkeypatch.setattr("packwise.fleet.output.time_ns", lambda: time_ns() + HOUR)
@@ -86,7 +86,7 @@ def test_what_was_written_is_not_looked_into_again(call: Call, out: Path, survey
 
 
 def changed(out: Path) -> None:
-    """A digit, so that the size stays."""
+    """Change a digit, so that the size stays the same."""
     path = out / "east/web/workload.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace("replicas: 2", "replicas: 9"), encoding="utf-8")
 
@@ -147,7 +147,7 @@ def test_what_somebody_changed_is_put_right(
 
     ran = call(*RENDER)
 
-    # Whoever moved it knows why.
+    # The user who moved the folder has a reason for it.
     of_others = {"east/service.yaml": SERVICE} if edit is moved else {}
     assert (ran.code, surveyed) == (0, ["east"])
     assert state(out) == whole | of_others
@@ -177,7 +177,7 @@ def test_files_of_others_are_looked_at_once(call: Call, out: Path, surveyed: lis
 def test_what_changed_a_moment_ago_is_no_evidence(
     call: Call, out: Path, surveyed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another change within the same tick of a clock would not show."""
+    """Another change within the same tick of the clock would not be visible."""
     shutil.copytree(out, out.parent / "copy")
     shutil.rmtree(out)
     (out.parent / "copy").rename(out)
@@ -224,7 +224,7 @@ def test_without_a_cache_files_are_read(call: Call, out: Path, surveyed: list[st
 
 @pytest.mark.usefixtures("out")
 def test_evidence_is_in_no_bucket(call: Call, surveyed: list[str]) -> None:
-    """It is of this machine, and a bucket is far."""
+    """The records about files apply only to this machine, and a bucket is slow."""
     pytest.importorskip("fsspec")
     place = ("--cache", "memory://states")
 
@@ -310,7 +310,7 @@ def test_a_state_follows_no_link_and_skips_git(tmp_path: Path) -> None:
 def test_a_state_is_the_same_where_the_system_cannot_open_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on Windows."""
+    """Windows is such a system."""
     write(tmp_path, {"a/b/c.yaml": "c\n", "d.yaml": "d\n"})
     state = read_state(str(tmp_path))
     monkeypatch.setattr(os, "supports_fd", frozenset[object]())
@@ -326,7 +326,7 @@ def test_a_state_is_the_same_where_the_system_cannot_open_a_folder(
 def test_a_file_that_can_no_longer_be_read_is_an_error(
     call: Call, out: Path, monkeypatch: pytest.MonkeyPatch, *, known: bool
 ) -> None:
-    """The file was listed, and is then removed."""
+    """The file is removed after it was listed."""
 
     def without(asked: Callable[[DiskTree, str], bytes]) -> Callable[[DiskTree, str], bytes]:
         def answer(tree: DiskTree, path: str) -> bytes:

@@ -350,7 +350,7 @@ def test_kustomizations_build_on_each_other_a_hundred_times_at_most() -> None:
 
 
 def test_bases_that_share_bases_are_looked_at_once() -> None:
-    """Otherwise the work would double with each of sixty layers."""
+    """Otherwise the work would double with each of sixty levels."""
     files = {f"b{at}/kustomization.yaml": f"resources: [../b{at + 1}, ../c{at + 1}]\n" for at in range(60)} | {
         f"c{at}/kustomization.yaml": f"resources: [../b{at + 1}, ../c{at + 1}]\n" for at in range(1, 60)
     }

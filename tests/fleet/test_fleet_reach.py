@@ -1,4 +1,7 @@
-"""kustomize gets only input that packwise read, understood and wrote again: attacks on the real kustomize."""
+"""kustomize gets only input that packwise read, understood and wrote again.
+
+The tests are attacks on the real kustomize.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,12 @@ URL = "http://127.0.0.1:PORT/x.yaml"
 
 
 def plugin(kind: str, *lines: str) -> str:
-    """The configuration of one of kustomize's own plugins."""
+    """Return the configuration of one of kustomize's own plugins."""
     return "".join([f"{line}\n" for line in ("apiVersion: builtin", f"kind: {kind}", "metadata: {name: p}", *lines)])
 
 
 def inline(field: str, text: str) -> str:
-    """A field with a plugin's configuration as text over several lines."""
+    """Return a field with a plugin's configuration as a text of several lines."""
     return f"{field}:\n- |\n" + "".join([f"  {line}\n" for line in text.splitlines()])
 
 
@@ -43,13 +46,13 @@ def folder(*lines: str) -> dict[str, str]:
 
 
 def base(*lines: str) -> dict[str, str]:
-    """A base with these lines."""
+    """Return a base with these lines."""
     return {"base/kustomization.yaml": "".join([f"{line}\n" for line in ("resources: [w.yaml]", *lines)])}
 
 
 OUT = "../../outside"
 ATTACKS: dict[str, tuple[dict[str, str], str]] = {
-    # A field in another case, which kustomize decodes as well.
+    # A field in other case, which kustomize also reads.
     "upper resources": (base(f"Resources: [{OUT}]"), "Resources"),
     "mixed resources": (base(f"ReSources: [{OUT}]"), "ReSources"),
     "folded resources": (base(f"reſources: [{OUT}]"), "[reſources]"),
@@ -84,7 +87,7 @@ ATTACKS: dict[str, tuple[dict[str, str], str]] = {
         "Resources",
     ),
     "another name of the file": ({"base/Kustomization": f"Resources: [{OUT}]\n"}, "Resources"),
-    # A text in the place of a list, a mapping in the place of a text.
+    # A text instead of a list, a mapping instead of a text.
     "no list": (base("crds: x"), "crds"),
     "no text": (base(f"components: [[{OUT}]]"), "components[0]"),
     # Known fields.
@@ -116,7 +119,7 @@ ATTACKS: dict[str, tuple[dict[str, str], str]] = {
         base("transformers: [../p]") | folder("configMapGenerator: [{name: a, literals: [a=b]}]"),
         "configMapGenerator",
     ),
-    # Their own fields.
+    # Fields of plugins.
     "path of a plugin": (
         base("transformers: [p.yaml]") | {"base/p.yaml": plugin("PatchTransformer", f"Path: '{URL}'")},
         "Path",
@@ -208,7 +211,10 @@ ATTACKS: dict[str, tuple[dict[str, str], str]] = {
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kustomize: Path) -> Iterator[tuple[int, list[str]]]:
-    """The port of a server on loopback, and the paths that it was asked for. The real kustomize is first on PATH."""
+    """Yield the port of a server on loopback, and the paths that it was asked for.
+
+    The real kustomize is first on PATH.
+    """
     paths: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -254,7 +260,7 @@ def write_attack(folder: Path, name: str, port: int) -> str:
 def test_kustomize_reads_and_fetches_nothing_that_packwise_did_not(
     call: Call, tmp_path: Path, asked: tuple[int, list[str]], name: str
 ) -> None:
-    """The folder `outside` is beside the repository, and also at its place beside the copy for kustomize."""
+    """The folder `outside` is next to the repository, and also at the same place next to kustomize's copy."""
     port, paths = asked
     named = write_attack(tmp_path, name, port)
 
@@ -304,7 +310,7 @@ def test_packwise_in_another_spelling_makes_no_other_folder() -> None:
 
 
 def test_a_kustomization_is_written_out_again() -> None:
-    """On one line of JSON that YAML 1.1 and 1.2 read alike, with paths that can be nothing else."""
+    """It is one line of JSON that YAML 1.1 and 1.2 read alike. Its paths can only be read as paths."""
     files = {
         "a/kustomization.yaml": (
             "resources: [../base, &w w.yaml]\ncrds: [*w]\nnamePrefix: 'yes'\nnameSuffix:\n"
@@ -343,7 +349,7 @@ def test_a_kustomization_is_written_out_again() -> None:
 
 
 def chain(depth: int) -> dict[str, str]:
-    """Return kustomizations that each name the next one twice, through two others."""
+    """Return kustomizations in a chain. Each names the next one twice, through two other ones."""
     files = {f"b{depth}/kustomization.yaml": "resources: [w.yaml]\n", f"b{depth}/w.yaml": WORKLOAD}
     for at in range(depth):
         files[f"b{at}/kustomization.yaml"] = f"resources: [../x{at}, ../y{at}]\n"
@@ -415,7 +421,7 @@ def test_folders_of_plugins_lead_through_a_hundred_others_at_most() -> None:
 
 @pytest.mark.client
 def test_the_system_shuts_kustomize_in(tmp_path: Path, asked: tuple[int, list[str]]) -> None:
-    """Even if packwise passed an address or a folder outside, kustomize could reach neither."""
+    """Even if packwise passed an address, or a folder outside the copy, kustomize could not reach it."""
     port, paths = asked
     confinement = module.confinement_of(module.kustomize_program())
     if not confinement.landlock or not confinement.wrapper:
@@ -462,7 +468,7 @@ def test_each_confinement_builds_the_same_or_is_not_taken(monkeypatch: pytest.Mo
     ],
 )
 def test_a_program_that_is_shut_in_reads_its_folder_alone(tmp_path: Path, words: list[str], may: bool) -> None:
-    """This process, which started it in a thread, can still read other files."""
+    """This process, which starts the program in a thread, can still read other files."""
     (tmp_path / "in").mkdir()
     write(tmp_path, {"in/inside": "x", "outside": "y"})
     (tmp_path / "in/link").symlink_to(tmp_path / "outside")

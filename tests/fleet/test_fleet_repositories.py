@@ -1,4 +1,4 @@
-"""Repositories as they are found: odd files in them, many files, submodules and worktrees, a disk that is read-only."""
+"""Unusual repositories: odd files, many files, submodules and worktrees, and a read-only disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHECKED = "1 package: 1 passing\n  1 workload checked\n"
 
 
 def linked(path: Path) -> None:
-    """A link to a file elsewhere that ignores everything."""
+    """Make a link to a file elsewhere that ignores everything."""
     elsewhere = path.parent.parent / "elsewhere"
     elsewhere.write_text("*\n", encoding="utf-8")
     path.symlink_to(elsewhere)
@@ -76,14 +76,14 @@ def test_a_worktree_and_a_submodule_are_repositories(
 def test_packages_of_a_submodule_are_looked_at_in_each_run(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
-    """The commit of the outer repository lacks their files, so each run must look for changes."""
+    """The commit of the outer repository does not have their files, so each run must look for changes."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     write(tmp_path, {"repo/a/topology.yaml": CONFIG, "repo/a/w.yaml": WORKLOAD})
     write(tmp_path, {"outer/b/topology.yaml": CONFIG, "outer/b/w.yaml": WORKLOAD})
     for each in ("repo", "outer"):
         git(tmp_path / each, "init")
         _commit_all(tmp_path / each)
-    # git adds a submodule by a script of the shell.
+    # git uses a shell script to add a submodule.
     needs_command("sed", "sed")
     git(tmp_path / "outer", "-c", "protocol.file.allow=always", "submodule", "add", str(tmp_path / "repo"), "inner")
     _commit_all(tmp_path / "outer")

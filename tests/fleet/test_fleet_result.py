@@ -1,4 +1,4 @@
-"""Results of packages: one result, the sum of many, and the reach of a change."""
+"""Results of packages: a single result, the sum of many results, and the reach of a change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that continue stopped ones: the cache, processes, Ctrl-C, killed processes."""
+"""Runs that continue stopped runs: the cache, processes, Ctrl-C, and killed processes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ while IFS= read -r line; do printf '%s\\n' "$line"; done < "$2/../../base/worklo
 
 @pytest.fixture(autouse=True)
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Five overlays and five plain packages, a cache of its own."""
+    """Yield five overlays and five plain packages, with a separate cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     write(tmp_path, OVERLAYS | PLAIN)
     (tmp_path / ".git").mkdir()
@@ -55,7 +55,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 
 @pytest.fixture
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The builds that a program with the name kustomize was asked for, a line each."""
+    """Return a file with a line for each build that a program with the name kustomize was asked for."""
     write_program(tmp_path, "")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     return tmp_path / "log"
@@ -71,7 +71,10 @@ def builds(log: Path) -> int:
 
 
 def packwise(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a separate process. A file holds its process number, so that a test can kill it."""
+    """Return a function that runs the command in a separate process.
+
+    A file has its process number, so that a test can kill it.
+    """
     command = ["sh", "-c", 'echo $$ > driver; exec "$0" "$@"', sys.executable, "-P", "-m", "packwise", *words]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 

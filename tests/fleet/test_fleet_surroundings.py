@@ -1,4 +1,7 @@
-"""Definitions around a package: the ones that `packwise check` reads around its folder, and none of another client."""
+"""A package is checked with the definitions that `packwise check` reads around its folder.
+
+Other clients' packages have none.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ TEAM = 'the queue "teem" is not in the input; did you mean "team"?'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A tree, and the Queues that a workload in its folder c/a is checked by: in `check c/a`, in its package."""
+    """A tree, and the Queues with which a workload in c/a is checked: by `check c/a`, and in its package."""
 
     tree: str
     check: str = "team"
@@ -97,7 +100,7 @@ ROWS = {
 
 
 def queues(findings: list[dict[str, str]]) -> str:
-    """The Queues that the workload was checked by, as its finding says; else why it was not checked."""
+    """Return the Queues with which the workload was checked, as its finding names them, or why it was not checked."""
     rules = {each["rule"] for each in findings}
     texts = " ".join(each["message"] for each in findings if each["rule"] == "queue-known")
     if "configuration-sources" in rules:
@@ -137,7 +140,7 @@ def test_a_change_of_a_definition_around_reaches_the_packages(call: Call, tmp_pa
 
 
 def test_an_unreadable_definition_around_is_an_error_of_the_package(call: Call, tmp_path: Path) -> None:
-    """The table above needs kustomize. Without it, `make test` must still reach every report."""
+    """The table above needs kustomize. `make test` must reach every report without kustomize."""
     write(tmp_path, {"c/t.yaml": CONFIG, "c/q.yaml": TEXTS["broken"], "c/a/w.yaml": TEXTS["workload"]})
     (tmp_path / ".git").mkdir()
 

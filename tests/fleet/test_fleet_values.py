@@ -1,4 +1,4 @@
-"""`packwise fleet --set`: variables in the templates of OSMO's workflows, in all packages."""
+"""`packwise fleet --set` sets variables in the templates of OSMO's workflows, in all packages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ spec: {osmo: {values: {tag: "1"}}}
 
 @pytest.fixture(autouse=True)
 def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two packages with a variable in their workflows."""
+    """Return two packages with a variable in their workflows."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     (tmp_path / ".git").mkdir()
     for name in ("east", "west"):
@@ -29,7 +29,7 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def images(folder: Path) -> list[str]:
-    """The lines with an image in all that was rendered, sorted."""
+    """Return the lines with an image in all rendered files, sorted."""
     lines = [line.strip() for file in folder.rglob("*.yaml") for line in file.read_text(encoding="utf-8").splitlines()]
     return sorted(line for line in lines if "train:" in line and "{{" not in line)
 

@@ -1,4 +1,4 @@
-"""A whole fleet on every kind of worker: the same bytes, also if a worker is killed in the middle."""
+"""A whole fleet gives the same bytes on every kind of worker, even if a worker is killed."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def fleet(tmp_path: Path) -> Path:
 
 
 def start(fleet: Path, output: str, *options: str) -> subprocess.Popen[str]:
-    """A render into a new folder."""
+    """Start a render into a new folder."""
     shutil.rmtree(fleet / output, ignore_errors=True)
     command = [sys.executable, "-P", "-m", "packwise", "fleet", "render", "clusters", "-o", output, "--report", "json"]
     return subprocess.Popen([*command, *options], cwd=fleet, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def end(running: subprocess.Popen[str], folder: Path) -> str:
-    """All that a render wrote, and printed."""
+    """Return all files and all output of a render after it ended."""
     stdout, stderr = running.communicate()
     assert (running.returncode, stderr) == (0, "")
     return stdout + listing(folder)
@@ -60,15 +60,15 @@ def rendered(fleet: Path, *options: str) -> str:
 
 
 def wait_for_the_first(running: subprocess.Popen[str], folder: Path) -> None:
-    """Until the render wrote a package, or is over."""
+    """Wait until the render wrote a package, or ended."""
     while running.poll() is None and not (folder.is_dir() and any(folder.iterdir())):
         sleep(0.005)
 
 
 class Dask:
-    """A scheduler and workers, in processes of their own; each has Dask's logs in a file.
+    """A scheduler and workers in separate processes, each with a log file.
 
-    `protocol` is the scheduler's, `settings` are variables that it and its workers read.
+    `protocol` is the scheduler's. `settings` are environment variables for the scheduler and its workers.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ TLS = "DASK_DISTRIBUTED__COMM__TLS__"
 
 
 class Authority:
-    """A certificate authority, and certificates by it: settings for Dask that name them."""
+    """A certificate authority and its certificates. Dask gets them by settings."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -127,7 +127,9 @@ class Authority:
         self._openssl("req", "-x509", *NEW_KEY, *itself)
 
     def settings(self, *roles: str) -> dict[str, str]:
-        """The authority, and a certificate for each of the roles `client`, `scheduler` and `worker`."""
+        """Return settings with the authority, and with a certificate for each of the roles `client`, `scheduler` and
+        `worker`.
+        """
         named = {f"{TLS}CA_FILE": str(self._folder / "ca.pem")}
         for role in roles:
             self._openssl("req", *NEW_KEY, "-keyout", f"{role}.key", "-out", f"{role}.csr", "-subj", f"/CN={role}")
@@ -142,8 +144,8 @@ class Authority:
 
 
 def configured(settings: dict[str, str]) -> config.set:
-    """Dask's configuration in this process, as by these variables in the environment of a new one."""
-    # Its own defaults first: they would go with what is set before them.
+    """Configure Dask in this process, as a new process with these environment variables would be."""
+    # Load Dask's defaults first. Later, they would be removed together with the settings.
     import_module("distributed")
     names = {name: name.removeprefix("DASK_").lower().replace("__", ".").replace("_", "-") for name in settings}
     return config.set({names[name]: value for name, value in settings.items()})
@@ -152,7 +154,7 @@ def configured(settings: dict[str, str]) -> config.set:
 NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 
 
-# --- The whole of it ---
+# --- Whole fleets ---
 
 
 def test_processes_give_the_same_bytes(fleet: Path) -> None:
@@ -177,7 +179,7 @@ def test_dask_gives_the_same_bytes_with_a_worker_that_is_killed_and_without(flee
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system must hold a process to all limits")
 def test_templates_of_strangers_meet_their_limits_on_a_dask_worker(fleet: Path, call: Call, dask: Dask) -> None:
-    """A worker fills them in in a thread beside Dask's own."""
+    """A worker fills the templates in a thread next to Dask's own threads."""
     write(fleet, {f"clusters/{at}/flow.yaml": embedded(body, at) for at, body in enumerate((LARGE, LONG))})
     words = ("fleet", "check", "clusters", "--no-cache", "-o", "json")
     here = call(*words)
@@ -221,7 +223,7 @@ def test_with_certificates_the_bytes_are_the_same_and_without_none_goes_or_comes
         monkeypatch.setattr(cluster, "SECONDS_TO_LOOK", 0.1)
         monkeypatch.setattr(cluster, "SECONDS_WITHOUT_WORKERS", 3.0)
         with configured(everyone), pytest.raises(WorkersError, match="has had no workers for 3 sec"):
-            # Neither of the strangers gets a task.
+            # Neither of the two other workers gets a task.
             list(run([1], tasks.double, DaskCluster(dask.address)))
         for stranger in strangers:
             stranger.kill()
@@ -248,7 +250,7 @@ def test_with_certificates_the_bytes_are_the_same_and_without_none_goes_or_comes
 def test_a_scheduler_with_a_certificate_of_another_authority_gets_nothing(
     tmp_path_factory: pytest.TempPathFactory, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever sits in between has no certificate of this cluster's authority."""
+    """An attacker between them has no certificate of this cluster's authority."""
     other = Authority(tmp_path_factory.mktemp("other") / "authority").settings("scheduler", "worker")
     monkeypatch.setattr(cluster, "SECONDS_TO_CONNECT", 2.0)
     with ExitStack() as stack:
@@ -335,7 +337,7 @@ def test_a_damaged_entry_is_rendered_again(fleet: Path, call: Call) -> None:
     assert entries[0].read_bytes() == whole
 
 
-# --- What a cluster can lack ---
+# --- Incomplete clusters ---
 
 
 def test_what_the_function_raises_is_raised_here_and_memory_is_a_reason(dask: Dask) -> None:

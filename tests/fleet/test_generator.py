@@ -1,4 +1,4 @@
-"""The synthetic fleet of the benchmark: the same seed gives the same bytes, and packwise has nothing against it."""
+"""The synthetic fleet of the benchmark: the same seed gives the same bytes, and packwise reports no errors."""
 
 from __future__ import annotations
 

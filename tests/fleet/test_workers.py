@@ -1,4 +1,4 @@
-"""Tasks through a function: the same answers on any worker, also if workers die."""
+"""Tasks give the same answers on any kind of worker, even if workers die."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ EVERYWHERE = pytest.mark.parametrize("workers", [HERE, TWO, Processes(5)], ids=[
 
 @pytest.fixture(params=["fork", "spawn"])
 def start(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Both ways to start a process: a copy (fork), and a new process, as with other threads."""
+    """Yield each way to start a process: a copy (fork), or a new process, which is needed if there are
+    other threads.
+    """
     thread_ends = threading.Event()
     if request.param == "spawn":
         threading.Thread(target=thread_ends.wait, daemon=True).start()
@@ -42,7 +44,7 @@ def start(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def is_alive(process: int) -> bool:
-    """Return True if a process runs. An ended process that its parent has not waited for does not run."""
+    """Return True if a process runs. A process that ended counts as ended even before its parent waits for it."""
     try:
         state = Path(f"/proc/{process}/stat").read_text(encoding="ascii")
     except FileNotFoundError:
@@ -51,7 +53,7 @@ def is_alive(process: int) -> bool:
 
 
 def wait_for_notes(folder: Path, number: int) -> list[str]:
-    """Return the notes of tasks, once there are this many."""
+    """Return the notes of tasks as soon as there is this number of them."""
     for _ in range(1000):
         notes = sorted(folder.glob("*.busy"))
         if len(notes) == number:
@@ -177,7 +179,7 @@ def test_no_process_outlives_an_error(number: int) -> None:
 
 
 def test_a_run_that_is_given_up_ends_its_processes_with_all_that_they_started(start: str, tmp_path: Path) -> None:
-    """Temporary folders are removed on the way."""
+    """Their temporary folders are removed too."""
     folders = [str(tmp_path)] * 2
     pool = workers.ProcessPool(2, tasks.keep_busy)
     with closing(pool):

@@ -1,4 +1,4 @@
-"""Small trees that the tests look at: bases, overlays, packages of kpt, plain folders."""
+"""Small trees for tests: bases, overlays, kpt packages and plain folders."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FUNCTION = CONFIG.replace(
     "  name: topology\n  annotations:\n    config.kubernetes.io/function: |\n"
     "      exec: {path: packwise, args: [fn]}\n",
 )
-"""A configuration by which kustomize runs packwise."""
+"""A configuration with which kustomize runs packwise."""
 
 PIPELINE = "pipeline:\n  mutators:\n  - exec: packwise fn\n    configPath: topology.yaml\n"
 KPTFILE = f"apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: shop\n{PIPELINE}"
 
 
 def overlay(*more: str, resources: str = "../../base") -> str:
-    """Return a kustomization that builds on a base and runs packwise, with `more` lines."""
+    """Return a kustomization that builds on a base, runs packwise, and has the lines `more`."""
     lines = [f"resources: [{resources}]", "transformers: [topology.yaml]", *more]
     return "".join([f"{line}\n" for line in lines])
 
@@ -39,9 +39,9 @@ FLEET = {
     "clusters/west/kustomization.yaml": overlay("namePrefix: west-"),
     "clusters/west/topology.yaml": FUNCTION,
 }
-"""Two overlays of a base, a package of kpt, a plain folder."""
+"""Two overlays of a base, a kpt package and a plain folder."""
 
 
 def tree(files: Mapping[str, str]) -> MemoryTree:
-    """The files as a tree."""
+    """Return a tree with these files."""
     return MemoryTree({path: text.encode() for path, text in files.items()})

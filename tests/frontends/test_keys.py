@@ -1,4 +1,4 @@
-"""Labels and annotations that no component reads: misspelt, misplaced, or with a meaningless value."""
+"""Labels and annotations that no component reads: they are misspelt, misplaced, or have a meaningless value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Found = tuple[str, str, str, str]
 
 
 def of(value: dict[str, Any], release: str | None = None) -> list[Found]:
-    """Rule, severity, path and message of each finding about one object."""
+    """Return rule, severity, path and message of each finding about one object."""
     revision = NEWEST if release is None else BY_NAME[release]
     found = key_findings(Index.of((KubeObject.new(value),)), revision)
     return [(each.rule, each.severity.value, format_path(each.path), each.message) for each in found]
@@ -100,7 +100,7 @@ def test_every_known_key_is_spelt_right_wherever_it_stands() -> None:
 
 
 def test_what_a_key_says_of_itself_holds() -> None:
-    """A key in a place where it is read, with a value that it accepts, has no finding."""
+    """A key at a place where a component reads it, with an accepted value, has no finding."""
     revisions = RECORDS
     for key in KEYS.values():
         for form, parts in (("labels", key.labels), ("annotations", key.annotations)):
@@ -146,7 +146,7 @@ def test_a_queue_as_annotation_is_read_by_grove_from_the_release_on_that_makes_p
         "must be a label: only Grove since v0.1.0-alpha.12-rc2 reads the annotation, and this is v0.1.0-alpha.10"
     )
     assert of(pod_clique_set(labels={"kai.scheduler/queue": "q"}), "v0.1.0-alpha.10") == []
-    # The label beside it is read.
+    # A component reads the other label.
     both = {"kai.scheduler/queue": "q"}
     assert of(pod_clique_set(labels=both, annotations=both), "v0.1.0-alpha.10") == []
 
@@ -167,7 +167,7 @@ def test_the_former_name_of_the_queue(form: str) -> None:
     ((rule, severity, _, message),) = of(pod_clique_set(**{form: {"runai/queue": "q"}}))
     assert (rule, severity) == ("key-place", "warning")
     assert message == "only KAI before v0.6 reads this key; later releases read kai.scheduler/queue"
-    # For both.
+    # The advice applies to both.
     assert of(pod_clique_set(labels={"runai/queue": "q", "kai.scheduler/queue": "q"})) == []
 
 
@@ -231,7 +231,7 @@ def test_values_that_are_refused() -> None:
     assert of(graph(annotations={"nvidia.com/vllm-distributed-executor-backend": "MP"})) == []
     ((_, severity, _, _),) = of(graph(annotations={"nvidia.com/vllm-distributed-executor-backend": "mpi"}))
     assert severity == "error"
-    # What of components is copied to pods, nobody refuses.
+    # No component refuses keys that are copied from graph components to pods.
     ((rule, _, _, _),) = of(pod_clique_set({"annotations": {"nvidia.com/dynamo-kube-discovery-mode": "pods"}}))
     assert rule == "key-value"
     component = {"name": "a", "podTemplate": {"metadata": {"annotations": {

@@ -1,1 +1,1 @@
-"""Fuzzing: effects of any bytes on the reader, the splicer, the configuration and workloads."""
+"""Fuzzing: any bytes are input for the reader, the splicer, the configuration and workloads."""

@@ -1,4 +1,4 @@
-"""Answers of every command to files by anyone: a documented exit code, and no traceback."""
+"""Every command answers any files with a documented exit code and without a traceback."""
 
 from __future__ import annotations
 
@@ -44,13 +44,15 @@ COMMANDS = (
     ("topology", "import", "in/input.yaml"),
     ("init", "new", "--from", "in/input.yaml", "--for", "kustomize"),
 )
-"""The command of an input is the one that its first byte counts to."""
+"""The commands. The first byte of an input selects one."""
 
 _BEFORE = TESTDATA / "fuzz" / "before.yaml"
 
 
 def commands(data: bytes) -> None:
-    """Two runs give the same answer with a documented exit code. Changes are only in the named folders."""
+    """Assert that two runs give the same answer with a documented exit code, and change files only in the named
+    folders.
+    """
     run_command(COMMANDS[data[0] % len(COMMANDS)] if data else COMMANDS[0], data[1:])
 
 
@@ -66,7 +68,7 @@ def run_command(words: tuple[str, ...], text: bytes) -> None:
 
 
 def _ran(words: tuple[str, ...], data: bytes) -> tuple[int, str, str, dict[str, bytes]]:
-    """The exit code, both streams, and the files afterwards."""
+    """Return the exit code, both streams, and the files afterwards."""
     out, err = io.BytesIO(), io.BytesIO()
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         for name, content in (("in/input.yaml", data), ("before/input.yaml", _BEFORE.read_bytes())):

@@ -1,4 +1,4 @@
-"""Answers of every command to correct objects in which a few values have other types."""
+"""Every command answers correct objects in which a few values have other types."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ODD: tuple[Any, ...] = (
     None, True, 0, -1, 2**70, 1.5, "", "x", "1e999", "9" * 5_000, "\n", "##[stop-commands]x",
     [], ["x"], [[]], [{}], [None], {}, {"x": "y"}, {"name": ["x"]}, {"x": {"y": []}}, [{"name": 1}],
 )  # fmt: skip
-"""What takes the place of a value."""
+"""Values that replace a value."""
 
 _FILES = [TESTDATA / "fuzz" / "schedulers.yaml"]
 _LARGEST = 20_000
-"""Characters of a sample."""
+"""The largest number of characters of a sample."""
 
 
 def mutations(data: bytes) -> None:
@@ -36,18 +36,18 @@ def mutations(data: bytes) -> None:
 
 
 def mutated(sample: list[Any], choices: bytes) -> bytes:
-    """The documents, JSON each, with a value replaced for each three bytes of `choices`."""
+    """Return the documents as JSON. Every three bytes of `choices` replace one value."""
     objects = json.loads(json.dumps(sample, default=str))
     for start in range(0, len(choices) - 2, 3):
         places = list(_places(objects))
         holder, step = places[int.from_bytes(choices[start : start + 2], "little") % len(places)]
-        # A later choice may change the value itself. A shared one could then contain itself, and have no end.
+        # A later choice may change the new value. If two places shared it, it could contain itself and never end.
         holder[step] = deepcopy(ODD[choices[start + 2] % len(ODD)])
     return "".join([f"---\n{json.dumps(each)}\n" for each in objects]).encode()
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Each mapping and list with each of its keys and positions, from the top down."""
+    """Yield each mapping and list with each of its keys and positions, from the top down."""
     waiting: list[Any] = [value]
     while waiting:
         holder = waiting.pop()
@@ -63,19 +63,19 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 @cache
 def samples() -> list[list[Any]]:
-    """The objects of each file of the examples and cases that is small."""
+    """Return the objects of each small file of the examples and cases."""
     found: list[list[Any]] = []
     for path in [*_FILES, *sorted([*TESTDATA.glob("render/*/input.yaml"), *(ROOT / "examples").rglob("*.yaml")])]:
         text = path.read_text(encoding="utf-8")
         if len(text) < _LARGEST:
-            # Of templates, and texts that are no YAML, there is nothing to replace.
+            # In templates, and in texts that are not YAML, no value can be replaced.
             with suppress(yaml.YAMLError):
                 found.append([each for document in yaml.safe_load_all(text) for each in _objects(document)])
     return [sample for sample in found if sample]
 
 
 def _objects(document: Any) -> list[Any]:
-    """The objects of a document: of a ResourceList its configuration and items."""
+    """Return the objects of a document. For a ResourceList, these are its configuration and its items."""
     fields = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
     if fields.get("kind") != "ResourceList":
         return [document]

@@ -30,16 +30,19 @@ testdata/fuzz/{0}/, whose files are tests
 
 
 def modules() -> list[str]:
-    """Every module under test: many are imported by the input that needs them, too late to be instrumented."""
+    """Return every module under test.
+
+    An input imports many modules only when it needs them, too late for instrumentation.
+    """
     folders = [ROOT / "fn" / "krmfn", ROOT / "fn" / "packwise"]
     paths = [path.relative_to(ROOT / "fn").with_suffix("") for folder in folders for path in folder.rglob("*.py")]
     return sorted(".".join(path.parts) for path in paths if path.name not in ("__init__", "__main__"))
 
 
 def fuzz_each(names: Sequence[str], at_once: int, fuzz: Callable[[str], object]) -> int:
-    """Call `fuzz` with each name in a separate process, and return the exit code of the first failure.
+    """Call `fuzz` with each name in a separate process, and return the exit code of the first failure, or 0.
 
-    No other process starts after a failure. The output of a process is printed when it ends.
+    After a failure, no other process starts. The output of a process is printed when it ends.
     """
     waiting, running, failed = list(names), dict[int, str](), 0
     while running or (waiting and not failed):
@@ -64,13 +67,13 @@ def fuzz_each(names: Sequence[str], at_once: int, fuzz: Callable[[str], object])
 
 
 def main() -> None:
-    """Fuzzes the targets that the first argument names, JOBS at a time.
+    """Fuzz the targets in the first argument, JOBS at a time. The other arguments are passed to libFuzzer.
 
-    The other arguments are libFuzzer's; {} in them is the name of the target.
+    In them, {} is replaced by the name of the target.
     """
-    # It has no types, and is installed by `make fuzz` alone.
+    # atheris has no types, and only `make fuzz` installs it.
     atheris: Any = import_module("atheris")
-    # It prints the name of every module that it instruments.
+    # atheris prints the name of every module that it instruments.
     with redirect_stderr(io.StringIO()), atheris.instrument_imports(include=["krmfn", "packwise"]):
         for module in modules():
             import_module(module)
@@ -80,7 +83,7 @@ def main() -> None:
 
     def fuzz(name: str) -> None:
         (FOLDER / name).mkdir(exist_ok=True)
-        # A merge starts the first word anew, by a shell.
+        # A merge starts the program in the first argument again, through a shell.
         itself = f"{sys.executable} -m tests.fuzz.run {name}"
         given = [option.replace("{}", name) for option in options]
         atheris.Setup([itself, *given, f"-dict={WORDS}"], TARGETS[name])

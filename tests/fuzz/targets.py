@@ -1,4 +1,4 @@
-"""Targets of fuzzing: each accepts any bytes and raises only if packwise is wrong."""
+"""Targets of fuzzing. Each accepts any bytes, and raises an exception only if packwise is wrong."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ PLACE = re.compile(r'^    (?:line|column): "\d+"\n', re.MULTILINE)
 
 
 def reader(data: bytes) -> None:
-    """The native core, libyaml's events and kyaml agree on any text, and written text can be read again."""
+    """Assert that the native core, libyaml's events and kyaml agree on any text, and that written text can be read
+    again.
+    """
     text = data.decode("utf-8", "replace")
     if CORE is not None:
         assert_told_alike(text)
@@ -65,7 +67,7 @@ def kyaml() -> KyamlOracle | None:
 
 
 def splicer(data: bytes) -> None:
-    """Items keep their meaning after edits, new items and results, in any style."""
+    """Assert that items keep their meaning after edits, new items and results, in any style."""
     text = HEAD + data.decode("utf-8", "replace")
     try:
         parsed = ResourceList.parse(text)
@@ -87,19 +89,21 @@ def read_fields(text: str) -> dict[str, object]:
 
 
 def configuration(data: bytes) -> None:
-    """Any spec of a TopologyRender leads to an answer."""
+    """Assert that any spec of a TopologyRender leads to an answer."""
     indented = data.decode("utf-8", "replace").replace("\n", "\n    ")
     answered(HEAD + " []\n" + CONFIG + "    " + indented + "\n")
 
 
 def workloads(data: bytes) -> None:
-    """Any spec of a PodCliqueSet gets an answer, and a render of that answer changes nothing."""
+    """Assert that any spec of a PodCliqueSet gets an answer, and that a render of that answer changes nothing."""
     indented = data.decode("utf-8", "replace").replace("\n", "\n    ")
     answered(HEAD + WORKLOAD + "    " + indented + "\n" + CONFIG + LEVELS)
 
 
 def templates(data: bytes) -> None:
-    """Any template is filled in, or said not to be, and the same way again; each line comes from one of its own."""
+    """Assert that any template is filled in or refused, with the same result again, and that each line comes from one
+    of its lines.
+    """
     text = data.decode("utf-8", "replace")
     filled = fill("workflow:\n" + text, VALUES)
     assert fill("workflow:\n" + text, VALUES) == filled
@@ -119,7 +123,7 @@ def answered(text: str) -> None:
 
 
 def without_places(text: str) -> str:
-    """Return a list without the lines of its findings: generated objects before the configuration move it."""
+    """Return a list without the lines of its findings, because generated objects before the configuration move it."""
     return PLACE.sub("", text)
 
 
@@ -132,4 +136,4 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "commands": commands,
     "mutations": mutations,
 }
-"""The targets by the name of their folder in testdata/fuzz."""
+"""The targets, by the names of their folders in testdata/fuzz."""

@@ -1,4 +1,4 @@
-"""Every test run repeats the finds of fuzzing. `make fuzz` looks for more."""
+"""Every test run repeats the inputs that fuzzing found. `make fuzz` looks for more."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CORPUS = TESTDATA / "fuzz"
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_each_case_of_the_corpus_is_answered(target: str, pytestconfig: pytest.Config) -> None:
-    """A target raises if a promise is broken."""
+    """A target raises an exception if packwise breaks a promise."""
 
     def answer(case: Path) -> None:
         assert TARGETS[target](case.read_bytes()) is None

@@ -1,4 +1,4 @@
-"""The words of inputs: a dictionary for the fuzzer, which would need long to find them."""
+"""A dictionary of words for the fuzzer, which would need a long time to find them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FIELD = re.compile(r"(?:^|[{,])[ -]*([A-Za-z][A-Za-z0-9./_-]*): +([A-Za-z][A-Za-
 
 
 def words() -> list[str]:
-    """The fields of all manifests of the examples and cases, and the values that are one word."""
+    """Return the fields of all manifests of the examples and cases, and the values that are one word."""
     found: set[str] = set()
     for folder in (ROOT / "examples", TESTDATA):
         for path in folder.rglob("*.yaml"):
@@ -23,5 +23,5 @@ def words() -> list[str]:
 
 
 def write_words(path: Path) -> None:
-    """As libFuzzer reads them."""
+    """Write the words in libFuzzer's format."""
     path.write_text("".join(f'"{word}"\n' for word in words()), encoding="utf-8")

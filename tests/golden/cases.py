@@ -1,6 +1,7 @@
-"""Cases with answers of the operators' own code: of the repository, and upstream's own beside the clone.
+"""Cases with answers of the operators' own code: the cases in the repository, and upstream's own cases next to the
+clone.
 
-They are unpacked once, into `.cache/golden/`: docs in `testdata/golden/README.md`.
+They are unpacked once, into `.cache/golden/`. `testdata/golden/README.md` describes them.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def unpacked() -> Path:
             try:
                 Path(work, "golden").rename(folder)
             except OSError:
-                # Another process was quicker, and has written the same.
+                # Another process was faster and has written the same files.
                 if not folder.is_dir():
                     raise
     return folder

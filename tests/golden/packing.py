@@ -19,20 +19,20 @@ __all__ = ["FOLDERS", "PACKED", "UPSTREAMS", "pack", "read_lines", "unpack"]
 
 PACKED = TESTDATA / "golden"
 FOLDERS = ("alpha7", "head", "osmo")
-"""What is unpacked as a folder for each case."""
+"""Parts that are unpacked as a folder for each case."""
 
 LINES = ("alpha12", "alpha14")
-"""What is unpacked as a file of lines."""
+"""Parts that are unpacked as a file of lines."""
 
 AS_THEY_ARE = ("placement", "workloads")
-"""Folders of files of lines, which tests read packed."""
+"""Folders with files of lines, which tests read without unpacking them."""
 
 UPSTREAMS = ("repo-", "docs-", "unit-")
-"""How the names of cases begin whose inputs are upstream's own files."""
+"""The beginnings of the names of cases with upstream's own files as inputs."""
 
 
 def unpack(packed: Path, beside: Path, into: Path) -> None:
-    """Write the packed cases as folders and files, with links to upstream's own cases if `beside` has them."""
+    """Write the packed cases as folders and files. If `beside` has upstream's own cases, add links to them."""
     for name in FOLDERS:
         entries = [json.loads(line) for line in read_lines(packed / f"{name}.jsonl.gz")]
         for entry in entries:
@@ -58,7 +58,7 @@ def write_case(folder: Path, files: dict[str, str]) -> None:
 def pack(cases: Path, packed: Path) -> None:
     """Write the cases of a folder, except upstream's own, in the form of the repository."""
     for name in FOLDERS:
-        # A list of file names says nothing more than the files, which come last.
+        # A list of the names of files would add nothing to the files, which come last.
         said = {each["case"]: {key: each[key] for key in each if key != "files"} for each in described(cases / name)}
         folders = sorted(path for path in (cases / name).iterdir() if path.is_dir())
         own = [folder for folder in folders if not folder.name.startswith(UPSTREAMS)]
@@ -77,7 +77,7 @@ def files_of(folder: Path) -> dict[str, str]:
 
 
 def described(folder: Path) -> list[dict[str, Any]]:
-    """Return the description of each case beside its files, or nothing if the folder has none."""
+    """Return the description of each case, or an empty mapping if the folder has no descriptions."""
     path = folder / "manifest.json"
     return json.loads(path.read_text(encoding="utf-8"))["cases"] if path.exists() else []
 

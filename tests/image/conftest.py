@@ -21,7 +21,7 @@ Image = Callable[[str], str]
 
 @pytest.fixture(scope="session")
 def image() -> Image:
-    """The name of the image of a target."""
+    """Return the name of a target's image."""
     wanting = missing_programs()
     if wanting:
         missing(wanting)
@@ -42,7 +42,7 @@ def function(image: Image) -> str:
 
 @pytest.fixture(scope="session")
 def root(function: str) -> Iterator[Path]:
-    """The file system of the function's image."""
+    """Yield the file system of the function's image."""
     mounted = call(["podman", "image", "mount", function])
     assert mounted.code == 0, mounted.stderr
     yield Path(mounted.stdout.decode().strip())
@@ -51,7 +51,7 @@ def root(function: str) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def registry() -> Iterator[str]:
-    """The address of a registry on this machine that keeps its content in memory."""
+    """Yield the address of a registry on this machine, which keeps its content in memory."""
     command = [built("crane"), "registry", "serve", "--address", "127.0.0.1:0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
@@ -69,5 +69,5 @@ def repository(registry: str) -> Repository:
 
 @pytest.fixture(scope="session")
 def digest(function: str, repository: Repository) -> str:
-    """The digest of the pushed image."""
+    """Return the digest of the pushed image."""
     return publish(function, repository, "0.1.0")

@@ -18,14 +18,14 @@ CONFINED = (
     "--cap-drop=all",
     "--security-opt=no-new-privileges",
 )
-"""Less than any client gives a function: it writes nothing, and may do nothing that a user may not."""
+"""Options with less access than any client gives a function. It cannot write, and has no more rights than a user."""
 
 LIMITED = ("--memory=256m", "--memory-swap=256m", "--pids-limit=64")
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """One finished command."""
+    """A finished command."""
 
     code: int
     stdout: bytes
@@ -44,7 +44,7 @@ def call(
     """
     done = subprocess.run(
         list(map(str, command)),
-        # Where the kernel ends a container, podman leaves a file named "oom" in the current folder.
+        # If the kernel ends a container, podman writes a file named "oom" into the current folder.
         cwd=cwd or FOLDER,
         env=environment or engine_environment(),
         input=stdin,

@@ -1,4 +1,6 @@
-"""kpt and kustomize run the image as they run the program: same files, same bytes, same words."""
+"""kpt and kustomize run the image as they run the program: with the same files, the same bytes and the same
+messages.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ def timeless(text: str) -> str:
 
 
 def packages(folder: Path, function: str) -> tuple[Path, Path]:
-    """kpt-package/ twice, as a program and as an image."""
+    """Return two copies of kpt-package/: one runs the program, and one runs the image."""
     program = Path(shutil.copytree(ROOT / "kpt-package", folder / "program" / "inference"))
     image = Path(shutil.copytree(ROOT / "kpt-package", folder / "image" / "inference"))
     edit(image / "Kptfile", "exec: packwise fn", f"image: {function}")
@@ -63,7 +65,7 @@ def test_kpt_renders_the_same_files(function: str, kpt: Path, packwise: Path, tm
 def test_kpt_evaluates_to_the_same_files(function: str, kpt: Path, packwise: Path, tmp_path: Path) -> None:
     program, image = packages(tmp_path, function)
     for package in (program, image):
-        # `fn eval` has its own function.
+        # `fn eval` gets the function as an argument.
         shutil.copy(ROOT / "kpt-package" / "Kptfile", package)
     evaluate = ["fn", "eval", "inference", "--fn-config", "inference/topology.yaml"]
     without = run_client([kpt, *evaluate, "--exec", "packwise fn"], cwd=program.parent, packwise=packwise)
@@ -137,7 +139,7 @@ def test_kustomize_validates_by_the_container(
 
 
 def test_the_kustomize_of_argo_cds_image_runs_packwise(image: Callable[[str], str]) -> None:
-    """As `argocd-plugin/without-plugin/` has the repo-server call it; Argo CD's own image is stood in for."""
+    """The repo-server runs it so with `argocd-plugin/without-plugin/`. A stand-in replaces Argo CD's own image."""
     options = ("--network=none", "--cap-drop=all", f"--volume={ROOT / 'kustomize-plugin'}:/plugin:ro")
     words = ("build", *FLAGS, "--enable-exec", "/plugin")
 

@@ -32,10 +32,10 @@ def test_environment_holds_what_the_lock_names_and_no_installer(libraries: Path)
 
 
 def test_every_file_of_the_packages_is_installed(libraries: Path) -> None:
-    """Data too: the explanations of rules are YAML."""
+    """This includes data: the explanations of rules are YAML."""
     there = [path for path in (ROOT / "fn").rglob("*.*") if not {"__pycache__", "target"} & set(path.parts)]
     beside = ("pyproject.toml", "packwise.cdx.json", "krmfn.cdx.json")
-    # The native core is a distribution of its own.
+    # The native core is a separate distribution.
     python = [path for path in there if not path.is_relative_to(ROOT / "fn" / "krmfn-native")]
     files = {path.relative_to(ROOT / "fn"): path for path in python if path.name not in beside and path.is_file()}
 
@@ -44,7 +44,7 @@ def test_every_file_of_the_packages_is_installed(libraries: Path) -> None:
 
 
 def test_the_distribution_brings_its_bill_of_materials(libraries: Path) -> None:
-    # Libraries may bring theirs.
+    # Libraries may contain their own.
     bills = {path.name: path.read_bytes() for path in libraries.glob("packwise-*.dist-info/sboms/**/*.json")}
 
     assert bills == {"packwise.cdx.json": (ROOT / "fn/packwise.cdx.json").read_bytes()}

@@ -1,4 +1,4 @@
-"""`packwise fn` in its container says and ends as it does without one, within the limits that a cluster would set."""
+"""`packwise fn` prints the same in a container and ends alike, within the limits that a cluster would set."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ USERS = ("65532:65532", "nobody", "1234:0")
 
 @pytest.fixture(scope="module")
 def thousand() -> bytes:
-    """A thousand workloads, no two alike, with a finding on each."""
+    """Return a thousand different workloads, with a finding on each."""
     return "".join(resource_list(1000, findings=True)).encode()
 
 
 def outside(packwise: Path, stdin: bytes, *words: str) -> Ran:
-    """The function without a container."""
+    """Return a function that runs `packwise fn` without a container."""
     return call([packwise, "fn", *words], stdin)
 
 
@@ -68,7 +68,7 @@ def test_a_thousand_workloads_within_limits(function: str, packwise: Path, thous
 
 
 def test_limits_are_those_of_the_kernel(function: str) -> None:
-    """Without them, the tests of limits would show nothing."""
+    """If the kernel had no limits, the tests of limits would prove nothing."""
     files = "/sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/pids/pids.max"
     if not Path("/sys/fs/cgroup/memory").is_dir():
         files = "/sys/fs/cgroup/memory.max /sys/fs/cgroup/pids.max"
@@ -101,7 +101,7 @@ def test_what_is_wrong_is_said_in_the_same_words(function: str, packwise: Path, 
 
 
 def test_out_of_memory_by_the_limit_of_the_process_is_said(function: str, packwise: Path, thousand: bytes) -> None:
-    """A limit of the engine (`--ulimit data`) would also limit its own runtime, which needs more."""
+    """A limit by the engine (`--ulimit data`) would also apply to the engine's own runtime, which needs more."""
     script = 'ulimit -d 40000 && exec "$0" fn'
 
     inside = podman(*CONFINED, "--entrypoint=/bin/sh", function, "-c", script, PROGRAM, stdin=thousand)
@@ -118,7 +118,7 @@ def test_out_of_memory_by_the_limit_of_the_container_ends_it_without_an_answer(f
 
 
 def test_a_closed_pipe_ends_it_with_exit_code_1(function: str, packwise: Path, thousand: bytes) -> None:
-    """The pipe is within the container. podman handles a pipe of its own."""
+    """The pipe is within the container, because podman handles a pipe outside of it."""
     script = '"$0" fn | head -c 10; echo " ${PIPESTATUS[0]}"'
 
     inside = podman(*CONFINED, "--entrypoint=/bin/bash", function, "-c", script, PROGRAM, stdin=thousand)
@@ -130,7 +130,7 @@ def test_a_closed_pipe_ends_it_with_exit_code_1(function: str, packwise: Path, t
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_at_once(function: str, number: signal.Signals) -> None:
-    """The function is the first process of its container, and the kernel passes only signals that it handles."""
+    """The function is the first process of its container. The kernel passes only signals that this process handles."""
     name = f"packwise-{number.name.lower()}-{os.getpid()}"
     command = ["podman", "run", "--rm", "--interactive", *CONFINED, f"--name={name}", function]
     started = subprocess.Popen(
@@ -140,7 +140,7 @@ def test_a_signal_ends_it_at_once(function: str, number: signal.Signals) -> None
 
     assert call(["podman", "kill", f"--signal={number.name}", name]).code == 0
 
-    # It still waits for the end of its input, which stays open.
+    # The function still waits for the end of its input, which stays open.
     assert started.wait(timeout=20) == 128 + number
     assert started.stdout is not None
     assert started.stdout.read() == b""

@@ -1,4 +1,4 @@
-"""The commands of the page on containers, in order. Its images are the images of `make image`."""
+"""The commands of the page about containers, in order. Its images are the ones of `make image`."""
 
 from __future__ import annotations
 

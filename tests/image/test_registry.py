@@ -22,7 +22,7 @@ RESOURCE_LIST = (ROOT / "testdata" / "clients" / "image" / "input.yaml").read_by
 
 @pytest.fixture(scope="module")
 def elsewhere(registry: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The variables of an engine without images: it must pull every image."""
+    """Yield the variables of an engine without images, which must pull every image."""
     folder = tmp_path_factory.mktemp("elsewhere")
     environment = engine_environment(folder, registry)
     assert call(["podman", "images", "--quiet"], environment=environment) == Ran(0, b"", "")

@@ -1,4 +1,4 @@
-"""A separate process fills in templates of OSMO's workflows, and a container with limits must start it."""
+"""A separate process fills in the templates of OSMO's workflows. A container with limits must be able to start it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CASE = TESTDATA / "osmo" / "a-template-is-filled-in-with-its-default-values"
 USERS = ("65532:65532", "nobody")
 
 GREEDY = "{% set n = namespace(x=[1]) %}{% for i in range(99) %}{% set n.x = n.x + n.x %}{% endfor %}"
-"""What ends by the limits of the process that fills it in, before the container comes to its own."""
+"""A template that exceeds the limits of the process that fills it in, before the container reaches its own limits."""
 
 REFUSED = (
     "error: <stdin>:28:20: ConfigMap workflow data[workflow.yaml]: packwise cannot fill in the template in a "
@@ -26,7 +26,7 @@ REFUSED = (
 
 
 def resource_list(greedy: str = "") -> bytes:
-    """The pool and the workflow of a case, as kustomize and kpt know them: in ConfigMaps."""
+    """Return the pool and the workflow of a case as kustomize and kpt pass them: in ConfigMaps."""
     pool, workflow = [(CASE / name).read_text(encoding="utf-8") for name in ("pool.yaml", "train.yaml")]
     texts = {"pool": pool, "workflow": workflow.replace("{{ run }}", greedy + "{{ run }}")}
     items = [

@@ -1,4 +1,4 @@
-"""Two builds of one commit are one image."""
+"""Two builds of one commit give the same image."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ pytestmark = pytest.mark.image
 def test_a_second_build_gives_the_same_digest(
     function: str, repository: Repository, digest: str, tmp_path: Path
 ) -> None:
-    """From another folder, with other file times and modes; of the first build, the native core is taken as it is.
+    """The second build has another folder, and other times and modes of files. It uses the native core of the first
+    build.
 
-    The digest is that of its configuration, and that of its manifest in a registry.
+    The compared digests are those of the image's configuration, and of its manifest in a registry.
     """
     words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     files = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout

@@ -1,4 +1,4 @@
-"""The difference of two texts, as git applies it."""
+"""The difference of two texts, applied by git."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_changes_that_are_near_are_one_hunk() -> None:
 
 
 def test_a_long_text_is_replaced_as_a_whole(tmp_path: Path) -> None:
-    """No edit of one makes the comparison take minutes."""
+    """A comparison by line would take minutes."""
     before = "".join(f"{n}\n" for n in range(20_000))
     after = "".join(f"{n}\n" if n % 5 else f"{n}!\n" for n in range(20_000))
 

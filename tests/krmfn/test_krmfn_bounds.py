@@ -1,4 +1,4 @@
-"""Limits on the content of a text. Each has an error that names it."""
+"""The limits on a text. Each limit has an error that names it."""
 
 from __future__ import annotations
 

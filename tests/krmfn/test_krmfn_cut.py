@@ -1,4 +1,4 @@
-"""A list cut at its items: each piece reads the same as alone, and all pieces together are the list."""
+"""A list is cut at its items. Each piece reads the same alone, and all pieces together are the list."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def lists(draw: st.DrawFn) -> str:
 
 
 def cut_and_kept(text: str) -> tuple[Envelope, dict[str, Tree]]:
-    """The list cut, and the nodes of pieces that were kept."""
+    """Return the cut list, and the cached nodes of its pieces."""
     kept: dict[str, Tree] = {}
     with patch.object(envelope, "keep_tree", kept.__setitem__):
         return cut(text), kept

@@ -1,4 +1,4 @@
-"""Many edits of one object: each entry of a list is edited in its own lines, as edits one by one would."""
+"""Many edits of one object: each entry of a list is edited in its own lines, with the result of single edits."""
 
 from __future__ import annotations
 

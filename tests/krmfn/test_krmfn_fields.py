@@ -1,4 +1,4 @@
-"""Fields: each getter returns an existing value or None, and refuses a value of another type by its path."""
+"""Fields: each getter returns an existing value or None, and refuses a value of another type with its path."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_mapping_of_no_object() -> None:
 
 @pytest.mark.parametrize(("use", "path", "message"), WRONG, ids=[message for _, _, message in WRONG])
 def test_what_is_wrong_can_be_noted_instead(use: Callable[[Fields], object], path: str, message: str) -> None:
-    """Once each, and the field counts as absent."""
+    """Each problem is recorded once, and the field counts as absent."""
     notes: list[tuple[FieldPath, str]] = []
 
     use(Fields(SPEC.value, SPEC.path, refuse=lambda at, text: notes.append((at, text))))

@@ -1,4 +1,4 @@
-"""Of several results with the same message, the first few and the number of others are shown."""
+"""If several results have the same message, the first few are shown, with the number of the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/how-to/write-a-function.md: its function works as the page describes, alone and under the clients."""
+"""The function of docs/how-to/write-a-function.md works as the page describes, alone and with the clients."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def package(tmp_path: Path) -> Path:
 
 
 def run(package: Path, client: Path, command: str) -> subprocess.CompletedProcess[str]:
-    """The command as the page spells it."""
+    """Run a command as the page spells it."""
     found = re.search(rf"^    {client.name} (.*)$", PAGE, re.MULTILINE)
     assert found is not None
     assert found[1].startswith(command)

@@ -11,7 +11,7 @@ from tests.places import NO_CORE
 
 
 def loaded(code: str) -> set[str]:
-    """The modules that are there after `code` in a Python of its own."""
+    """Return the modules that are loaded after `code` in a new Python process."""
     script = f"{code}\nimport sys\nprint(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return set(ran.stdout.split())

@@ -1,4 +1,4 @@
-"""Texts for kyaml: krmfn reads each in the same way or refuses it, and kyaml reads every edit as krmfn meant it."""
+"""krmfn reads each text as kyaml does, or refuses it. kyaml reads every edited text as krmfn meant it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_long_number_is_what_it_is_to_kyaml(oracle: KyamlOracle, form: str, ze
 
 
 def test_an_escaped_surrogate_pair_is_refused_as_kyaml_refuses_it(oracle: KyamlOracle) -> None:
-    """Python's json.dump writes an emoji so, and kustomize refuses the file."""
+    """Python's json.dump writes an emoji in this way, and kustomize refuses the file."""
     text = '{"a": "\\ud83d\\ude00"}'
 
     assert oracle.document(text) is None

@@ -1,4 +1,4 @@
-"""Valid but unusual lists: an edit changes only its value, and each other value stays."""
+"""Valid but unusual lists: an edit changes only its own value, and every other value stays."""
 
 from __future__ import annotations
 

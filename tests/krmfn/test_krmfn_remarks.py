@@ -1,4 +1,4 @@
-"""Comments for a function: their places, and the lines that they are about."""
+"""Comments for a function: their places, and the lines to which they refer."""
 
 from __future__ import annotations
 

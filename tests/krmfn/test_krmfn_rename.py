@@ -1,4 +1,4 @@
-"""A scalar put in quotes, a key renamed: nothing else of the text changes, and the value says the same as the text."""
+"""A scalar is put in quotes, or a key is renamed. The rest of the text stays, and the value equals the text's."""
 
 from __future__ import annotations
 

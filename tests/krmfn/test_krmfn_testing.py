@@ -62,7 +62,7 @@ PACKAGE = {
 
 @pytest.mark.client
 def test_kpt_makes_the_same_of_it(kpt: Path, tmp_path: Path) -> None:
-    """But for annotations of its own, and quotes."""
+    """kpt's list differs only in kpt's annotations and in quotes."""
     for name, text in PACKAGE.items():
         (tmp_path / "package" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "package" / name).write_text(text)

@@ -1,6 +1,6 @@
 """ruamel.yaml, an independent parser, reads krmfn's values and all comments from spliced texts.
 
-Reasons why it reads and does not write: docs/decisions/0006-edits-splice-ruamel-reads-along.md.
+docs/decisions/0006-edits-splice-ruamel-reads-along.md has the reasons why ruamel.yaml reads and does not write.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ EXAMPLES = sorted(
 @cache
 def third_reader() -> YAML:
     reader = YAML(typ="safe", pure=True)
-    # By YAML 1.2's core schema a time is a text.
+    # In YAML 1.2's core schema, a time is a text.
     texts: Any = reader.constructor
     texts.add_constructor("tag:yaml.org,2002:timestamp", texts.__class__.construct_yaml_str)
     return reader
@@ -55,7 +55,7 @@ def documents() -> list[str]:
 
 
 def paths(value: Value, at: FieldPath = ()) -> list[FieldPath]:
-    """The paths of everything within `value`."""
+    """Return the paths of all parts of `value`."""
     entries: list[tuple[str | int, Value]] = []
     if isinstance(value, dict):
         entries = list(value.items())
@@ -83,7 +83,7 @@ def test_spliced_texts(data: st.DataObject, value: Value, edit: str) -> None:
         else:
             spliced = set_value(text, path if edit == "replace" else (*path[:-1], "new-key"), value)
     except YamlError:
-        # An anchor is in the way, a list has no keys, or a comment could not stay.
+        # The edit is impossible: an anchor prevents it, a list has no keys, or a comment could not stay.
         return
 
     assert is_same_json(as_ruamel_reads(spliced), read(spliced))

@@ -1,4 +1,4 @@
-"""An upserted object replaces the object of the same identity, and keeps the comments beside its values."""
+"""An upserted object replaces the object with the same identity, and keeps the comments on its values."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ TEXTS = [
 
 @given(st.sampled_from(TEXTS), VALUES)
 def test_what_comes_out_has_the_new_value(text: str, spec: Value) -> None:
-    """It reads as the new value after any old text."""
+    """The result reads as the new value, for any old text."""
     old = KubeObject.parse(text)
     new = KubeObject.new({"kind": "A", "spec": spec})
 

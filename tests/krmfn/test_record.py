@@ -1,4 +1,4 @@
-"""Records answer as named tuples do. But only records of one class are equal, and no record is a sequence."""
+"""Records behave like named tuples, except that only records of one class are equal and a record is no sequence."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ UNPACKING: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("unpack", UNPACKING.values(), ids=UNPACKING)
 def test_a_record_is_not_unpacked(unpack: Callable[[Any], object]) -> None:
-    """Another field would change the meaning of the others for a reader that unpacks."""
+    """If a record could be unpacked, another field would break code that unpacks it."""
     with pytest.raises(TypeError, match="iter"):
         unpack(Plain("a"))
 

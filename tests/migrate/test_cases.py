@@ -1,6 +1,7 @@
-"""Case folders: the name of each is the sentence that it specifies.
+"""Case folders: the name of each is the sentence that the case specifies.
 
-`in` is the folder that is migrated, `args` the words of the command, `expected.txt` all that it says and leaves behind.
+`in` is the folder to migrate, `args` has the arguments of the command, and `expected.txt` has its whole output and the
+resulting files.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def test_a_second_migration_changes_nothing(
 ) -> None:
     migrated(case, tmp_path, capfd, monkeypatch)
     words = (case / "args").read_text(encoding="utf-8").split()
-    # Where workloads stand alone nothing tells what they are of by now.
+    # If there are only workloads, nothing shows their release afterwards.
     again = [word for word in words if word != "--from" and words[words.index(word) - 1] != "--from"]
     before = listing(tmp_path)
 
@@ -65,7 +66,7 @@ def test_a_second_migration_changes_nothing(
 
 
 def comments_in(folder: Path) -> list[str]:
-    """The comments of all documents in a folder, and of the documents in the data of ConfigMaps."""
+    """Return the comments of all documents in a folder, and of the documents in the data of ConfigMaps."""
     found: list[str] = []
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         for document in split_documents(path.read_text(encoding="utf-8")):

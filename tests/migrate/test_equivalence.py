@@ -1,4 +1,4 @@
-"""A migration names each object and field that the scheduler would get differently."""
+"""A migration names each object and field that the scheduler would get in another form."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_what_changes_is_reported(after: Package, messages: list[str]) -> None:
 
 
 def test_a_comment_that_would_go_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No rewriting loses one: should one ever, nothing is written."""
+    """No migration loses a comment. If one ever did, nothing would be written."""
     commented = package(CONFIG, WORKLOAD)
 
     def without_comments(item: KubeObject, _step: Step) -> KubeObject:

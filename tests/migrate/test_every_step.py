@@ -1,4 +1,4 @@
-"""Each example, from its revision to every later record: the scheduler gets the same, if both can express it."""
+"""Each example is migrated from its revision to every later one. The scheduler gets the same if both can express it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tests.cli.calling import listing
 from tests.examples import EXAMPLES, ORDER, holds_workloads_of_grove, revision_of
 
 CANNOT_PREFER = {record.name for record in RECORDS if not (record.always_preferred or record.deprecates_pack_domain)}
-"""Revisions without words for what the two first designs prefer on everything."""
+"""Revisions that cannot express the preferred level which the first two designs set for everything."""
 
 
 REFUSED = {
     "second-design": '"kubernetes.io/hostname" must be the lowest level, but "example.com/numa" is below it',
 }
-"""Examples that no later revision takes, and why: what only its condition told before is an error from then on."""
+"""Examples that no later revision accepts, with the reason: an error that only a condition reported before."""
 
 
 def rendered(folder: Path) -> Rendered:
@@ -37,7 +37,7 @@ def rendered(folder: Path) -> Rendered:
 
 
 def examples() -> list[Path]:
-    """The examples that hold workloads of Grove."""
+    """Return the examples with workloads of Grove."""
     return [path for path in EXAMPLES if holds_workloads_of_grove(path)]
 
 
@@ -45,7 +45,7 @@ STEPS = [(example, target) for example in examples() for target in ORDER[ORDER.i
 
 
 def podgangs(folder: Path, *, preferred: bool = True) -> dict[tuple[str, ...], Any]:
-    """Return the bounds of each gang by its pod groups. Names and places of constraints differ from alpha.12 on."""
+    """Return the bounds of each gang by its pod groups. From alpha.12 on, names and places of constraints differ."""
     specs = [item.value["spec"] for item in rendered(folder).generated if item.kind == "PodGang"]
     gangs = {gang_key(spec): normalize(spec) for spec in specs}
     return gangs if preferred else without_preferred(gangs)
@@ -115,7 +115,7 @@ def test_one_revision_after_the_other_leads_where_one_step_does(example: Path, t
         assert main(["migrate", str(stepwise), "--to", target]) == 0
     assert main(["migrate", str(at_once), "--to", later[-1]]) == 0
 
-    # On the way some revisions have no words for what is preferred.
+    # Some revisions between the two cannot express what is preferred.
     assert tells_the_same(podgangs(at_once, preferred=False), podgangs(stepwise, preferred=False))
 
 
@@ -129,5 +129,5 @@ def test_the_two_steps_of_running_workloads_lead_where_one_does(example: Path, t
     main(["check", str(stepwise), "--fix"])
     assert main(["migrate", str(at_once), "--to", "upstream"]) == 0
 
-    # What the first designs prefer cannot be added to a workload that runs.
+    # The preferences of the first designs cannot be added to a running workload.
     assert podgangs(stepwise) == podgangs(at_once, preferred=False)

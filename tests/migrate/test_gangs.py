@@ -1,4 +1,4 @@
-"""PodGangs are compared by their pod groups and the bounds of their pods, not by names and places of constraints."""
+"""PodGangs are compared by pod groups and by the bounds of their pods, not by the names and places of constraints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def constraint(bounds: dict[str, str]) -> dict[str, Any]:
 
 
 def gang(root: dict[str, str] | None = None, *configs: dict[str, str] | None, minimum: int = 1) -> Any:
-    """A gang of two pod groups, each config naming both."""
+    """Return a gang of two pod groups. Each config names both groups."""
     names = ["web-0-pair-1-leader", "web-0-pair-1-worker"]
     spec: dict[str, Any] = {
         "podgroups": [{"name": name, "podReferences": [], "minReplicas": minimum} for name in names]

@@ -1,4 +1,4 @@
-"""`packwise migrate` without a release of Grove: objects of schedulers alone."""
+"""`packwise migrate` without a release of Grove migrates only objects of schedulers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An independent look at a placing: nothing of packwise's own search is used to check it."""
+"""An independent check of a placement, which uses nothing of packwise's own search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small scenarios, drawn: a few racks, a few gangs."""
+"""Generated small scenarios: a few racks, a few gangs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def scenarios(draw: st.DrawFn, *, jobs: int = 3) -> dict[str, Any]:
 
 @st.composite
 def repeated(draw: st.DrawFn) -> dict[str, Any]:
-    """Draw a scenario in which gangs of one shape come in turns, so that facts learnt in a turn matter in the next."""
+    """Draw a scenario in which gangs of the same shape take turns, so that facts from one turn matter in the next."""
     scenario = draw(scenarios(jobs=2))
     copies = range(draw(st.integers(2, 5)))
     scenario["jobs"] = [_copy(job, number) for number in copies for job in scenario["jobs"]]

@@ -1,4 +1,6 @@
-"""Answers of the KAI Scheduler's own code, by scenario: state, node of every pod, message and errors."""
+"""Answers of the KAI Scheduler's own code, by scenario: the state, the node of every pod, the message and
+the errors.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""place for groups of Kubernetes' default scheduler: the example on a small cluster, as a program reads it."""
+"""`place` for groups of the default scheduler: the example on a small cluster, in the JSON for programs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def node(name: str, zone: str, rack: str) -> dict[str, Any]:
 
 
 def gangs(*nodes: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the answers for the example on these nodes, without the fields that all have alike."""
+    """Return the answers for the example on these nodes, without the fields that are the same in all answers."""
     rendered = render(read_inputs(Named((str(EXAMPLE),))).package)
     listed = json.loads(as_json(place_render(rendered, read_snapshot(nodes))))["gangs"]
     return [

@@ -23,7 +23,7 @@ from tests.tables import each
 FILE = GOLDEN / "placement" / "kueue.jsonl.gz"
 
 RANDOM = {"s-0324": "Kueue names one pod set of a leader group at random; the case holds one of its two answers"}
-"""Cases whose message is not compared, each with the reason."""
+"""Cases with a message that is not compared, each with the reason."""
 
 
 @cache
@@ -33,7 +33,7 @@ def cases() -> dict[str, Any]:
 
 
 def answer_of(case: Any) -> tuple[bool, Counter[tuple[str, str]], str]:
-    """The answer to the only job: whether it is admitted, its pods by pod set and domain, and the message."""
+    """Return the answer for the only job: if it is admitted, its pods by pod set and domain, and the message."""
     documents = [each for text in case["files"].values() for each in split_documents(text) if each.text.strip()]
     items = [KubeObject.parse(document.text) for document in documents]
     scene = read_scene(objects_by_kind([*case["nodes"]["items"], *[item.value for item in items]]))

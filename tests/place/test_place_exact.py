@@ -1,4 +1,4 @@
-"""The exact verdict beside KAI's: laws, the cases of the specification, and changes that help."""
+"""The exact verdict in addition to KAI's: its properties, the cases of the specification, and changes that help."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_what_the_solver_refuses_kai_never_places(scenario: dict[str, Any]) -> N
 
 
 def rack(*free: int, levels: tuple[str, ...] = (ZONE, RACK)) -> dict[str, Any]:
-    """One rack with nodes that have so many GPUs."""
+    """Return one rack of nodes with these numbers of GPUs."""
     nodes = [
         {"name": f"n{number}", "labels": {ZONE: "z", RACK: "r", HOST: f"n{number}"}, "gpu": gpus, "cpu": 64}
         for number, gpus in enumerate(free)

@@ -1,4 +1,4 @@
-"""Laws of every placement, for any scenario."""
+"""Properties of every placement, for any scenario."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_order_of_the_nodes_says_nothing(scenario: dict[str, Any]) -> None:
 
 
 class Naive:
-    """KAI's own way: every node scored anew for each pod, by the formulas of the specification."""
+    """KAI's own method: every node gets a new score for each pod, by the formulas of the specification."""
 
     def __init__(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> None:
         self.pod = pod
@@ -92,7 +92,7 @@ def test_the_ranking_of_nodes_is_that_of_kais_scores(scenario: dict[str, Any]) -
 @settings(max_examples=300)
 @given(repeated(), st.booleans())
 def test_what_is_remembered_of_domains_is_what_is_there(scenario: dict[str, Any], crossed: bool) -> None:
-    """Cached orders of domains stay right from turn to turn, also if values with dots let domains cross."""
+    """Cached orders of domains stay correct from turn to turn, even if values with dots let domains cross."""
     if crossed:
         for place, node in enumerate(scenario["nodes"]):
             node["labels"] |= {ZONE: f"z{'.r' * (place % 2)}", RACK: f"{'r.' * (1 - place % 2)}{place // 3}"}

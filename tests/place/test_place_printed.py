@@ -1,4 +1,4 @@
-"""The output of `packwise place` keeps the requests of PodCliqueSets, checked only by the YAML and the nodes."""
+"""The output of `packwise place` keeps the requests of PodCliqueSets. The check uses only the YAML and the nodes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Clique(NamedTuple):
 
 
 class Workload(NamedTuple):
-    """A PodCliqueSet: cliques that stand alone, and one scaling group of the last `grouped` of them."""
+    """A PodCliqueSet with standalone cliques. The last `grouped` cliques form a scaling group instead."""
 
     name: str
     cliques: tuple[Clique, ...]
@@ -119,7 +119,7 @@ def manifest(workload: Workload) -> KubeObject:
 
 
 def faults(workloads: list[Workload], nodes: list[dict[str, Any]], answer: dict[str, Any]) -> list[str]:
-    """Return the faults of the printed places."""
+    """Return the faults in the printed places."""
     by_name = {node["metadata"]["name"]: node for node in nodes}
     used: Counter[str] = Counter()
     wrong: list[str] = []
@@ -145,7 +145,7 @@ def faults(workloads: list[Workload], nodes: list[dict[str, Any]], answer: dict[
                     used[node] += pods * clique.gpus
             base = gang["name"] == f"{workload.name}-0"
             everywhere = {node for spread in where.values() for node in spread}
-            # A gang beyond minAvailable has the group's constraint in the place of the workload's.
+            # A gang beyond minAvailable has the group's constraint instead of the workload's.
             within(
                 gang["name"],
                 everywhere,

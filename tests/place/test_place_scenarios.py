@@ -1,4 +1,7 @@
-"""Small clusters with a few jobs each, drawn and chosen so that together they reach every branch: the whole answers."""
+"""Whole answers for small clusters with a few jobs each.
+
+The clusters were generated and chosen to reach every branch.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A cluster read from its objects: waiting pods, their age, the release of KAI, and kinds that are not listed."""
+"""A cluster that is read from its objects: waiting pods, their age, the release of KAI, and kinds that are
+not listed.
+"""
 
 from __future__ import annotations
 
@@ -120,7 +122,7 @@ def test_the_image_of_kais_scheduler_says_its_version(image: str, minor: int | N
 
 
 def listed(kind: str) -> tuple[Any, ...]:
-    """Return the queues, groups and priorities of a cluster that lists the kind without any object."""
+    """Return the queues, groups and priorities of a cluster that lists the kind, but has no object of it."""
     snapshot = read_snapshot([node(), *([{"kind": f"{kind}List"}] if kind else [])])
     return snapshot.queues, snapshot.groups, snapshot.priorities
 

@@ -1,1 +1,1 @@
-"""The function as a whole: a ResourceList in, a ResourceList out."""
+"""The function as a whole: it reads a ResourceList and writes a ResourceList."""

@@ -15,7 +15,7 @@ __all__ = ["Answer", "render"]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a run: exit code, stdout, stderr."""
+    """The answer of a run: exit code, stdout and stderr."""
 
     code: int
     stdout: str
@@ -31,12 +31,12 @@ class Answer:
 
     @property
     def generated(self) -> list[str]:
-        """The generated objects as documents, in their order."""
+        """Return the generated objects as documents, in their order."""
         return [item.text for item in self.items if RENDERED_FROM in item.annotations]
 
 
 def render(text: str | bytes) -> Answer:
-    """The answer to a ResourceList's text."""
+    """Return the answer to the text of a ResourceList."""
     stdout, stderr = io.BytesIO(), io.StringIO()
     data = text.encode() if isinstance(text, str) else text
     code = run(render_list, stdin=io.BytesIO(data), stdout=stdout, stderr=stderr)

@@ -1,4 +1,4 @@
-"""Objects as slips of the pen leave them: fields dropped, retyped, added, at any depth."""
+"""Objects with random mistakes: fields that are removed, added, or of another type, at any depth."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ EVERYTHING: list[Any] = [
     read(config(scheduler={"profiles": [KAI]}, finalizers=True)),
     *(read(document.text) for document in split_documents(OTHERS)),
 ]
-"""One object of each kind that packwise reads, all of them valid together."""
+"""One object of each kind that packwise reads. Together they are valid."""
 
 PREFERRED = {"topologyConstraint": {"packConstraint": {"required": "a", "preferred": "b"}}}
 DISABLED: list[Any] = [
@@ -144,7 +144,7 @@ DISABLED: list[Any] = [
         },
     },
 ]
-"""A workload whose PodGang keeps what it preferred, since TAS is disabled."""
+"""A workload with a PodGang that keeps its preferred level, because topology-aware scheduling is disabled."""
 
 SPEC: Any = {
     "topologyAwareScheduling": {"enabled": True, "levels": [{"domain": "rack", "key": "example.com/rack"}]},
@@ -156,7 +156,7 @@ SPEC: Any = {
     "annotate": False,
     "apply": True,
 }
-"""The spec of a TopologyRender, every field of the usual kind."""
+"""The spec of a TopologyRender. Every field has its usual type."""
 
 WORDS = st.sampled_from([
     "preferred", "finalizers",
@@ -173,7 +173,7 @@ VALUES = SCALARS | st.sampled_from(CONTAINERS).map(copy.deepcopy)
 
 @st.composite
 def mangled(draw: st.DrawFn, value: Any, most: int = 3) -> Any:
-    """`value`, a mapping or list, after one to `most` slips."""
+    """Draw `value`, a mapping or list, after one to `most` changes."""
     whole = copy.deepcopy(value)
     for _ in range(draw(st.integers(1, most))):
         at, step = whole, draw(steps(whole))
@@ -196,7 +196,7 @@ def mangled_packages(draw: st.DrawFn) -> list[Any]:
 
 
 def steps(container: Any) -> st.SearchStrategy[Any]:
-    """A key of a mapping or an index of a list."""
+    """Draw a key of a mapping, or an index of a list."""
     known = cast("dict[str, Any]", container)
     return st.sampled_from(sorted(known) if isinstance(container, dict) else range(len(known)))
 
@@ -216,6 +216,6 @@ def slip(draw: st.DrawFn, at: Any, step: Any) -> None:
 
 
 def listed(items: list[Any]) -> str:
-    """The ResourceList of these items, in JSON."""
+    """Return the ResourceList of these items, as JSON."""
     head = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList"}
     return json.dumps({**head, "items": items}, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Input for the laws: ResourceLists as text, in many styles that YAML allows and people write."""
+"""Input for property tests: ResourceLists as text, in many styles that YAML permits and people write."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 CONDITIONS = "packwise.dev/conditions"
 EARLIER = ("[]", "what?", "x")
-"""Conditions of an earlier render that generated workloads have."""
+"""Conditions from an earlier render, for generated workloads."""
 
 LEVELS = [
     {"domain": "zone", "key": "topology.kubernetes.io/zone"},
@@ -60,7 +60,7 @@ def scalars(draw: st.DrawFn, indent: int) -> str:
 
 @st.composite
 def mappings(draw: st.DrawFn, indent: int, depth: int, anchors: list[str]) -> str:
-    """The lines of a block mapping; `anchors` are the names that it may refer to, and grows."""
+    """Draw the lines of a block mapping. Its aliases may refer to `anchors`, and new anchors are added to them."""
     text = ""
     for key in draw(st.lists(KEYS, min_size=1, max_size=3, unique_by=lambda key: key.strip("\"'"))):
         text += draw(st.sampled_from(["", "", f"{' ' * indent}# about the next\n", "\n"])) + f"{' ' * indent}{key}:"
@@ -86,7 +86,7 @@ def mappings(draw: st.DrawFn, indent: int, depth: int, anchors: list[str]) -> st
 
 @st.composite
 def others(draw: st.DrawFn, name: str) -> str:
-    """The document of an object that packwise has nothing to do with."""
+    """Draw the document of an object that packwise does not read."""
     metadata = draw(st.sampled_from([
         f"metadata:\n  name: {name}\n",
         f"metadata: {{name: {name}, labels: {{a: 'b'}}}} # flow\n",
@@ -98,7 +98,7 @@ def others(draw: st.DrawFn, name: str) -> str:
 
 @st.composite
 def workloads(draw: st.DrawFn, name: str) -> str:
-    """The document of a valid workload, with or without conditions of an earlier render."""
+    """Draw the document of a valid workload, with or without conditions from an earlier render."""
     named, comment = f"  name: {name}\n  namespace: team-a\n", draw(COMMENTS)
     earlier = draw(st.sampled_from(["'{}'", '"{}"'])).format(draw(st.sampled_from(EARLIER)))
     metadata = draw(st.sampled_from([
@@ -126,14 +126,14 @@ def workloads(draw: st.DrawFn, name: str) -> str:
 
 
 def config(**spec: object) -> str:
-    """The document of a TopologyRender that is enabled and has three levels, spelt as its revision does."""
+    """Return the document of a TopologyRender with three levels, spelled as its revision requires."""
     return config_of(len(LEVELS), spec)
 
 
 def config_of(levels: int, spec: Mapping[str, object]) -> str:
-    """The same, with so many of the levels, the broadest."""
+    """Return the same document with only this number of levels, the broadest ones."""
     key = REVISIONS[str(spec.get("revision", NEWEST.name))].configuration_key
-    # So that a field of the workload may hold anything.
+    # Then a field of the workload may have any value.
     whole = {key: {"enabled": True, "levels": LEVELS[:levels]}, "unknownFields": "Warn", **spec}
     head = "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata:\n  name: topology\n"
     return head + write({"spec": read(json.dumps(whole))})
@@ -148,12 +148,12 @@ render_specs: st.SearchStrategy[dict[str, object]] = st.fixed_dictionaries({}, o
     "topologyNameAnnotation": st.booleans(),
     "gitops": st.lists(st.sampled_from(["argocd", "flux"]), unique=True),
 })  # fmt: skip
-"""Settings under which generated workloads are valid."""
+"""Settings with which generated workloads are valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A ResourceList; `entries` are its items as they stand in `text`, in order, without comments above them."""
+    """A ResourceList. `entries` are its items in order, as they are written in `text`, without comments above them."""
 
     text: str
     entries: tuple[str, ...]
@@ -164,7 +164,7 @@ class Listed:
 
 @st.composite
 def lists(draw: st.DrawFn, documents: list[str], function_config: str) -> Listed:
-    """A ResourceList of `documents`, in block style, in flow style or in JSON."""
+    """Draw a ResourceList of `documents`, in block style, in flow style or in JSON."""
     form = draw(st.sampled_from(["block", "block", "block", "flow", "json"]))
     if form != "block":
         return flow_list(documents, function_config, indent=draw(st.sampled_from([None, 2])) if form == "json" else -1)
@@ -179,7 +179,7 @@ def lists(draw: st.DrawFn, documents: list[str], function_config: str) -> Listed
 
 
 def flow_list(documents: list[str], function_config: str, *, indent: int | None) -> Listed:
-    """The list in JSON, indented or on one line; -1: as a flow mapping in YAML."""
+    """Return the list in JSON, indented or on one line. With -1, return it as a flow mapping in YAML."""
     spaces = None if indent == -1 else indent
     dumped = [json.dumps(read(text.replace(".inf", "inf")), indent=spaces, ensure_ascii=False) for text in documents]
     entries = tuple(text if spaces is None else text.replace("\n", "\n" + " " * 2 * spaces) for text in dumped)

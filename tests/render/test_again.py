@@ -1,4 +1,4 @@
-"""Output as input: the answer of a failed run, and foreign objects with packwise's mark."""
+"""Output as input: the answer of a failed run, and other objects with packwise's mark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Broken, hostile or far too large input for the installed command: one line with advice."""
+"""For broken, hostile or much too large input, the installed command prints one line with advice."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
 _, status, used = os.wait4(child, 0)
 os.write(TOLD, f"{os.waitstatus_to_exitcode(status)} {used.ru_maxrss}".encode())
 """
-"""Starts the command, which the kernel ends after so many seconds of processor time, and tells what it used.
-
-It is a process of its own, since the peak of a child counts what its parent held before.
+"""A script that starts the command and prints the resources that it used. The kernel ends the command after some
+seconds of processor time. The script is a separate process, because the peak of a child includes the memory of its
+parent.
 """
 
 
@@ -48,7 +48,7 @@ class Outcome:
 
 
 def run(packwise: Path, chunks: Iterable[bytes], *, seconds: int = 2) -> Outcome:
-    """Return the command's answer to these chunks within `seconds` of processor time."""
+    """Return the command's answer to input in these pieces, within `seconds` of processor time."""
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         for chunk in chunks:
             stdin.write(chunk)

@@ -1,4 +1,4 @@
-"""Several ClusterTopologyBindings: the scheduler's refusals follow their names."""
+"""If there are several ClusterTopologyBindings, the scheduler's refusals are in the order of their names."""
 
 from __future__ import annotations
 

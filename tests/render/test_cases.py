@@ -1,4 +1,4 @@
-"""Case folders: the name of each is the sentence that it specifies. `krmfn.testing` describes the files."""
+"""Case folders: the name of each is the sentence that the case specifies. `krmfn.testing` describes the files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refusals of KAI's API server, repeated in a ClusterTopology's status: the same with and without its CRD."""
+"""The errors of KAI's API server appear in a ClusterTopology's status. They are the same with and without KAI's CRD."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REFUSED = {
 
 
 def descriptions(keys: list[str], *crds: KubeObject) -> list[str]:
-    """The last errors of the ClusterTopology with these levels, and whether the Topology was left out."""
+    """Return the last errors of the ClusterTopology with these levels, and True if its Topology was skipped."""
     levels = [{"domain": domain, "key": key} for domain, key in zip(DOMAINS, keys, strict=False)]
     spec = {"clusterTopology": {"enabled": True, "levels": levels}}
     rendered = render(Package((KubeObject.parse(HEAD + write({"spec": read(json.dumps(spec))})),), crds=crds))

@@ -1,4 +1,4 @@
-"""The release of KAI that counts, and other releases that the input deploys."""
+"""The release of KAI that counts, and other releases that the input would install."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A render of odd text, as kyaml reads it before and after: items differ in packwise's annotations alone."""
+"""A render of odd text, as kyaml reads it before and after: items differ only in packwise's annotations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def oracle(kyaml_oracle: Path) -> Iterator[KyamlOracle]:
 
 
 def without_own(value: Any) -> Any:
-    """A typed value without packwise's annotations, and without mappings that held nothing else."""
+    """Return a typed value without packwise's annotations, and without mappings that had only these."""
     if value[0] == "list":
         return ["list", [without_own(item) for item in value[1]]]
     if value[0] != "map":

@@ -1,4 +1,4 @@
-"""Render and edit in turns: rendering again changes nothing, and unedited parts keep their bytes."""
+"""Renders and edits in turns: rendering again changes nothing, and unedited parts keep their bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.render.packages import config, lists, others, render_specs, workloads
 
 
 class Package(RuleBasedStateMachine):
-    """A package that is rendered and edited by turns."""
+    """A package that is rendered and edited in turns."""
 
     text: str = ""
 
@@ -24,7 +24,7 @@ class Package(RuleBasedStateMachine):
 
     @rule()
     def rendered(self) -> None:
-        """Return the render.
+        """Render the package.
 
         Users' items keep every byte except annotations of workloads, and a second render changes nothing.
         """
@@ -40,7 +40,7 @@ class Package(RuleBasedStateMachine):
         data=st.data(), key=st.sampled_from(["a", "example.com/b"]), value=st.sampled_from(["x", "1", "a\nb\n", "yes"])
     )
     def edited(self, data: st.DataObject, key: str, value: str) -> None:
-        """An annotation of any item is set; every other item keeps its bytes."""
+        """Set an annotation of any item. Every other item keeps its bytes."""
         parsed = ResourceList.parse(self.text)
         at = data.draw(st.integers(0, len(parsed.items) - 1))
         items = [item.with_annotation(key, value) if n == at else item for n, item in enumerate(parsed.items)]
@@ -53,7 +53,7 @@ class Package(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def added(self, data: st.DataObject) -> None:
-        """A new item at the end."""
+        """Add a new item at the end."""
         parsed = ResourceList.parse(self.text)
         number = len(parsed.items)
         new = KubeObject.parse(data.draw(others(f"n{number}")))

@@ -1,6 +1,6 @@
-"""Grove's OperatorConfiguration: the operator's errors about one with which it does not start, by release.
+"""Grove's OperatorConfiguration: the errors with which the operator does not start, by release.
 
-The texts are answers of each release's own decoder and validation.
+The texts are the answers of each release's own decoder and validation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Laws of a whole render, over generated input."""
+"""Properties of a whole render, for generated input."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ spec:
     cliques: [{{name: a, spec: {{roleName: a, replicas: 1, podSpec: {{containers: [{{name: c, image: a}}]}}}}}}]
 """
 IN_JSON = [flow_list([UNCONSTRAINED], config(revision="design-2"), indent=indent) for indent in (None, 2, -1)]
-"""A workload whose conditions go: that revision has none for workloads without constraints."""
+"""A workload that loses its conditions: the new revision has none for workloads without constraints."""
 
 VALIDATOR: Any = Draft202012Validator(topologyrender_schema())
 
 whole = settings(max_examples=settings().max_examples // 2)
-"""A few whole renders cost what a hundred examples of another law do."""
+"""Settings for tests of whole renders. A few of these take the time of a hundred examples of another test."""
 
 
 @st.composite
 def packages(draw: st.DrawFn) -> Listed:
-    """A ResourceList of some workloads and some other objects, in any order, under any settings."""
+    """Draw a ResourceList of some workloads and some other objects, in any order, with any settings."""
     documents = [draw(workloads(f"w{number}")) for number in range(draw(st.integers(0, 2)))]
     documents += [draw(others(f"o{number}")) for number in range(draw(st.integers(0, 3)))]
     return draw(lists(draw(st.permutations(documents)), config(**draw(render_specs))))
@@ -98,7 +98,7 @@ def test_a_workload_changes_in_its_conditions_only(package: Listed) -> None:
 @whole
 @given(packages())
 def test_nothing_but_a_topology_is_ever_forced(package: Listed) -> None:
-    """Both GitOps tools delete the live object before they apply a forced one."""
+    """Both GitOps tools delete the live object before they apply a forced object."""
     for item in render(package.text).items:
         if any("force" in f"{key}{text}".lower() for key, text in item.annotations.items()):
             assert (item.api_version, item.kind) == ("kai.scheduler/v1alpha1", "Topology")
@@ -136,7 +136,7 @@ def test_an_earlier_render_under_other_settings_leaves_no_trace(data: st.DataObj
 @whole
 @given(st.data())
 def test_a_render_of_a_render_is_that_render_whatever_went_before(data: st.DataObject) -> None:
-    """Levels that went and replicas that went, down to the last one."""
+    """Earlier renders had more levels and replicas. All of them may be removed, even the last one."""
     documents = [data.draw(workloads(name)) for name in ("w", "x")]
     spec = data.draw(render_specs)
     earlier = render(block_list([KubeObject.parse(document) for document in documents], config(**spec)))
@@ -148,7 +148,7 @@ def test_a_render_of_a_render_is_that_render_whatever_went_before(data: st.DataO
     once = render(block_list(edited, now))
     twice = render(once.stdout)
 
-    # What was never rendered is new, and a constraint that has no level is an error.
+    # An object that was never rendered is new. A constraint without a level is an error.
     assume(once.code == 0)
     assert twice.code == 0, twice.stderr
     assert [item.source.text for item in twice.items] == [item.source.text for item in once.items]
@@ -201,7 +201,7 @@ def gone(before: str, after: str) -> str:
 
 
 def same(one: str, other: str) -> int:
-    """Return the length of the common start."""
+    """Return the length of the common beginning."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 

@@ -1,4 +1,4 @@
-"""Changes of users' ClusterTopologies that running workloads forbid, against a baseline."""
+"""Changes of users' ClusterTopologies that running workloads prohibit, compared with a baseline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels that topograph renamed: a warning at each level that names one, and a fix on request."""
+"""Labels that topograph renamed: a warning about each level with an old label, and a fix on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The revision of a render: its possible names, and input that contradicts the assumed one."""
+"""The revision of a render: the names that it may have, and input that contradicts the assumed one."""
 
 from __future__ import annotations
 
@@ -452,7 +452,7 @@ spec:
 
 
 def test_what_only_the_operators_configuration_tells_is_no_error_where_the_release_is_assumed() -> None:
-    """No file here shows if MNNVL is on."""
+    """No file shows if MNNVL is enabled."""
     rules = {result.tags["rule"] for result in rendered(MNNVL).results}
 
     assert "revision-unnamed" in rules
@@ -538,7 +538,7 @@ def test_a_domain_in_the_designs_field_shows_the_design() -> None:
 
 
 def test_levels_without_a_release_show_no_design_of_their_own() -> None:
-    """Releases have the key too. No workload names a topology, which only the design allows."""
+    """Releases have this key too. No workload names a topology, which only the design permits."""
     found = rendered(CONFIG, FREE)
 
     assert found.selection is not None
@@ -620,7 +620,7 @@ def test_the_schedulers_of_the_settings_count_also_without_a_topology(name: str,
 
 
 def test_the_network_of_the_settings_counts_also_without_a_topology() -> None:
-    """If the settings disable MNNVL, a request for it is reported, although the release is assumed."""
+    """If the settings disable MNNVL, a request for it is reported even if the release is assumed."""
     off, on = [
         {result.tags["rule"] for result in rendered(f"{EMPTY}  network: {{autoMNNVLEnabled: {flag}}}\n", MNNVL).results}
         for flag in ("false", "true")

@@ -1,4 +1,4 @@
-"""Packages of programs that use packwise as a library: items are read when they are first looked at."""
+"""Packages of programs that use packwise as a library: an item is read when its value is first used."""
 
 from __future__ import annotations
 

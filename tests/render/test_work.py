@@ -1,4 +1,7 @@
-"""Work in proportion to the input: inputs that once took minutes, under limits on processor time and memory."""
+"""The work is in proportion to the input.
+
+Inputs that once took minutes run with limits on processor time and memory.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +79,7 @@ def cliques(names: Iterable[str]) -> str:
 
 
 def alike(count: int, first: int) -> list[str]:
-    """Return names of the same letters in other orders, because they take the longest to compare."""
+    """Return names with the same letters in different orders, because their comparison takes the longest."""
     steps = [7, 11, 17, 19, 23, 29, 31, 37]
     orders = [(n % len(LETTERS), steps[n // len(LETTERS) % len(steps)]) for n in range(first, first + count)]
     return [
@@ -165,14 +168,14 @@ RACK = "topologyConstraint: {packDomain: rack}"
 
 
 def replicated(name: str, replicas: int, *, labels: str = "{}", annotation: str = "", template: str = "") -> str:
-    """A workload of so many replicas without constraints."""
+    """Return a workload with this number of replicas, without constraints."""
     metadata = f"{{name: {name}, namespace: shop, labels: {labels}, annotations: {{a: '{annotation}'}}}}"
     text = workload(template=template).replace("{name: web, namespace: shop}", metadata)
     return text.replace("replicas: 1\n", f"replicas: {replicas}\n").replace(RACK, "terminationDelay: 4h")
 
 
 def recorded(groups: int) -> str:
-    """A workload of so many groups, each with a constraint of its own."""
+    """Return a workload with this number of groups, each with a different constraint."""
     more = f", replicas: 20, {RACK}}}\n"
     listed = "".join(group(f"g{number}", f"c{number}").replace("}\n", more) for number in range(groups))
     cliques = "".join(f"      - name: c{n}\n        spec: {CLIQUE % (f'c{n}', '')}\n" for n in range(groups))
@@ -192,11 +195,11 @@ COPIED = {
     "the record of constraints": (recorded(1500), "revision: grep-244-multi"),
     "arguments of OSMO's tasks by an alias": (osmo_pool() + osmo_aliased(5000, LONG), "emit: [Pod]"),
 }
-"""Much of a workload that is copied to many objects."""
+"""Large parts of a workload that are copied to many objects."""
 
 
 def test_workloads_that_are_too_much_together_are_refused_before_any_is_built(packwise: Path) -> None:
-    """1.5 KB that would become 260 MB, and take 1.8 GB."""
+    """The input of 1.5 KB would become 260 MB, and take 1.8 GB of memory."""
     many = "".join(replicated(f"w{number}", 100_000) for number in range(5))
 
     got, stderr = limited(packwise, ["fn"], f"{HEAD}{many}{CONFIG}    revision: grep-244-multi\n", seconds=5, mib=256)

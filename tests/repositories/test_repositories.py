@@ -1,4 +1,4 @@
-"""Small repositories in the form that people use: the whole output of commands in them.
+"""Small repositories as people write them: the whole output of commands in them.
 
 A case is a text: files below `===== PATH`, then commands below `$ packwise …`. Each command is followed by its output,
 its exit code and its stderr. `--update` writes the outputs.

@@ -1,4 +1,4 @@
-"""Gangs for tests of schedulers: read from PodGang manifests, and the input of a scheduler."""
+"""Gangs for tests of schedulers: gangs from PodGang manifests, and the input of a scheduler."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ORIGIN = Origin(Place(SUBJECT), "test")
 
 
 def gang_of(podgang: dict[str, Any], grouper: Grouper, queue: str | None = None, topology: str = "") -> Gang:
-    """The gang that Grove's operator makes `podgang` from, as far as the manifest shows it."""
+    """Return the gang from which Grove's operator makes `podgang`, as far as the manifest shows it."""
     metadata, spec = podgang["metadata"], podgang["spec"]
     configs = spec.get("topologyConstraintGroupConfigs", [])
     parents = {member: config["name"] for config in configs for member in config["podGroupNames"]}
@@ -46,7 +46,7 @@ def gang_of(podgang: dict[str, Any], grouper: Grouper, queue: str | None = None,
 
 
 def bounds_of(holder: dict[str, Any]) -> Bounds:
-    """The constraint of a PodGang, a podgroup or a group config."""
+    """Return the bounds in the constraint of a PodGang, a pod group or a group config."""
     pack = holder.get("topologyConstraint", {}).get("packConstraint", {})
     levels = {strength: Level("", key) for strength, key in pack.items()}
     return Bounds(levels.get("required"), levels.get("preferred"))

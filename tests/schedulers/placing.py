@@ -1,4 +1,4 @@
-"""Places of a package's gangs by `place`, as lines for a table."""
+"""The places that `place` finds for a package's gangs, as lines for a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from packwise.schedulers.kai.snapshot import read_snapshot
 
 
 def places(text: str, package: Package) -> list[str]:
-    """Return the outcome of each gang on the nodes in the text: fits or not, and why."""
+    """Return the outcome of each gang on the nodes in the text: it fits, or the reason why it does not."""
     nodes = tuple(cast("dict[str, Any]", read(each.text)) for each in split_documents(text))
     rendered = render(package.replace(nodes=nodes), checks_pods=False)
     if rendered.scheduled is None:

@@ -21,7 +21,7 @@ TOPOLOGIES: list[list[Any]] = [
     [{"nodeLabel": "example.com/rack", "alias": 7}],
     [{"nodeLabel": "example.com/rack", "alias": None}],
 ]
-"""The levels of Topologies that no webhook looks at."""
+"""The levels of Topologies that no webhook checks."""
 
 
 def told(levels: list[Any], version: str | None = None) -> list[tuple[str, str, Effect, str | None]]:
@@ -61,7 +61,7 @@ ODD: list[list[Any]] = [
     [{"nodeLabel": "example.com/a", "alias": "a" * 316}, {"nodeLabel": "", "alias": "Up.per/rack"}],
     [{"nodeLabel": 1, "alias": True}, {"nodeLabel": "a", "alias": []}, {"nodeLabel": "b", "alias": "7"}],
 ]
-"""Levels with several problems, whose order shows too."""
+"""Levels with several problems, to test their order too."""
 
 
 def test_all_that_is_reported(assert_expected: Callable[[str, str], None]) -> None:
@@ -69,7 +69,9 @@ def test_all_that_is_reported(assert_expected: Callable[[str, str], None]) -> No
 
 
 def whole(levels: list[Any]) -> str:
-    """Every problem with the aliases of these levels, by the oldest KAI and by the newest, with its CRD and without."""
+    """Return every problem with the aliases of these levels, for the oldest and the newest KAI, with its CRD and
+    without.
+    """
     value = {"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "spec": {"levels": levels}}
     lines = [f"{levels}\n"]
     for version, schema in (("v0.12", True), ("v0.12", False), ("v0.17", True), ("v0.17", False)):

@@ -1,4 +1,4 @@
-"""The errors of KAI about domains that are too small: jobs with the same pods share them."""
+"""KAI's errors about domains that are too small. Jobs with the same pods share them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NODES = tuple(
 
 
 def job(name: str, cpu: int = 1000, topology: str = "t") -> Job:
-    """Return a gang of pods of two kinds that no rack holds."""
+    """Return a gang with pods of two kinds that fits into no rack."""
     requests = [((CPU, cpu),), *[((CPU, 5000), (GPU, 8))] * 3]
     pods = tuple(Pod(f"{name}-{place}", request) for place, request in enumerate(requests))
     return Job(name, "q", 50, pods, min_members=4, constraint=LevelConstraint(topology, "rack"))

@@ -1,6 +1,6 @@
-"""Findings about KAI's configuration and pods for its webhook, and the places of these pods by `place`.
+"""Findings about KAI's configuration and about pods for its webhook, and the places that `place` finds for these pods.
 
-A table, each case with its answer.
+They are a table of cases with the whole answer.
 """
 
 from __future__ import annotations

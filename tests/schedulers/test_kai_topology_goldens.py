@@ -1,4 +1,4 @@
-"""KAI's own answers: Topologies that its API server and webhook accept, and levels that its scheduler tries."""
+"""KAI's own answers: the Topologies that its API server and webhook accept, and the levels that its scheduler tries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rows(kind: str) -> list[dict[str, Any]]:
 
 
 def refusals(value: dict[str, Any], old: dict[str, Any] | None) -> list[str | None]:
-    """KAI's text of each error about a Topology, with KAI v0.17."""
+    """Return KAI's text of each error about a Topology, for KAI v0.17."""
     (item, *before) = [KubeObject.new(each) for each in (value, old) if each is not None]
     found = findings_of_users("  kai: {version: v0.17}\n", (item,), tuple(before))
     return [finding.operator_message for finding in found if finding.severity is Severity.ERROR]
@@ -40,7 +40,7 @@ def test_which_topologies_are_taken() -> None:
     for row in rows("Topology"):
         answer = row["answer"]
         if "notServed" in answer:
-            # Another rule says it of objects of any kind.
+            # Another rule reports it for objects of any kind.
             expected[row["id"]] = []
         elif "errors" in answer:
             expected[row["id"]] = [error["message"] for error in answer["errors"]]

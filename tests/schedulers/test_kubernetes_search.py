@@ -1,4 +1,4 @@
-"""The default scheduler's own placements: answers of its code, and facts for every order that it may use."""
+"""The default scheduler's placements: answers of its own code, and facts that hold for every order that it may use."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ ONE, TWO = Shape((1,), 1, 1), Shape((2,), 2, 2)
 
 
 def test_too_many_orders_are_not_all_tried_and_name_no_domain() -> None:
-    # Each node is of a size of its own, so that hardly two ways to fill them are alike.
+    # Each node has a different size, so that few ways to fill the nodes are alike.
     scene = Scene(tuple([node("a", 3 + number) for number in range(14)]), (ONE, TWO))
     tree = Tree("root", 2, "zone", (Tree("a", 30, pods=(30, 0)), Tree("b", 10, pods=(0, 10))), is_composite=True)
 

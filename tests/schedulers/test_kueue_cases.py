@@ -1,4 +1,4 @@
-"""Findings about Kueue's jobs and objects: a table, each case with its answer."""
+"""Findings about Kueue's jobs and objects: a table of cases with the whole answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kueue's own answers: refusals, pod sets, and the match with flavors."""
+"""Kueue's own answers: its refusals, the pod sets, and the match with flavors."""
 
 from __future__ import annotations
 
@@ -33,16 +33,17 @@ spec:
 """
 
 TOLD = {
-    # KAI schedules the pod, and does not read Kueue's annotation: nobody refuses it, and it is told all the same.
+    # KAI schedules the pod and does not read Kueue's annotation. No component refuses it, but packwise reports it.
     "pod-kai",
-    # Kueue takes slices that leave pods behind, and no condition says so.
+    # Kueue accepts slices that do not include all pods, and no condition reports it.
     "job-slice-size-notdiv",
     "pod-slice-above",
     "statefulset-slice",
 }
 
 UNKNOWN = {
-    # The runtimes of Kubeflow's charts are in the cluster, not in the repository: that one is missing cannot be told.
+    # The runtimes of Kubeflow's charts are in the cluster and not in the repository, so packwise cannot know that one
+    # is missing.
     "trainjob-no-runtime",
 }
 
@@ -51,7 +52,7 @@ UNKNOWN = {
 def rows() -> Mapping[str, Any]:
     with gzip.open(GOLDENS, "rt") as lines:
         every = [json.loads(line) for line in lines]
-    # What gates or the manager's configuration change is for neither packwise nor its settings to know.
+    # Neither packwise nor its settings know the effects of feature gates and of the manager's configuration.
     return {row["id"]: row for row in every if not row.get("gates") and "manageJobsWithoutQueueName" not in row}
 
 
@@ -72,7 +73,7 @@ def of_kind(kind: str) -> dict[str, Any]:
 
 
 def others(*kinds: str, wanted: Callable[[Any], Any] = lambda _: True) -> dict[str, Any]:
-    """The goldens of other kinds that are `wanted`, by name."""
+    """Return the `wanted` goldens of other kinds, by name."""
     return {name: row for name, row in rows().items() if row["kind"] not in kinds and wanted(row)}
 
 
@@ -158,7 +159,7 @@ def test_why_a_queue_is_inactive_is_told_in_the_words_of_its_condition(row: Any)
 
 
 def job_of(pod_set: Mapping[str, Any]) -> dict[str, Any]:
-    """A Job that Kueue makes this pod set of."""
+    """Return a Job from which Kueue makes this pod set."""
     request = pod_set.get("topologyRequest", {})
     keys = {
         "required": "podset-required-topology",
@@ -190,11 +191,11 @@ def test_a_pod_set_that_no_flavor_takes_is_told_in_the_words_of_the_scheduler(ro
     said = [
         result
         for result in check(row, row["object"], *row["cluster"], queue, job_of(row["podSet"]))
-        # The rows are the match of flavors and the placement alone.
+        # The rows are only about the match of flavors and the placement.
         if result.tags["rule"] not in ("kueue-quota", "kueue-slices")
     ]
 
-    # What the nodes have room for is not for packwise to say.
+    # packwise does not report here what fits on the nodes.
     reasons = [each.get("mismatch") or each.get("placement", "fits") for each in row["answer"]["match"]]
     reasons = [reason for reason in reasons if not reason.startswith("topology ")]
     told = " ".join(f"{result.message} {result.tags.get('operatorMessage')}" for result in said)

@@ -1,4 +1,4 @@
-"""The pod sets that Kueue makes of jobs, with their requests for the topology of their queue."""
+"""The pod sets that Kueue makes of jobs, with the topology that they request from their queue."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ spec: {levels: [{domain: rack, key: example.com/rack}]}
 
 
 def test_flavors_of_the_settings_are_in_the_topology_of_the_settings() -> None:
-    """Another topology belongs to other users' flavors."""
+    """Another topology belongs to flavors of other users."""
     settings, *queues = CLUSTER.split("---\n")
     named = settings.replace("spec:\n", "spec:\n  revision: grep-244-multi\n")
     texts = [named, *queues, OTHER, JOB.replace("QUEUE", "gpus")]

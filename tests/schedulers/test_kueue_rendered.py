@@ -1,4 +1,4 @@
-"""Kueue's Topology and ResourceFlavors, written from the levels of the settings."""
+"""Kueue's Topology and ResourceFlavors, which packwise writes from the levels of the settings."""
 
 from __future__ import annotations
 

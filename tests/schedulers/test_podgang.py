@@ -1,4 +1,4 @@
-"""PodGroups of PodGangs: every pair that Grove's own code made."""
+"""PodGroups made from PodGangs, compared with every pair that Grove's own code made."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def podgroup_of(
     grouper: Grouper = Grouper.SCHEDULER,
     suits: Versions = KNOWN,
 ) -> Any:
-    """The PodGroup of the gang that `podgang` is made from."""
+    """Return the PodGroup of the gang from which `podgang` is made."""
     gang = gang_of(podgang, grouper, queue, topology)
     return podgroup(gang, suits, annotated_topology(gang))
 
@@ -43,7 +43,7 @@ Pair = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 
 @cache
 def pairs() -> dict[str, Pair]:
-    """PodGangs with the PodGroups that were made of them, by case."""
+    """Return PodGangs and the PodGroups that were made from them, by case."""
     found: dict[str, Pair] = {}
     for file in sorted(GOLDENS.glob("*/expected.yaml")):
         expected: Any = read(file.read_text(encoding="utf-8")) or {}
@@ -55,13 +55,13 @@ def pairs() -> dict[str, Pair]:
 
 
 def without_owner(group: dict[str, Any]) -> dict[str, Any]:
-    """A PodGroup as a render can make it: it knows no uid."""
+    """Return a PodGroup as a render can make it, because a render knows no uid."""
     metadata = {key: value for key, value in group["metadata"].items() if key != "ownerReferences"}
     return {**group, "metadata": metadata}
 
 
 def without_status(gang: dict[str, Any]) -> dict[str, Any]:
-    """A PodGang as a render can make it, before any pod exists."""
+    """Return a PodGang as a render can make it, before any pod exists."""
     return {key: value for key, value in without_owner(gang).items() if key != "status"}
 
 

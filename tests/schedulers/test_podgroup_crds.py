@@ -1,4 +1,4 @@
-"""The rules of PodGroups and upstream's own CRDs: the same refusals, word for word, for each version."""
+"""The rules about PodGroups give the same errors as upstream's CRDs, word for word, for each version."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.schedulers.test_aliases import TOPOLOGIES
 from tests.schedulers.test_podgroup_rules import CRD, OTHERS, TAKEN, WEBHOOK
 
 MINORS = (12, 15, 17)
-"""The versions whose CRDs are at hand."""
+"""The versions with CRDs in the tests."""
 
 PODGROUPS = [row[1] for row in (*CRD, *WEBHOOK, *OTHERS)] + TAKEN
 
@@ -45,14 +45,14 @@ SPECS: list[Any] = [
     {"levels": [{"nodeLabel": "kubernetes.io/hostname"}, {"nodeLabel": "a"}]},
     {"levels": [{"nodeLabel": "kubernetes.io/hostname"}, {"nodeLabel": "kubernetes.io/hostname"}]},
 ]
-"""Specs of Topologies, with every mistake that their CRDs refuse."""
+"""Specs of Topologies with every mistake that their CRDs refuse."""
 
 
 @pytest.mark.parametrize("minor", MINORS)
 @pytest.mark.parametrize("value", PODGROUPS, ids=str)
 def test_the_texts_are_the_crds(crds: Path, value: dict[str, Any], minor: int) -> None:
     crd = definition(crds / f"kai-v0.{minor}.0" / "scheduling.run.ai_podgroups.yaml")
-    # Names are nobody's own rules.
+    # No rule here is about names.
     expected = [problem for problem in crd.problems(value) if problem.path[:1] != ("metadata",)]
 
     problems = podgroup_problems(value, Versions(minor, minor))
@@ -92,5 +92,5 @@ def test_the_texts_of_topologies_are_the_crds(crds: Path, spec: Any, minor: int)
 
         expected = [problem.operator_message for problem in crd.problems(value, old) if problem.stage is Stage.SCHEMA]
         absent = [text for text in expected if text is not None and "Required value" in text]
-        # Where a field is absent that must be there, the API server evaluates no rule.
+        # If a required field is missing, the API server evaluates no rule.
         assert [text for problem in ours if (text := problem.operator_message)] == (absent or expected)

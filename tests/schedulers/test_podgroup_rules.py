@@ -111,7 +111,7 @@ def test_the_crd_refuses(value: Any, field: str, who: str, text: str) -> None:
 
     assert (field, refuses(who), text) in [(format_path(f.path), f.consequence, f.operator_message) for f in problems]
     assert {format_path(f.path) for f in problems} == {field}
-    # Where the cluster's own CRD is at hand, that one is asked.
+    # If the cluster's own CRD is known, it is used.
     assert [f for f in podgroup_problems(value, KNOWN, schema=False) if f.stage is Stage.SCHEMA] == []
 
 
@@ -248,7 +248,7 @@ ODD: list[tuple[str, dict[str, Any]]] = [
     ("everything of structure", tree(leaf("a"), leaf("a"), leaf("b", "x"), leaf("c", "c"), minMember=2, minSubGroup=1)),
     ("no version", {"kind": "PodGroup", "spec": {}}),
 ]  # fmt: skip
-"""Values with several problems, whose order shows too."""
+"""Values with several problems, to test their order too."""
 
 
 def test_all_that_is_reported(assert_expected: Callable[[str, str], None]) -> None:
@@ -261,7 +261,9 @@ SUITS = (Versions(12, 12), Versions(13, 14), Versions(15, 16), Versions(17, 17),
 
 
 def whole(name: str, value: dict[str, Any]) -> str:
-    """Every problem with a PodGroup, and the versions that have it: with a new one, and with one that is there."""
+    """Return every problem with a PodGroup and the versions that have it, for a new PodGroup and for an
+    existing one.
+    """
     found: dict[str, tuple[list[str], list[str]]] = {}
     for update, versions in product((False, True), SUITS):
         for problem in podgroup_problems(value, versions, update=update):

@@ -1,4 +1,4 @@
-"""Queues and PriorityClasses that are named and are not there."""
+"""Queues and PriorityClasses that a workload names and that do not exist."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_queues_that_are_their_own_ancestors() -> None:
     assert said(queue("a", "a")) == [
         ("queue-parent", "spec.parentQueue", f'the queue is its own ancestor: "a" → "a". {end}')
     ]
-    # The queue below the circle has nothing to mend.
+    # The queue below the circle needs no fix.
     assert said(queue("c", "b"), queue("b", "d"), queue("d", "b"), queue("below", "c")) == [
         ("queue-parent", "spec.parentQueue", f'the queue is its own ancestor: "b" → "d" → "b". {end}')
     ]
@@ -96,7 +96,7 @@ def test_a_parent_that_is_not_there() -> None:
     ]  # fmt: skip
     ((rule, _, message),) = said(ROOT, queue("team-a", "platform"))
     assert (rule, "did you mean" in message) == ("queue-parent", False)
-    # Without the top of the tree only near names.
+    # Without the root of the tree, only similar names are reported.
     ((_, _, message),) = said(LEAF, queue("team-b", "team_a"))
     assert 'did you mean "team-a"?' in message
 

@@ -1,4 +1,4 @@
-"""A gang that a service submits is checked by the rules of the PodGroups that are rendered for PodGangs."""
+"""A gang that a service submits is checked by the rules about PodGroups that are rendered for PodGangs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEAF = PodSet("workers", None, 2, Bounds(), ORIGIN)
 
 
 def check_gang(spec: str, *sets: PodSet) -> list[Finding]:
-    """Every finding about a gang of these sets."""
+    """Return every finding about a gang of these pod sets."""
     gang = Gang(
         name="training",
         namespace="osmo",
@@ -34,7 +34,7 @@ def check_gang(spec: str, *sets: PodSet) -> list[Finding]:
 
 
 def findings_of(spec: str, *sets: PodSet) -> list[tuple[str, Severity, str]]:
-    """Rule, severity and message of every finding about a gang of these sets."""
+    """Return rule, severity and message of every finding about a gang of these pod sets."""
     return [(finding.rule, finding.severity, finding.message) for finding in check_gang(spec, *sets)]
 
 

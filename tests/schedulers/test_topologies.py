@@ -1,4 +1,4 @@
-"""KAI's Topologies of all topologies at once: the made ones, KAI's refusals, and the conditions about them."""
+"""KAI's Topologies of all topologies together: the rendered ones, KAI's refusals, and the conditions about them."""
 
 from __future__ import annotations
 

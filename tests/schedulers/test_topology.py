@@ -1,4 +1,4 @@
-"""KAI's Topology: its manifest, and refusals of its levels by KAI's API server, word for word."""
+"""KAI's Topology: its manifest, and the errors of KAI's API server about its levels, word for word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Topology that a PodGroup names: by annotations, and by the reference of the binding in them."""
+"""The Topology that a PodGroup names: by annotations, and by the binding's reference in them."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ WAYS: dict[str, str] = {
     "unknown fields are warnings": "  unknownFields: Warn\n",
     "no Topology is rendered": "  emit: [PodGang]\n",
 }
-"""Settings, by what they say."""
+"""Settings, by the facts that they state."""
 
 
 def items(text: str) -> tuple[KubeObject, ...]:

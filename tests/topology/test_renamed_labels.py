@@ -1,4 +1,4 @@
-"""Labels that topograph has renamed, in the levels of each object that lists some."""
+"""Labels that topograph renamed, in the levels of each object with levels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""topograph's other descriptions of a cluster, as labels of its nodes."""
+"""topograph's other descriptions of a cluster, as labels of the cluster's nodes."""
 
 from __future__ import annotations
 

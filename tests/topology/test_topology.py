@@ -188,7 +188,7 @@ SHAPES = [
          "schema"),
     ]),
 ]  # fmt: skip
-"""What is wrong with a topology of either kind."""
+"""Errors in the structure of a topology, for both kinds."""
 
 
 @pytest.mark.parametrize(("spec", "expected"), SHAPES)

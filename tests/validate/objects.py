@@ -1,4 +1,4 @@
-"""Definitions and objects of the tests: small CRDs of a kind of their own."""
+"""Definitions and objects for tests: small CRDs of a kind that only the tests have."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def thing(spec: Any) -> dict[str, Any]:
 
 
 def problems(schema: dict[str, Any], spec: Any, old: Any = None) -> list[tuple[str, str | None]]:
-    """Return the problems of a thing: packwise's text and the API server's, in their order."""
+    """Return the problems of a thing in their order: packwise's text and the API server's text."""
     before = None if old is None else thing(old)
     found = definition(schema).problems(thing(spec), before)
     return [(problem.message, problem.operator_message) for problem in found]

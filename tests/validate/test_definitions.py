@@ -1,4 +1,4 @@
-"""CRDs in the input without the library that evaluates their rules."""
+"""CRDs in the input, if the library that evaluates their rules is missing."""
 
 from __future__ import annotations
 

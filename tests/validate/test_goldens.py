@@ -1,4 +1,4 @@
-"""The API server's errors about the goldens' objects, by upstream's own CRDs, word for word."""
+"""The API server's errors about the objects of the goldens, by upstream's own CRDs, word for word."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def errors_of(folder: Path) -> dict[str, Any]:
 
 
 def without_nulls(value: dict[str, Any], api_version: str, kind: str) -> dict[str, Any]:
-    """An object as the API server gets it: with its type, without the nulls that the harness prints."""
+    """Return an object as the API server gets it: with its type, and without the nulls that the harness prints."""
     metadata = {key: entry for key, entry in value.get("metadata", {}).items() if entry is not None}
     found = {"apiVersion": api_version, "kind": kind, **value, "metadata": metadata}
     found.pop("status", None)
@@ -54,7 +54,7 @@ def said(file: Path, value: dict[str, Any]) -> list[str]:
 
 
 def expected(errors: list[dict[str, Any]]) -> list[str]:
-    # From Kubernetes 1.35 on, errors of rules leave out the value of lists and mappings.
+    # From Kubernetes 1.35 on, errors of rules do not quote lists and mappings.
     return sorted(
         error["message"].replace("Invalid value: ", f'Invalid value: "{kind_of(error)}": ', 1)
         if error.get("badValue") == {}
@@ -69,7 +69,7 @@ def is_created(folder: Path) -> bool:
 
 
 def cases(wanted: Callable[[Path], bool] = lambda _: True) -> dict[str, Path]:
-    """The goldens that are `wanted`, by name."""
+    """Return the `wanted` goldens by name."""
     return {f"{folder.parent.name}/{folder.name}": folder for folder in CASES if wanted(folder)}
 
 

@@ -93,9 +93,9 @@ BASES: dict[str, dict[str, Any]] = {
 T = "spec.template."
 POD = T + "cliques[0].spec.podSpec."
 DROP = object()
-"""An edit that takes a field away."""
+"""An edit that removes a field."""
 
-# A kind and the edits to its object.
+# A kind, and the edits of its object.
 OBJECTS: list[tuple[str, dict[str, Any]]] = [
     ("PodCliqueSet", {}),
     ("PodCliqueSet", {"spec.replicas": "two"}),
@@ -150,7 +150,8 @@ OBJECTS: list[tuple[str, dict[str, Any]]] = [
     ("PodGang", {"metadata.namespace": "Serving"}),
 ]
 
-# What kubectl-validate refuses and a cluster does not: the operator's webhook writes it back first (spec/grove.md#1).
+# Objects that kubectl-validate refuses and a cluster accepts: the operator's webhook writes them back first
+# (spec/grove.md#1).
 HEALED: list[tuple[str, dict[str, Any]]] = [
     ("PodCliqueSet", {T + "cliques[0].spec.replicas": DROP}),
     ("PodCliqueSet", {T + "cliques[0].spec.roleName": DROP}),
@@ -159,7 +160,7 @@ HEALED: list[tuple[str, dict[str, Any]]] = [
     ("PodCliqueSet", {POD + "containers[0].resources": {"limits": {"cpu": 1.5}}}),
 ]
 
-# What kubectl-validate takes and a cluster does not: the webhook cannot decode it.
+# Objects that kubectl-validate accepts and a cluster refuses: the webhook cannot decode them.
 UNDECODED: list[tuple[str, dict[str, Any]]] = [("PodCliqueSet", {T + "terminationDelay": "soon"})]
 
 SCHEMA_RULES = {
@@ -193,7 +194,7 @@ def edited(kind: str, edits: dict[str, Any]) -> dict[str, Any]:
 
 
 def verdicts(validator: Path, folder: Path, objects: list[dict[str, Any]], *crds: Path) -> list[list[str] | None]:
-    """Return kubectl-validate's errors about each object, or None if it accepts it."""
+    """Return kubectl-validate's errors about each object, or None if kubectl-validate accepts the object."""
     folder.mkdir()
     files = [folder / f"{index:03}.yaml" for index in range(len(objects))]
     for file, value in zip(files, objects, strict=True):
@@ -242,7 +243,7 @@ def test_objects_of_upstreams_kinds(crds: Path, kubectl_validate: Path, tmp_path
     assert sum(said is None for said in theirs) > 8, "too few were taken to show anything"
 
 
-# kubectl-validate does not read int-or-string where no anyOf says it again; upstream's CRDs say it twice.
+# kubectl-validate does not support int-or-string without an additional anyOf. Upstream's CRDs have both.
 SCHEMAS: list[tuple[dict[str, Any], Any]] = [
     *[
         (test_structure.with_field(schema), {"a": value})
@@ -283,7 +284,7 @@ def test_every_part_of_a_schema(kubectl_validate: Path, tmp_path: Path) -> None:
 
 
 def older(texts: list[str] | None) -> list[str]:
-    """The texts of v0.30 as later versions have them; one finding for each cause."""
+    """Return the texts of v0.30 as later versions spell them, with one finding for each cause."""
     found = [re.sub(r"may not be longer than (\d+)$", r"may not be more than \1 bytes", text) for text in texts or ()]
     wrong = {text.partition(":")[0] for text in found if " in body must be of type " in text}
     wrong |= {match[1] for text in found if (match := re.search(r'"(\S+)" must validate at least one schema', text))}

@@ -27,7 +27,7 @@ SUBDOMAIN = (
 )
 INTO = "json: cannot unmarshal %s into Go struct field ObjectMeta.%s of type %s"
 
-# Metadata, the field, what packwise says, what the API server says.
+# Metadata, the field, packwise's text, the API server's text.
 REFUSED: list[tuple[Any, str, str, str]] = [
     ("web", "metadata", 'must be a mapping; got "web"',
      "json: cannot unmarshal string into Go value of type v1.ObjectMeta"),

@@ -1,4 +1,4 @@
-"""Malformed or hostile CRDs: an error in time, and never a crash."""
+"""A malformed or hostile CRD causes an error in limited time, and never a crash."""
 
 from __future__ import annotations
 
@@ -98,11 +98,13 @@ resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
 from tests.validate.objects import problems
 print(json.dumps(problems(*json.load(sys.stdin))))
 """
-"""The kernel ends what takes more processor time. No figure is tested: what is not bounded never ends by itself."""
+"""A script that the kernel ends if it takes more processor time. No figure is tested, because unlimited work would
+never end.
+"""
 
 
 def in_time(schema: dict[str, Any], spec: Any) -> list[list[str | None]]:
-    """Return the problems of a thing: packwise's text and the API server's."""
+    """Return the problems of a thing within the limit: packwise's text and the API server's text."""
     given = json.dumps([schema, spec])
     done = subprocess.run(
         [sys.executable, "-c", LIMITED], input=given, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True

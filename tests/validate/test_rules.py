@@ -1,4 +1,4 @@
-"""Rules of CRDs in CEL: their input, the error of a broken one, and rules that cannot be evaluated."""
+"""Rules of CRDs in CEL: their input, the error about a broken rule, and rules that cannot be evaluated."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def levels(*rules: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def with_rule(rule: str, **more: Any) -> dict[str, Any]:
-    """A spec with a rule of its own."""
+    """Return a spec with one rule."""
     properties: dict[str, Any] = {
         "a": {"type": "string"},
         "n": {"type": "integer"},
@@ -128,7 +128,7 @@ def test_the_whole_object_has_its_name() -> None:
     assert (problem.path, problem.operator_message) == ((), '<nil>: Invalid value: "object": its name is b')
 
 
-# Changes: the rule, the value, the value before, whether the rule is kept.
+# Changes: the rule, the value, the value before, and True if the rule is kept.
 IMMUTABLE = "self == oldSelf"
 CHANGES: list[tuple[str, Any, Any, bool]] = [
     (IMMUTABLE, {"a": "x"}, None, True),
@@ -273,7 +273,7 @@ def test_a_long_pattern_is_not_looked_at(pattern: str) -> None:
 
 
 def test_a_text_that_is_none_of_patterns_is_read_once() -> None:
-    """RE2 needs a hundredth of a second to refuse it."""
+    """RE2 needs a hundredth of a second to refuse the text."""
     list_of = {"type": "array", "items": {"type": "string", "pattern": "[[:" * 1_300}}
     schema = {"type": "object", "properties": {"l": list_of}}
 
@@ -315,7 +315,7 @@ resource.setrlimit(resource.RLIMIT_AS, (512 << 20, 512 << 20))
 from tests.validate.objects import problems
 print(json.dumps([message for message, _ in problems(*json.load(sys.stdin))]))
 """
-"""The kernel ends what takes more processor time, and gives no more memory."""
+"""A script that the kernel ends if it takes more processor time, and that gets no more memory."""
 
 
 def limited(schema: dict[str, Any], spec: Any) -> list[str]:
@@ -351,7 +351,9 @@ def test_that_not_all_rules_are_checked_is_said_once(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.slow
 def test_all_rules_of_an_object_are_bounded_together() -> None:
-    """An API server limits them for a request. packwise does not check the rest, and reports it once."""
+    """An API server limits all rules of a request together. packwise does not evaluate the rest, and
+    reports that once.
+    """
     rules = [{"rule": f"self.a != '{number}'"} for number in range(100)]
     inner: dict[str, Any] = {
         "type": "object",

@@ -21,7 +21,7 @@ def with_field(schema: dict[str, Any]) -> dict[str, Any]:
 AT = "spec.a"
 IN_BODY = f"{AT} in body"
 
-# A schema of the field `a`, a value, what packwise says, what the API server says after `spec.a: `.
+# A schema of the field `a`, a value, packwise's text, the API server's text after `spec.a: `.
 REFUSED: list[tuple[dict[str, Any], Any, str, str]] = [
     (TEXT, 5, "must be a string; got 5", f'Invalid value: "integer": {IN_BODY} must be of type string: "integer"'),
     (NUMBER, "x", 'must be an integer; got "x"',

@@ -1,6 +1,6 @@
 """Make libraries look as if they were not installed, in every Python with this folder on PYTHONPATH.
 
-`TESTS_WITHOUT` names their modules, separated by spaces.
+The variable `TESTS_WITHOUT` has the names of their modules, separated by spaces.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Blocker:
 
 
 def block() -> None:
-    """Block the modules that the environment names, from here on."""
+    """Block the modules that the environment names, from now on."""
     names = os.environ.get(VARIABLE, "").split()
     if names:
         sys.meta_path.insert(0, Blocker(names))

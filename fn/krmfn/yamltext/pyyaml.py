@@ -442,7 +442,7 @@ class EventTree:
         return value
 
     def words(self, wanted: tuple[str, ...]) -> list[str] | None:  # noqa: ARG002 (only the native core uses it)
-        """Return the `wanted` words that are the text of a scalar: see `krmfn.yamltext.reader.Tree`."""
+        """Return None: only the value shows which words the document has. See `krmfn.yamltext.reader.Tree`."""
         # A search through the events takes as long as building a value from them.
         return None
 

@@ -1,4 +1,4 @@
-"""The way back from v1beta1, which packwise itself never goes. Laws use it to check the conversion.
+"""The conversion of v1beta1 back to v1alpha1, which packwise itself never makes. Tests use it to check the conversion.
 
 Source: spec/dynamo.md#2.3, written independently of the conversion under test.
 """
@@ -27,7 +27,7 @@ _MODES = {"IntraPod": "intraPod", "InterPod": "interPod"}
 
 
 def to_v1alpha1(value: Mapping[str, Value]) -> Mapping[str, Value]:
-    """Return `value` of v1beta1 as v1alpha1, with the saved fields back in their places."""
+    """Return `value` of v1beta1 as v1alpha1, with the saved fields at their original places."""
     spec = mapping(value.get("spec"))
     metadata = mapping(value.get("metadata"))
     annotations = dict(mapping(metadata.get("annotations")))
@@ -96,7 +96,7 @@ def _extra_pod_spec(pod: Mapping[str, Value]) -> dict[str, Any]:
 
 
 def _unsaid(component: Mapping[str, Value]) -> dict[str, Any]:
-    """Return the name of a component, and its fields without a place in v1alpha1."""
+    """Return the name of a component, and its fields that have no place in v1alpha1."""
     unsaid = {field: component[field] for field in ("name", *_BETA_ONLY) if field in component}
     grove = mapping(component.get("experimental")).get("grove")
     return unsaid | ({"experimental": {"grove": grove}} if grove is not None else {})

@@ -1,4 +1,7 @@
-"""Graphs of tables: the fields of a case, completed by the common fields of all cases, rendered."""
+"""Graphs for tables: a case has only some fields.
+
+This module adds the common fields of all cases and renders the graph.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from packwise.pipeline import Rendered, render
 from packwise.pipeline.selection import Package
 
 IMAGE = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.5.0"
-"""What a case leaves out that is about something else."""
+"""The image of every case that does not test images."""
 
 BINDING = """\
 apiVersion: grove.io/v1alpha1
@@ -52,7 +55,7 @@ def settings(case: Mapping[str, Any]) -> str:
 
 
 def rendered(case: Mapping[str, Any]) -> Rendered:
-    """Return the render of a case. Its `beside` replaces the topology binding."""
+    """Return the render of a case. `beside` in the case replaces the topology binding."""
     texts = [settings(case), case.get("beside", BINDING)]
     items = [item for text in texts for item in parsed(text)]
     items.append(graph(case, "graph.yaml"))
@@ -63,7 +66,7 @@ def rendered(case: Mapping[str, Any]) -> Rendered:
 
 
 def graph(case: Mapping[str, Any], file: str) -> KubeObject:
-    """Return the graph of a case, with images if its release needs them and the case is not about them."""
+    """Return the graph of a case. It has images if its release requires them and the case does not test images."""
     item = KubeObject.parse(document(case), file=file)
     if case.get("dynamo", "1.5") not in ("1.5", "1.6") or case.get("images") == "as written":
         return item
@@ -103,7 +106,7 @@ def shown(result: Result) -> dict[str, str]:
 
 
 def shape(answer: Rendered) -> list[str]:
-    """The PodCliqueSets of a render as lines: names, replicas, minAvailable, constraints, gangs."""
+    """Return the PodCliqueSets of a render as lines: names, replicas, minAvailable, constraints, gangs."""
     lines: list[str] = []
     for source in answer.sources:
         value: Any = source.value
@@ -150,7 +153,7 @@ def _constraint(part: Mapping[str, Any]) -> str:
 
 
 def origins(answer: Rendered, kind: str) -> dict[str, str]:
-    """Return the place of each part of the generated objects of a kind, by its path."""
+    """Return the place of each part of the generated objects of a kind, by the path of the part."""
     return {
         format_path(path): f"{origin.place.item.location(origin.place.path).line} {format_path(origin.place.path)}"
         for source in answer.sources

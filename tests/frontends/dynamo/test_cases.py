@@ -1,4 +1,4 @@
-"""Findings about graphs, and objects made from them: tables, each case with its whole answer."""
+"""Findings about graphs, and objects made from graphs: tables of cases with the whole answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of graphs: conversion keeps everything that it promises to keep, and no input stops packwise."""
+"""Properties of graphs: the conversion keeps everything that it promises to keep, and no input stops packwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects from a graph are for review: they are marked with any settings, and the graph keeps every byte."""
+"""Objects made from a graph are only for review. They are marked with any settings, and the graph keeps every byte."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_local(item: KubeObject) -> bool:
 
 
 def marks(answer: Rendered) -> dict[str, bool]:
-    """Return whether each generated object is for review only, by kind and name."""
+    """Return for each generated object True if it is only for review, by kind and name."""
     return {f"{item.kind} {item.name}": is_local(item) for item in answer.generated}
 
 
@@ -126,7 +126,7 @@ def test_an_update_that_grove_refuses_is_one_of_the_graph() -> None:
 
 
 def test_one_configuration_serves_graphs_and_podcliquesets() -> None:
-    """The graph's PodCliqueSet belongs to Grove's front end, like the user's own. Each is reported once."""
+    """Grove's front end reads the graph's PodCliqueSet and the user's own one. Each is reported once."""
     texts = [settings({**OLDER}), BINDING, GROVE, document({"spec": GRAPH})]
     answer: Any = render(Package(tuple(item for text in texts for item in parsed(text))))
 

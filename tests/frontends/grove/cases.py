@@ -1,4 +1,4 @@
-"""Cases of testdata: a base workload, edits to it, and the findings they lead to."""
+"""Cases of testdata: a base workload, edits of it, and the findings about the edited workload."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def load_cases(folder: str) -> list[dict[str, Any]]:
 
 
 def edited(edits: Mapping[str, Any]) -> dict[str, Any]:
-    """The base workload with each path set (None: removed); `swap` exchanges two cliques."""
+    """Return the base workload with each path set, or removed if the value is None. `swap` exchanges two cliques."""
     value = cast("dict[str, Any]", read((TESTDATA / "grove-rules" / "base.yaml").read_text()))
     for path, new in edits.items():
         if path == "swap":
@@ -88,7 +88,7 @@ def problems_of(case: Mapping[str, Any]) -> list[tuple[Rule, Problem]]:
 
 
 def outcome(case: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The findings of a case, as they stand under `expect`."""
+    """Return the findings of a case, as `expect` spells them."""
     return [
         {
             "rule": rule.name,

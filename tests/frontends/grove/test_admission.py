@@ -1,4 +1,4 @@
-"""The workload before a change, as the webhook stored it, with the additions of admission."""
+"""The workload before a change, as the webhook stored it: with the fields that admission adds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def workload(written: str | None, edits: dict[str, Any] | None = None, *, gpu: b
 
 
 def stored(written: str, applied: str | None = None) -> dict[str, Any]:
-    """Return an export of the cluster. `applied` adds kubectl's note of its author's text."""
+    """Return an export of the cluster. `applied` adds the annotation in which kubectl keeps its author's text."""
     annotations = {MNNVL: written} if applied is None else {MNNVL: written, APPLIED: applied}
     return edited(
         {

@@ -1,4 +1,4 @@
-"""Warnings that no operator gives, each with its whole text."""
+"""Warnings of packwise that no operator gives, each with its whole text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .cases import context_of, edited, view_of
 T = "spec.template."
 POD = f"{T}cliques[0].spec.podSpec"
 
-# What the base of the other rules lacks for a workload that nothing need be said of.
+# Fields that the base workload of other rules lacks. With them, no rule has advice.
 COMPLETE = {"metadata.namespace": "team-a", "metadata.labels": {"kai.scheduler/queue": "team-a"}}
 
 CASES: list[tuple[str, dict[str, Any], list[tuple[str, str, str, str | None]]]] = [

@@ -1,4 +1,7 @@
-"""A workload against its CRD: the verdict that counts if the decoder, the table and the CRD all have one."""
+"""A workload and its CRD: the decoder, packwise's table and the CRD can all have a verdict.
+
+The tests show which one counts.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,7 @@ SPEC = obj("template", replicas={"type": "integer"}, template=TEMPLATE)
 
 
 def definition(spec: dict[str, Any]) -> Definition:
-    """A CRD of PodCliqueSets, smaller than upstream's and with a field that upstream's has not."""
+    """Return a CRD of PodCliqueSets. It is smaller than upstream's, and has a field that upstream's lacks."""
     schema = {"type": "object", "properties": {"spec": spec}}
     versions = [{"name": "v1alpha1", "served": True, "schema": {"openAPIV3Schema": schema}}]
     names = {"group": "grove.io", "names": {"kind": "PodCliqueSet"}}
@@ -74,7 +77,7 @@ CRD = definition(SPEC)
 
 
 def refused(value: Any, crd: Definition = CRD) -> list[tuple[str, str | None]]:
-    """Each field that is refused and the text of the one who refuses it."""
+    """Return each refused field, and the text of the component that refuses it."""
     decode, verdict = validate_workload(value, None, crd, check_shape(value, GREP_244), GREP_244)
     return [(".".join(map(str, p.path)), p.operator_message) for p in (*decode, *verdict.problems)]
 
@@ -84,22 +87,22 @@ def test_a_workload_that_is_right() -> None:
 
 
 CASES: list[tuple[dict[str, Any], str, str | None]] = [
-    # Only the CRD knows it.
+    # Only the CRD has the field.
     ({T + "inNoTable": {"size": 0}}, "spec.template.inNoTable.size",
      "spec.template.inNoTable.size: Invalid value: 0: spec.template.inNoTable.size in body should be greater than or "
      "equal to 1"),
-    # The round trip fills in only what the operator's version knows.
+    # The round trip fills in only fields that the operator's version has.
     ({T + "inNoTable": {}}, "spec.template.inNoTable.size", "spec.template.inNoTable.size: Required value"),
-    # The table knows more than this CRD.
+    # The table has more fields than this CRD.
     ({"spec.updateStrategy": {"type": "OnDelete"}}, "spec.updateStrategy", None),
     ({POD + "tolerations": []}, "spec.template.cliques.0.spec.podSpec.tolerations", None),
-    # Both know it: the CRD is asked.
+    # Both have the field, and the CRD's verdict counts.
     ({T + "topologyConstraint.packDomain": "zone"}, "spec.template.topologyConstraint.packDomain",
      'spec.template.topologyConstraint.packDomain: Unsupported value: "zone": supported values: "rack", "host"'),
-    # A constraint without a domain has the empty one once the webhook has written it back.
+    # A constraint without a domain has an empty one after the webhook wrote it back.
     ({T + "topologyConstraint": {}}, "spec.template.topologyConstraint.packDomain",
      'spec.template.topologyConstraint.packDomain: Unsupported value: "": supported values: "rack", "host"'),
-    # The decoder comes first, and is told once.
+    # The decoder comes first, and its error is reported once.
     ({"spec.replicas": "two"}, "spec.replicas",
      "json: cannot unmarshal string into Go struct field PodCliqueSetSpec.spec.replicas of type int32"),
     ({POD + "containers": "none"}, "spec.template.cliques.0.spec.podSpec.containers",

@@ -1,4 +1,4 @@
-"""Defaults of admission that differ between releases. The goldens have the others."""
+"""Defaults of admission that differ between releases. The goldens cover the other defaults."""
 
 from __future__ import annotations
 

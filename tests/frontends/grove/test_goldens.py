@@ -1,4 +1,4 @@
-"""The goldens of Grove against the front end's pure functions; every aspect of every case."""
+"""The goldens of Grove and the pure functions of its front end: every aspect of every case."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ CASES = sorted(
     if (p.parent / "input.yaml").exists() or (p.parent / "new.yaml").exists()
 )
 BOOKKEEPING = ("argocd.argoproj.io/", "kubectl.kubernetes.io/")
-"""What the operator copies to PodGangs and packwise does not."""
+"""Annotations that the operator copies to PodGangs, and packwise does not."""
 
 RANDOM = ("unknown clique names found", "circular dependencies", "label")
 
 
 def cases(wanted: Callable[[Path], bool] = lambda _: True) -> dict[str, Path]:
-    """The goldens that are `wanted`, by name."""
+    """Return the `wanted` goldens by name."""
     return {f"{folder.parent.name}/{folder.name}": folder for folder in CASES if wanted(folder)}
 
 
@@ -126,7 +126,7 @@ def errors(folder: Path) -> dict[str, Any]:
 
 
 def whole(text: str) -> str:
-    """The operator prints a whole spec as the value here: field and detail count."""
+    """Return an error without a quoted whole spec, which the operator prints. Field and detail still count."""
     return re.sub(r"^spec: Invalid value: \{.*\}: ", "spec: Invalid value: {…}: ", text, flags=re.DOTALL)
 
 
@@ -147,7 +147,7 @@ def test_schema_and_decode_messages(folder: Path) -> None:
     assert decode[:1] == ([expected["decodeError"]] if expected.get("decodeError") else [])
     schema = [p.operator_message for p in problems if p.stage is Stage.SCHEMA]
     if not decode:
-        # Rules of a CRD are looked at before or after its parts, as they come.
+        # The rules of a CRD are evaluated before or after its parts, in either order.
         assert sorted(filter(None, schema)) == sorted(error["message"] for error in expected["crdErrors"])
     assert sorted(format_path(p.path) for p in problems if p.effect is Effect.UNKNOWN) == sorted(
         expected.get("unknownFields") or []
@@ -161,7 +161,7 @@ def test_defaulted(folder: Path) -> None:
     for metadata in (want["metadata"], cast("dict[str, Any]", have["metadata"])):
         metadata.pop("creationTimestamp", None)
     for group in want["spec"]["template"].get("podCliqueScalingGroups", []):
-        # What Go writes for an absent list, and the schema takes for absent.
+        # Go writes null for an absent list, and the schema treats it as absent.
         assert group["cliqueNames"] is not None or group.pop("cliqueNames") is None
     assert have == want
 

@@ -21,7 +21,7 @@ VALIDATORS: dict[str, Any] = {
 }
 
 ANSWERED = {"alpha7": "v0.1.0-alpha.7", "head": "upstream"}
-"""The folders of what the operator's own code answered, and the release."""
+"""The folders with answers of the operator's own code, and their release."""
 
 
 def problems(revision: str, value: Any) -> list[str]:
@@ -57,7 +57,7 @@ def test_it_takes_the_examples(path: str) -> None:
 
 
 RULES_ALONE = {
-    # What CRDs say in CEL or of keys of lists, no JSON Schema of draft 2020-12 says as well.
+    # A JSON Schema of draft 2020-12 cannot express the CEL rules of CRDs, and the keys of lists.
     "alpha7/bad-env-duplicate",
     "head/bad-dup-clique",
     "head/bad-env-duplicate",
@@ -72,7 +72,7 @@ RULES_ALONE = {
 
 
 def answers() -> list[Any]:
-    """Return the inputs that reached the API server's types, with its errors about them, if any."""
+    """Return the inputs that the API server checked by type, with its errors."""
     found: list[Any] = []
     for folder, revision in ANSWERED.items():
         manifest = GOLDEN / folder / "manifest.json"

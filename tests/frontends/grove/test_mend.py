@@ -1,4 +1,4 @@
-"""Fixes in texts: only the fixed scalars and keys change."""
+"""Fixes in texts change only the fixed scalars and keys."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_field_whose_new_name_stands_beside_it_is_left_to_its_author() -> None
 
 
 def test_a_removed_field_is_not_given_the_name_of_what_replaced_it() -> None:
-    """Its value has no meaning in the new field."""
+    """The value of the removed field has no meaning in the new field."""
     workload = KubeObject.parse("spec:\n  template:\n    schedulingPolicyConfig: {networkPackGroupConfigs: []}\n")
 
     assert fix_workload(workload, GREP_244) is workload

@@ -1,4 +1,4 @@
-"""The parts of a workload from Kubernetes' own types: the podSpec and the metrics, down to the last field."""
+"""The parts of a workload with Kubernetes' own types, the podSpec and the metrics, down to the last field."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_required_text_or_number_is() -> None:
     assert check_shape(edited({MAIN + "env": [{"value": "a"}], MAIN + "ports": [{"name": "http"}]}), GREP_244) == []
 
 
-# What a JSON Schema of the API server calls each kind of field.
+# The names of the kinds of fields in a JSON Schema of the API server.
 SHAPES: dict[type, tuple[str | None, bool]] = {
     Text: ("string", False),
     Flag: ("boolean", False),
@@ -159,7 +159,7 @@ SHAPES: dict[type, tuple[str | None, bool]] = {
 
 
 def pod_spec_of(crds: Path) -> dict[str, Any]:
-    """The schema of `podSpec` in the CRD of PodCliqueSets."""
+    """Return the schema of `podSpec` in the CRD of PodCliqueSets."""
     text = (crds / "alpha7" / "grove.io_podcliquesets.yaml").read_text(encoding="utf-8")
     found: Any = yaml.load(text, Loader=yaml.CSafeLoader)
     schema = found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
@@ -169,7 +169,7 @@ def pod_spec_of(crds: Path) -> dict[str, Any]:
 
 
 def differences(kind: Kind, schema: dict[str, Any], at: str) -> Iterator[str]:
-    """Return the differences between the table and the CRD."""
+    """Yield the differences between the table and the CRD."""
     if (schema.get("type"), schema.get("x-kubernetes-int-or-string", False)) != SHAPES[type(kind)]:
         yield f"{at} is no {kind}"
     elif isinstance(kind, Number) and schema.get("format") != kind.go:
@@ -200,7 +200,7 @@ def differing_fields(kind: Reference, schema: dict[str, Any], at: str) -> Iterat
 
 
 def is_left_out(go: str, name: str, field: Field) -> bool:
-    """Return True if Go writes null for a required field: for lists, and for the one pointer among them."""
+    """Return True if Go writes null for a required field: for a list, and for the only pointer among these fields."""
     return isinstance(field.kind, Array) or f"{go}.{name}" == "v1.ScaleIOVolumeSource.secretRef"
 
 
@@ -217,7 +217,7 @@ def test_what_is_added_to_the_types_is_added_to_fields(names: Any) -> None:
 
 @pytest.mark.client
 def test_the_types_are_those_of_kubernetes() -> None:
-    """`make go-types` rewrites them."""
+    """`make go-types` rewrites the types."""
     if shutil.which("go") is None:
         missing("go is not on PATH: it prints what k8s.io/api says")
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""PodGangs and conditions that no golden covers: the multi revision, live replicas, missing topologies."""
+"""PodGangs and conditions that no golden has: the multi revision, live replicas, missing topologies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def gangs_of(
 
 
 def keys_of(bounds: Bounds | None) -> tuple[str | None, str | None]:
-    """The node label keys that are required and preferred."""
+    """Return the required and the preferred key of the nodes' label."""
     required, preferred = (bounds.required, bounds.preferred) if bounds is not None else (None, None)
     return required and required.key, preferred and preferred.key
 
@@ -95,7 +95,7 @@ def test_the_count_is_known_before_anything_is_built() -> None:
 @pytest.mark.parametrize("live", [None, 0, 1, 4])
 @pytest.mark.parametrize("gang", [1, 5])
 def test_the_count_is_that_of_what_is_built(live: int | None, gang: int) -> None:
-    """The group has a set of its own. Live objects of other workloads do not count."""
+    """The group has a separate pod set. Live objects of other workloads do not count."""
     edits = {"spec.replicas": 2, T + "podCliqueScalingGroups[0].topologyConstraint.packDomain": "rack"}
     pcs = view_of(edited(edits), MULTI, create=True)
     own = {} if live is None else {("team-a", "wl-0-workers"): live}

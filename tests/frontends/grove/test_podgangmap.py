@@ -1,4 +1,6 @@
-"""PodGangs from PodGangMaps: goldens of the commit before, converted by spec/grove-releases.md#3.3; the entries."""
+"""PodGangs from PodGangMaps: goldens of the commit before them, converted by spec/grove-releases.md#3.3, and the
+entries.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,14 @@ FIRST = 1000
 def entries_of(
     pcs: PodCliqueSet, *items: KubeObject, baseline: tuple[KubeObject, ...] = (), workload: KubeObject | None = None
 ) -> tuple[tuple[MapEntry, ...], ...]:
-    """Return the entries of each replica, with `items` in the input beside the workload."""
+    """Return the entries of each replica. `items` are objects in the input other than the workload."""
     inventory = Inventory(Index.of(items), Index.of(baseline))
     sources = EpochSources(inventory, TopologyRender(podgang_epoch=FIRST))
     return sources.entries(workload or KubeObject.new({"metadata": {"name": pcs.name}}), pcs).by_replica
 
 
 def head_cases() -> list[Path]:
-    """The head goldens with the PodGangs of one replica that no live object moves."""
+    """Return the head goldens with the PodGangs of one replica, without live objects that change them."""
     return [
         folder
         for folder in CASES
@@ -46,7 +48,7 @@ def head_cases() -> list[Path]:
 
 
 def converted(expected: dict[str, Any], topology_name: str | None) -> list[dict[str, Any]]:
-    """The PodGangs of a head golden as the operator with PodGangMaps makes them."""
+    """Return the PodGangs of a head golden as the operator with PodGangMaps makes them."""
     pcs: dict[str, Any] = expected["defaulted"]
     name, template = pcs["metadata"]["name"], pcs["spec"]["template"]
     base, *scaled = expected["podGangs"]
@@ -87,7 +89,9 @@ def converted(expected: dict[str, Any], topology_name: str | None) -> list[dict[
 
 
 def group_of(rest: str, groups: dict[str, Any]) -> tuple[str, int]:
-    """Return group and absolute index of a scaled PodGang, from its name after the workload and the replica."""
+    """Return the group and the absolute index of a scaled PodGang, from the part of its name after workload and
+    replica.
+    """
     group, _, number = rest.rpartition("-")
     return group, int(number) + groups[group]["minAvailable"]
 
@@ -122,7 +126,9 @@ def test_enough_goldens_are_converted() -> None:
 
 
 def pcs_of(cliques: dict[str, int], groups: dict[str, tuple[int, int]], replicas: int = 1) -> PodCliqueSet:
-    """A PodCliqueSet of standalone cliques with these replicas, and groups with these replicas and minAvailable."""
+    """Return a PodCliqueSet of standalone cliques with these replicas, and groups with these replicas and
+    minAvailable.
+    """
     members: list[Any] = [
         {"name": name, "spec": {"replicas": count, "minAvailable": 1}} for name, count in cliques.items()
     ]
@@ -262,7 +268,9 @@ ENTRIES: dict[str, tuple[PodCliqueSet, tuple[KubeObject, ...], list[Any]]] = {
         [("999999999", "Anchor", {}, [0, 1], []), ("1000000000", "Tail", {}, [2, 3], [])],
     ),
 }  # fmt: skip
-"""A workload, the live objects beside it, and the entries of its first replica. Source: spec/grove-releases.md#8."""
+"""A workload, the live objects in its cluster, and the entries of its first replica. Source:
+spec/grove-releases.md#8.
+"""
 
 
 @pytest.mark.parametrize("case", ENTRIES)
@@ -285,7 +293,7 @@ def test_further_anchors_have_the_pods_that_the_map_gives_them() -> None:
 
 
 def golden_maps() -> dict[str, Any]:
-    """The goldens that have PodGangMaps, by case."""
+    """Return the goldens with PodGangMaps, by case."""
     lines = (GOLDEN / "alpha12.jsonl").read_text(encoding="utf-8").splitlines()
     records = [json.loads(line) for line in lines]
     return {record["case"]: record for record in records if "podGangMaps" in record["expected"]}

@@ -1,4 +1,4 @@
-"""Laws: nothing crashes, nothing given is changed, defaulting twice is defaulting once, durations survive."""
+"""Properties: nothing crashes, no argument is changed, defaulting twice gives the same as once, durations survive."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ scalars: st.SearchStrategy[Any] = (
     st.none()
     | st.booleans()
     | st.integers(-2, 3)
-    # Of replicas without number the front end counts the gangs first, and makes none.
+    # If there are too many replicas, the front end counts the gangs first and makes none.
     | st.floats(-100, 100)
     | st.sampled_from([math.inf, -math.inf])
     | st.sampled_from(["", "a", "rack", "1h", "Bad_A"])
@@ -95,7 +95,7 @@ def test_nothing_crashes_and_nothing_given_changes(old: Any, new: Any, enabled: 
     for value in (old, new):
         check_shape(value, record)
         once = default(value, record, auto_mnnvl=enabled)
-        # Nothing is filled in below a template that is not there, and the webhook makes one.
+        # packwise fills in nothing below a missing template, and the webhook makes one.
         if isinstance(value.get("spec"), dict) and value["spec"].get("template") is not None:
             assert default(once, record, auto_mnnvl=enabled) == once
         views.append(PodCliqueSet.read(once))

@@ -1,4 +1,4 @@
-"""Decode problems, schema problems and unknown fields of a PodCliqueSet."""
+"""Errors of the decoder, errors of the schema, and unknown fields of a PodCliqueSet."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ SCHEMA: list[tuple[dict[str, Any], str]] = [
      f'{CLIQUE}spec.podSpec.containers[0].env[1]: Duplicate value: {{"name":""}}'),
     ({CLIQUE + "spec.podSpec.containers[0].ports": [None, {"protocol": "TCP"}]},
      f'{CLIQUE}spec.podSpec.containers[0].ports[1]: Duplicate value: {{"containerPort":0,"protocol":"TCP"}}'),
-    # Once, however often the value stands there.
+    # It is reported once, even if the value occurs several times.
     ({CLIQUE + "spec.podSpec.containers[0].env": [{"name": "A"}, {"name": "A"}, {"name": "A"}, {"name": "A"}]},
      f'{CLIQUE}spec.podSpec.containers[0].env[1]: Duplicate value: {{"name":"A"}}'),
     ({CLIQUE + "spec.podSpec": None}, f"{CLIQUE}spec.podSpec.containers: Required value"),

@@ -1,4 +1,4 @@
-"""The native core finds no problem where Python finds none, and Python words the others."""
+"""The native core finds no problem if Python finds none. Python words all problems."""
 
 from __future__ import annotations
 
@@ -58,21 +58,21 @@ def never(*_: object) -> bool:
 
 
 def problems(value: Any, revision: str, *, new: bool) -> list[Problem]:
-    """What Python alone finds."""
+    """Return the problems that Python alone finds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ObjectTable, "fits", never)
         return check_shape(value, REVISIONS[revision], new=new)
 
 
 def inner_parts(part: Any) -> list[Any]:
-    """The mappings and lists in a mapping or list."""
+    """Return the mappings and lists within a mapping or list."""
     entries = cast("dict[str, Any]", part).values() if isinstance(part, dict) else cast("list[Any]", part)
     return [entry for entry in entries if isinstance(entry, (dict, list))]
 
 
 @st.composite
 def mutants(draw: st.DrawFn) -> Any:
-    """A workload with some parts that are others, absent, doubled or new."""
+    """Draw a workload with some parts that are changed, missing, repeated or new."""
     value = copy.deepcopy(RICH)
     for _ in range(draw(st.integers(0, 3))):
         part: Any = value

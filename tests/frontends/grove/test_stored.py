@@ -1,4 +1,6 @@
-"""Facts in a cluster that a change meets and its files do not show: warnings with the webhook's own words."""
+"""Warnings about facts in a cluster that a change may conflict with and that its files do not show, in the webhook's
+words.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,7 @@ def package(text: str, release: str = ALPHA_14) -> tuple[KubeObject, ...]:
 
 
 def warnings(new: str, old: str | None, before: str = ALPHA_14, release: str = ALPHA_14) -> list[tuple[str, str]]:
-    """Path and message of the warnings; the state before is of the release `before`."""
+    """Return path and message of the warnings. The state before the change is of the release `before`."""
     baseline = None if old is None else package(old, before)
     results = render(Package(package(new, release), baseline=baseline)).results
     assert [result.message for result in results if result.severity == "error"] == []

@@ -1,4 +1,4 @@
-"""A missing topology, and the name that was meant."""
+"""A missing topology, and the name that the user probably meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All findings about Kubernetes' own gangs: a table, each case with its answer."""
+"""All findings about Kubernetes' own gangs: a table of cases with the whole answer."""
 
 from __future__ import annotations
 

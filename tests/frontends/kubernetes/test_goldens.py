@@ -42,10 +42,10 @@ spec:
 """
 
 CERTAIN = {rule.name for rule in (VERSION, REPLACED, GATE_DROPPED, GATES)}
-"""The advice that an object gets beside errors."""
+"""Rules with advice about an object. An object may have such advice in addition to errors."""
 
 CONDITIONS = {rule.name for rule in RULES if rule not in (OBJECT, UPDATE, DECODE, UNKNOWN, UNCHECKED, GATES_UNNAMED)}
-"""The rules whose conditions the goldens state."""
+"""The rules with conditions that the goldens state."""
 
 
 @cache
@@ -65,7 +65,7 @@ def check(row: Mapping[str, Any]) -> tuple[Result, ...]:
 
 
 def bare(text: str) -> str:
-    """Return the text without the dumps of whole objects, because packwise omits them."""
+    """Return the text without dumps of whole objects, which packwise omits."""
     text = re.sub(r"Duplicate value: \{.*\}$", "Duplicate value: {…}", text, flags=re.DOTALL)
     return re.sub(r"Invalid value: \[.*\]: maximum", "Invalid value: […]: maximum", text, flags=re.DOTALL)
 

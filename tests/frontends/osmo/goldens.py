@@ -1,6 +1,6 @@
-"""OSMO's whole goldens: every object as OSMO built it, and the design's trees.
+"""OSMO's complete goldens: every object as OSMO built it, and the trees of the design.
 
-`tests/golden/compare.py` skips a case that shows a defect of OSMO. This module skips none: the table of exceptions
+`tests/golden/compare.py` skips a case that shows a defect of OSMO. This module skips no case: the table of exceptions
 lists each difference with its reason. Names are compared as in the goldens, without OSMO's random parts.
 """
 
@@ -20,7 +20,9 @@ CASES = GOLDEN / "osmo"
 
 
 def aspects(record: Any) -> list[tuple[str, str | None]]:
-    """Yield (aspect, first difference or None) of a case: OSMO's objects, and the design's if it is binding."""
+    """Yield each aspect of a case with its first difference or None: OSMO's objects, and the design's tree if it is
+    binding.
+    """
     found: list[tuple[str, str | None]] = []
     if not record.errors["errors"]:
         found.append(("osmo-as-built", as_built(record)))
@@ -32,7 +34,10 @@ def aspects(record: Any) -> list[tuple[str, str | None]]:
 
 
 def is_binding(case: str) -> bool:
-    """Source: spec/osmo.md#decisions-3: the first line says so, and two cases show the lost level."""
+    """Return True if the design's tree is binding.
+
+    Source: spec/osmo.md#decisions-3: the first line states it, and two cases show the lost level.
+    """
     path = CASES / case / "expected-design.yaml"
     if not path.exists() or case in {"mix-passthrough-loses-required", "mix-zone-required-rack-preferred-shared"}:
         return False
@@ -53,7 +58,7 @@ def as_built(record: Any) -> str | None:
 
 
 def scheduler(record: Any) -> str | None:
-    """The case gives the backend's scheduler beside the files, under its name in the text."""
+    """Return the backend's scheduler. A case has it next to the files, under its name in the text."""
     (error,) = record.errors["errors"]
     name = error["message"].split('uses scheduler "')[1].split('"')[0]
     said = rendered(record.files["pool.yaml"], more=f"  scheduler: {{profiles: [{{name: {name}}}]}}\n").said()
@@ -70,8 +75,10 @@ def identity(one: Any) -> tuple[str, str]:
 
 
 def as_the_goldens(objects: list[Any]) -> list[Any]:
-    """Return the objects with group and task names for uuids, in OSMO's order, and cut like the goldens."""
-    # OSMO writes each group's pods behind it.
+    """Return the objects with names of groups and tasks instead of uuids, in OSMO's order, and shortened like the
+    goldens.
+    """
+    # OSMO writes the pods of each group after the group.
     groups = of_kind(objects, "PodGroup")
     names = {one["metadata"]["name"]: one["metadata"]["labels"]["osmo.group_name"] for one in groups}
     names |= {one["metadata"]["name"]: one["metadata"]["labels"]["osmo.task_name"] for one in of_kind(objects, "Pod")}
@@ -101,12 +108,15 @@ def normal(one: Any, names: dict[str, str]) -> Any:
 
 
 def difference(want: Any, have: Any) -> str | None:
-    """The first difference; the order of keys does not count."""
+    """Return the first difference. The order of keys does not count."""
     return first_difference(want, have)
 
 
 def design(record: Any) -> str | None:
-    """Return constraints, parents, pods of each leaf and tasks that share one. Names and the Topology do not count."""
+    """Return the constraints, the parents, the pods of each leaf, and the tasks that share a leaf.
+
+    Names and the Topology do not count.
+    """
     text = (CASES / record.case / "expected-design.yaml").read_text(encoding="utf-8")
     want = [read(one.text) for one in split_documents(text)]
     answer = answer_to(record, "{keySets: Pad}")

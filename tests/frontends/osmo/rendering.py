@@ -1,4 +1,4 @@
-"""OSMO's documents, rendered in this process; and the checks that every rendered object passes."""
+"""Renders of OSMO's documents in this process, and checks that every rendered object passes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ topology_keys:
 - {key: rack, label: example.com/rack}
 """
 HOST = "- {key: host, label: kubernetes.io/hostname}\n"
-"""A level for the end of POOL."""
+"""A level that can be added at the end of POOL."""
 
 ALL = "[Queue, Topology, PodGroup, Pod]"
 
@@ -40,7 +40,7 @@ class Rendered(NamedTuple):
         return not any(result.severity is Severity.ERROR for result in self.results)
 
     def said(self, severity: Severity = Severity.ERROR) -> list[tuple[str, str, str | None]]:
-        """Rule, field and OSMO's own text of each result of that severity, in OSMO's order."""
+        """Return rule, field and OSMO's own text of each result with that severity, in OSMO's order."""
         found = [result for result in self.results if result.severity is severity]
         return [
             (r.tags["rule"], r.field.path if r.field is not None else "", r.tags.get("operatorMessage")) for r in found
@@ -48,7 +48,7 @@ class Rendered(NamedTuple):
 
 
 def rendered(*texts: str, emit: str = ALL, osmo: str = "{submittedBy: alice}", more: str = "") -> Rendered:
-    """The render of documents, each text a stream of them."""
+    """Return the render of documents. Each text is a stream of documents."""
     settings = KubeObject.parse(
         "apiVersion: packwise.dev/v1alpha1\nkind: TopologyRender\nmetadata: {name: topology}\n"
         f"spec:\n  emit: {emit}\n  osmo: {osmo}\n{more}"
@@ -77,7 +77,7 @@ def marks_removed(value: Any) -> Any:
 
 
 def webhook_refusals(group: Any) -> list[str]:
-    """Yield the refusals by the webhook of KAI from v0.15 on. Older ones have fewer. Source: spec/kai.md."""
+    """Yield the refusals of KAI's webhook, v0.15 or newer. Older webhooks have fewer. Source: spec/kai.md."""
     subs: list[dict[str, Any]] = group["spec"].get("subGroups", [])
     names = [sub["name"] for sub in subs]
     parents = {sub["name"]: sub.get("parent") for sub in subs}

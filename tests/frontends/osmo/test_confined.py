@@ -1,4 +1,4 @@
-"""A function in a copy of this process: its limits, its possible ends, and no remains afterwards."""
+"""A function in a copy of this process: its limits, the ways in which it ends, and that nothing of it remains."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system must
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No child, no open file; and a failing test takes no more than 4 GiB."""
+    """Check that no child process and no open file remains. A failing test may use at most 4 GiB."""
     monkeypatch.setattr(module, "MAX_SECONDS", 1)
     monkeypatch.setattr(module, "PATIENCE", 20.0)
     before = set(Path("/proc/self/fd").iterdir())
@@ -36,10 +36,13 @@ def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def children_of_this_process() -> set[str]:
-    """Return their process numbers. A worker of xdist may have others, such as the tracker of shared memory."""
+    """Return the process numbers of child processes.
+
+    A worker of xdist may have others, such as the tracker of shared memory.
+    """
     children: set[str] = set()
     for task in Path("/proc/self/task").iterdir():
-        # A thread of another test may end after it was listed.
+        # A thread of another test may have ended after it was listed.
         with suppress(FileNotFoundError, ProcessLookupError):
             children.update((task / "children").read_text().split())
     return children

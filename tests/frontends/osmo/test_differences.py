@@ -9,7 +9,7 @@ from tests.frontends.osmo.rendering import POOL, rendered
 
 
 def told(*topologies: str, policy: str = "Uniform", pool: str = POOL, name: str = "t") -> list[str]:
-    """The infos of a workflow of one group, with a task for each of `topologies`."""
+    """Return the infos about a workflow of one group, which has a task for each of `topologies`."""
     tasks = "".join(
         [
             f"    - {{name: {name}{n}, image: i, command: [c], resource: r{n}{', lead: true' if n == 0 else ''}}}\n"

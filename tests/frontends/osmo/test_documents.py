@@ -1,4 +1,4 @@
-"""OSMO's documents as OSMO reads them, with its own texts; also odd documents."""
+"""OSMO's documents as OSMO reads them, with OSMO's own texts. Some documents are odd."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_exit_codes_are_looked_at_in_a_moment() -> None:
 
 
 def test_words_are_read_as_osmo_reads_them() -> None:
-    """YAML 1.1: `no` is false, and no name of a group."""
+    """In YAML 1.1, `no` is false and not the name of a group."""
     said = rendered(POOL, flow(workflow="  resources: {default: {topology: [{key: rack, group: no}]}}\n")).said()
 
     assert said == [("osmo-schema", "workflow.resources.default.topology[0].group", "Input should be a valid string")]

@@ -1,4 +1,4 @@
-"""Names that Kubernetes accepts, for all names that OSMO accepts."""
+"""For all names that OSMO accepts, packwise makes names that Kubernetes accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rendered objects pass KAI's CRDs of every version, and its webhook: for the goldens and for any input."""
+"""Rendered objects pass KAI's CRDs of every version, and KAI's webhook, for the goldens and for any input."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def definition(version: str, kind: str) -> Definition:
 
 
 def refusals(found: Rendered) -> list[str]:
-    """Return the refusals of an API server or of KAI's webhook for the objects."""
+    """Return the errors of an API server or of KAI's webhook about the objects."""
     said: list[str] = []
     for one in found.objects:
         name, labels = one["metadata"]["name"], one["metadata"]["labels"]
@@ -47,7 +47,9 @@ def refusals(found: Rendered) -> list[str]:
 
 
 def placed_wrong(group: Any, pods: list[Any], topologies: list[Any]) -> list[str]:
-    """Return the faults that keep KAI from placing: missing levels, pods outside leaves, too large leaves."""
+    """Return the faults that keep KAI from placing the pods: missing levels, pods outside leaves, leaves that are too
+    large.
+    """
     levels = {t["metadata"]["name"]: [each["nodeLabel"] for each in t["spec"]["levels"]] for t in topologies}
     subs: list[dict[str, Any]] = group["spec"].get("subGroups", [])
     said: list[str] = []
@@ -90,7 +92,7 @@ asks = st.lists(
 
 @st.composite
 def workflows(draw: st.DrawFn) -> Any:
-    """Draw a workflow that OSMO's schema accepts. Groups may conflict, and packwise refuses such conflicts."""
+    """Draw a workflow that OSMO's schema accepts. Its groups may conflict, and packwise refuses such a workflow."""
     resources = draw(st.dictionaries(names, asks.map(lambda topology: {"topology": topology}), min_size=1, max_size=4))
     unique = draw(st.lists(names, min_size=3, max_size=9, unique_by=lambda n: n.lower().replace("_", "-")))
     workflow, group, *rest = unique

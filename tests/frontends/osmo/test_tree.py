@@ -1,4 +1,4 @@
-"""The tree of a task group: its laws, for any tasks, and the answers that spec/osmo.md gives."""
+"""The tree of a task group: its properties for any tasks, and the answers in spec/osmo.md."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def requirements(draw: st.DrawFn, levels: list[int]) -> tuple[LevelRequirement, 
 
 @st.composite
 def uniform(draw: st.DrawFn) -> list[tuple[LevelRequirement, ...]]:
-    """Tasks that all ask for the same levels, or for none."""
+    """Draw tasks that all request the same levels, or no level."""
     levels = draw(st.lists(st.integers(0, len(LEVELS) - 1), unique=True))
     return draw(st.lists(requirements(levels), min_size=1, max_size=8))
 
@@ -54,7 +54,7 @@ def tree_of(case: Case) -> TaskTree:
 
 
 def chain(tree: TaskTree, leaf: str | None) -> list[Bounds]:
-    """Return the bounds of the pods of a leaf, the whole group's bounds first."""
+    """Return the bounds of the pods of a leaf. The bounds of the whole group come first."""
     by_name = {node.name: node for node in tree.nodes}
     found: list[Bounds] = []
     while leaf is not None:
@@ -92,7 +92,7 @@ def test_only_leaves_have_members_and_parents_stand_first(case: Case) -> None:
 
 @given(groups_of_tasks)
 def test_no_required_level_is_lost(case: Case) -> None:
-    """Each required level of a task binds it: by itself, or by a finer level within it."""
+    """Each required level of a task binds the task, or a finer level within it does."""
     tree = tree_of(case)
     for task, leaf in zip(case[0], tree.leaves, strict=True):
         finest = max(
@@ -107,7 +107,7 @@ def test_no_required_level_is_lost(case: Case) -> None:
 
 @given(groups_of_tasks)
 def test_nothing_is_bound_by_what_no_task_of_its_node_requires(case: Case) -> None:
-    """A task without requirements is never bound because others are. Source: spec/osmo.md#decisions-3."""
+    """A task without requirements is not bound because of other tasks. Source: spec/osmo.md#decisions-3."""
     tree = tree_of(case)
     for leaf in set(tree.leaves):
         mates = [task for task, own in zip(case[0], tree.leaves, strict=True) if own == leaf]

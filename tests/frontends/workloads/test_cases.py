@@ -1,4 +1,4 @@
-"""KAI's groups of workloads, and the findings about them: a table, each case with its answer."""
+"""KAI's groups of workloads, and findings about them: a table of cases with the whole answer."""
 
 from __future__ import annotations
 

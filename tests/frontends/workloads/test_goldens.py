@@ -19,7 +19,7 @@ OF_CONTROLLERS = frozenset({
     "AmlJob", "PodCliqueSet", "Rollout", "RunaiJob", "SPOTRequest", "SeldonDeployment", "Spark", "TrainJob",
     "TrainingWorkload", "VirtualMachineInstance", "Widget", "Workflow",
 })  # fmt: skip
-"""Kinds whose pods hang on objects that only controllers make, or on what a cluster lets KAI read."""
+"""Kinds whose pods depend on objects that only controllers make, or on KAI's permissions in a cluster."""
 
 NOT_TOLD = {
     "defaults-no-classes": "the input has no PriorityClass, so that those of KAI's chart are taken to be there",
@@ -34,7 +34,7 @@ NOT_TOLD = {
     "rayservice-no-status": "the cluster is made a moment later",
     "volcano-job": "the object has no pod template that would name a scheduler",
 }
-"""Rows that no manifest tells apart from another one."""
+"""Rows that differ from other rows by facts that no manifest shows."""
 
 LATEST = "v0.17.0"
 CONFIG_MAP = ("ConfigMapName", "ConfigMapNamespace")
@@ -54,7 +54,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def bare(value: Any) -> Any:
-    """Return a value without empty parts."""
+    """Return a value without its empty parts."""
     if isinstance(value, dict):
         parts = {key: bare(part) for key, part in cast("dict[str, Any]", value).items()}
         return {key: part for key, part in parts.items() if part not in ({}, [], None)}
@@ -97,7 +97,7 @@ def same(row: dict[str, Any], answer: dict[str, Any], version: str) -> bool:
         for group in answer["podGroups"]
     ]
     if is_of_each_pod(row, made, version):
-        # One group stands for those of all pods, whose names nobody knows.
+        # One group represents the groups of all pods, because the names of pods are unknown.
         return all(each["spec"] in [one["spec"] for one in groups] for each in made) and bool(groups) == bool(made)
     return groups == made
 
@@ -110,7 +110,7 @@ def is_of_each_pod(row: dict[str, Any], made: list[Any], version: str) -> bool:
 
 
 IN_ORDER = frozenset({"jobset-inorder", "jobset-min-inorder"})
-"""Rows of releases that make a group for each replicated Job, where the pods of the later ones are not there yet."""
+"""Rows of releases that make a group for each replicated Job. The pods of later Jobs do not exist yet."""
 
 
 @pytest.mark.client
@@ -125,7 +125,7 @@ def test_the_groups_and_the_refusals_are_kais_own(version: str) -> None:
 
 
 def with_config(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the row with KAI's Config. The operator makes the pod-grouper's flags from it."""
+    """Return the row with KAI's Config, from which KAI's operator makes the flags of the pod-grouper."""
     args = {f"defaultPriorities{name}": row["flags"][f"defaultPriorities{name}"] for name in CONFIG_MAP}
     config = {"apiVersion": "kai.scheduler/v1", "kind": "Config", "metadata": {"name": "kai-config"}}
     return {**row, "cluster": [*row["cluster"], {**config, "spec": {"podGrouper": {"args": args}}}]}

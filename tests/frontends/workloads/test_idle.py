@@ -1,4 +1,4 @@
-"""Output for workloads without pods for now, and without a name."""
+"""The output for workloads that have no pods for now, and for workloads without a name."""
 
 from __future__ import annotations
 

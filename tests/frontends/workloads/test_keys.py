@@ -1,4 +1,4 @@
-"""Keys of workloads that KAI groups itself: the place of each, and the finding about a misplaced one."""
+"""Keys of workloads that KAI groups itself: the place of each key, and the finding about a misplaced one."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ REQUIRED = "kai.scheduler/topology-required-placement: rack"
 
 
 def told(text: str, version: str | None = None, **places: str) -> list[tuple[str, str]]:
-    """Field and message of each finding; `places` fill in the metadata."""
+    """Return field and message of each finding. `places` are the values of the metadata."""
     found = workload_key_findings(Index.of(parsed(filled(text, places))), version)
     return [(format_path(each.path), f"{each.rule}: {each.message}") for each in found]
 

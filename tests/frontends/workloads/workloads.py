@@ -1,4 +1,4 @@
-"""Workloads rendered as a user would have them, with the PodGroups that KAI makes of them."""
+"""Renders of workloads in a user's files, and the PodGroups that KAI makes from the workloads."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ spec:
 
 
 def parsed(text: str, file: str = "workload.yaml") -> tuple[KubeObject, ...]:
-    """The objects of a file."""
+    """Return the objects of a file."""
     return tuple([KubeObject.parse(each.text, file=file, line=each.line) for each in split_documents(text)])
 
 
 def rendered(
     objects: Sequence[KubeObject], version: str = "v0.17", *, name: str = "kai-scheduler", writes: bool = False
 ) -> Rendered:
-    """Return the render of the objects with that release of KAI, under that scheduler name in pods."""
+    """Return the render of the objects with this release of KAI, and with this scheduler name in the pods."""
     settings = KubeObject.parse(SETTINGS % (version, name), file="topology.yaml")
     return render(Package((settings, *objects)), writes=writes)
 
 
 def groups_of(answer: Rendered) -> list[Any]:
-    """The PodGroups: name, owner, spec."""
+    """Return name, owner and spec of each PodGroup."""
     return [
         {
             "name": item.name,

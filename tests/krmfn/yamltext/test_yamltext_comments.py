@@ -1,4 +1,4 @@
-"""Comments: found wherever they stand, and none lost by a removal that is to keep them."""
+"""Comments are found at every place, and none is lost by a removal that must keep them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_no_comment_is_lost(document: tuple[str, dict[str, Value]], data: st.Dat
     try:
         kept = remove_value(text, path, keep_comments=True)
     except YamlError:
-        # Refused rather than lost, where there is one to lose.
+        # The removal is refused if a comment would be lost.
         assert sorted(comments(remove_value(text, path))) != sorted(comments(text))
         return
     assert read(kept) == without(value, path)

@@ -65,12 +65,12 @@ def without(value: Any, path: FieldPath) -> Any:
 
 
 def common(one: str, other: str) -> int:
-    """Return the length of the common start."""
+    """Return the length of the common beginning."""
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def unchanged(text: str, new: str) -> tuple[int, int]:
-    """The [start, end) of `text` that `new` does not have."""
+    """Return [start, end) of the part of `text` that `new` does not have."""
     start = common(text, new)
     back = common(text[start:][::-1], new[start:][::-1])
     return start, len(text) - back
@@ -88,7 +88,7 @@ def test_a_replaced_value_is_read_back_and_nothing_else_changes(
     assert read(edited) == with_value(value, path, new), edited
     start, end = unchanged(text, edited)
     if start < end:
-        # Where the new value begins as the old one does, the first change stands further on.
+        # If the new value begins like the old one, the first difference is further on.
         start = min(start, span.start)
         first = text.rfind("\n", 0, start) + 1
         assert text[first:start].count("\n") <= text[first : span.start].count("\n")
@@ -387,7 +387,7 @@ def test_an_annotation_is_set_without_a_look_at_what_follows() -> None:
         text = CHUNK + "".join(f"    - name: n{i}\n      value: v{i}\n" for i in range(entries))
         return calls_of(lambda: set_value(text, (0, "metadata", "annotations", "k"), "v"))
 
-    # What is imported and cached at the first use is no part of it.
+    # Imports and caches of the first use do not count.
     work(0)
     assert work(1000) == work(10) < 1000
 

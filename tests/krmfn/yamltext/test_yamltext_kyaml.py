@@ -1,4 +1,4 @@
-"""Constructs that krmfn's readers could read differently from kyaml: anchors, merges, tags, brackets."""
+"""Constructs that krmfn's readers might read differently from kyaml: anchors, merges, tags, brackets."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def oracle(kyaml_oracle: Path) -> Iterator[KyamlOracle]:
 
 
 TEXTS = (
-    # The last node with an anchor has it, from its start on.
+    # The last node with an anchor has it, from the start of the node.
     "a: &a {x: &a 1}\nb: *a\n", "a: &a [&a 1, *a]\nb: *a\n", "a: &a {x: *a}\n", "&a a: 1\nb: &a {*a : 2}\nc: *a\n",
     "- &a <<: {x: 1}\n- *a\n", "- {&a <<: {x: 1}, *a : 2}\n",
-    # The tag `!` is none, and a key `<<` of what is merged is none either.
+    # The tag `!` counts as no tag. A key `<<` in a merged mapping counts as no key.
     "- &a {x: 1}\n- {! <<: *a}\n", "- {! '<<': {x: 1}}\n", "- {!!merge '<<': {x: 1}}\n", "- {!!str <<: {x: 1}}\n",
     "- {<<: {'<<': 1, x: 2}}\n", "- {<<: {x: 1}, '<<': 2}\n", "- {! <<: 1}\n", "- &a [{x: 1}]\n- {<<: *a}\n",
-    # A question mark within brackets is that of a key.
+    # A question mark within brackets marks a key.
     "a: {b?: c}\n", "a: [b?]\n", "a: [b ?]\n", "a: {b: c?d}\n", "a: [?b, ? c]\n", "a: ['b?', \"c?\"]\n", "a: b?\n",
     "%YAML 1.2\n---\na: 1\n", "%YAML 1.1\n---\na: 1\n", "a: !<tag:yaml.org,2002:str> \n", "[!, 1]\n",
     "a: !!binary aG k=\n", "a: !!binary |\n  aG\n  k=\n", "a: !!binary 9007199254740993\n",

@@ -1,4 +1,4 @@
-"""Usual lines, which the core reads itself, have the values, errors and places that libyaml gives them."""
+"""Usual lines, which the native core reads itself, have the values, errors and places that libyaml gives them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The native core writes the same text as Python, or nothing."""
+"""The native core writes the same text as Python, or leaves the value to Python."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ needs_core = pytest.mark.skipif(CORE is None, reason=NO_CORE)
 
 
 def written(value: Any, indent: int | None = None) -> str:
-    """What Python writes."""
+    """Return the text that Python writes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("krmfn.yamltext.writer.CORE", None)
         return write(value) if indent is None else write_entry(value, " " * indent)
@@ -83,7 +83,7 @@ resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 sys.exit(run(lambda rl: rl.map(lambda item: item.with_annotation("a", "b"))))
 """
 
-# Each call is a process of its own, which may have so many bytes more than it has.
+# Each call runs in a separate process, which may use this number of bytes more than it has.
 CALL_WITH = """
 import os, resource
 from krmfn.yamltext.reader import CORE
@@ -148,5 +148,5 @@ def test_the_core_raises_memory_error_wherever_memory_ends() -> None:
     for call, _, code in map(str.split, done.stdout.splitlines()):
         codes.setdefault(call, set()).add(code)
     calls = ("Tree", "usual", "value", "find", "entries", "scalars", "anchors", "different", "has_text")
-    # A value that fits needs less than a core may take before it asks the system again.
+    # A value that fits needs less memory than the core may use before it asks the system again.
     assert (codes, done.stderr) == ({**{call: {"0", "1"} for call in calls}, "fits": {"0"}}, "")

@@ -1,4 +1,4 @@
-"""Text that is valid and that few people write: explicit keys, line breaks of YAML 1.1, a last line without a break."""
+"""Valid text that few people write: explicit keys, line breaks of YAML 1.1, a last line without a break."""
 
 from __future__ import annotations
 

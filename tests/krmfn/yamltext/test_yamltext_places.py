@@ -1,4 +1,4 @@
-"""Line and column of a node equal the start of its span."""
+"""The line and column of a node are the line and column of the start of its span."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ HOSTILE = (
         "a0: &a0 [x,x,x,x]\n" + "".join(f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 20)}]\n" for i in range(1, 9)),
         "a: *b",
     ),
-    # Libyaml counts characters to the colon of a key, not bytes.
+    # libyaml counts the characters up to the colon of a key, not the bytes.
     *(f'"{"é" * 1000}": 1\n', f"{'字' * 1020}: [a\n", f'{{"a": 1, "{"é" * 1025}": 1}}\n', f"? {'é' * 2000}\n: 1\n"),
     *(
         "a: 1\n---\nb: 2\n",

@@ -1,4 +1,4 @@
-"""What the native core tells of a value: whether it has the types of a table, and whether it has one of some texts."""
+"""The native core's checks of a value: that it has the types of a table, and that it has one of some texts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def shape(
     zeros: dict[str, Any] | None = None,
     rules: tuple[Any, ...] = (),
 ) -> Any:
-    """The shape of a mapping with these fields."""
+    """Return the shape of a mapping with these fields."""
     assert CORE is not None
     return CORE.Shape(lambda: (fields, never_null, required, zeros or {}, rules))
 

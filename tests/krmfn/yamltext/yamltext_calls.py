@@ -1,4 +1,4 @@
-"""Work counted in calls: the same on every machine, however busy it is."""
+"""Work is counted in calls. The count is the same on every machine, even on a busy one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["calls_of"]
 
 
 def calls_of(function: Callable[[], object]) -> int:
-    """Return the number of functions of Python and C that `function` calls."""
+    """Return the number of calls of Python and C functions that `function` makes."""
     count = 0
 
     def profile(_frame: FrameType, event: str, _argument: object) -> None:

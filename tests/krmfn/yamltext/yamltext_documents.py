@@ -1,4 +1,4 @@
-"""Documents for property tests: a value, spelled in one of the many ways that YAML allows."""
+"""Documents for property tests: a value in one of the many spellings that YAML permits."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ OBJECTS = st.dictionaries(KEYS, VALUES, min_size=1, max_size=4)
 
 
 class Speller:
-    """Spells a value as text, each choice left to a random source."""
+    """A writer of values as text. A random source makes every choice."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
 
     def document(self, value: dict[str, Value]) -> str:
-        """A document with comments, any mix of styles, LF or CRLF, with or without a last line end."""
+        """Return a document with comments, any mix of styles, LF or CRLF, with or without a last line end."""
         lines = ["# head"] if self.chance() else []
         lines += self.block(value, 0)
         if self.chance():
@@ -105,7 +105,7 @@ class Speller:
         return " # note: {x}" if self.chance() else ""
 
     def block(self, value: Value, indent: int) -> list[str]:
-        """The lines of a mapping or list that is not empty."""
+        """Return the lines of a mapping or list that is not empty."""
         space = " " * indent
         out: list[str] = []
         if isinstance(value, dict):
@@ -166,7 +166,7 @@ def documents(draw: st.DrawFn) -> tuple[str, Any]:
     return Speller(random).document(value), value
 
 
-# Texts of anchors, aliases, merges, tags and brackets, in which readers differ: most of them are refused.
+# Texts with anchors, aliases, merges, tags and brackets, which readers read differently. Most of them are refused.
 _MARKS = st.sampled_from(
     ["", "", "", "", "&a ", "&b ", "! ", "!!str ", "!!map ", "!!seq ", "!!int ", "!!merge ", "!t ", "&a ! ", "! &b "]
 )
@@ -246,7 +246,7 @@ LINES = (
 
 @st.composite
 def lines(draw: st.DrawFn, choices: Sequence[str]) -> str:
-    """Lines one below the other, deeper or less deep than the one before."""
+    """Draw lines, each deeper or less deep than the one before."""
     column, text = 0, ""
     for line in draw(st.lists(st.sampled_from(choices), min_size=1, max_size=8)):
         column = max(0, column + draw(st.sampled_from([0, 0, 0, 2, 2, -2, -2, -4, 1])))

@@ -1,4 +1,4 @@
-"""Templates of strangers: any excess ends in one error, and a template reaches only its values."""
+"""Untrusted templates: any excess ends in one error, and a template reaches only its values."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ QUICK: dict[str, str] = {
     "deep macros": "".join([f"{{% macro f{n}() %}}" for n in range(999)]) + "{% endmacro %}" * 999,
     "deep filter blocks": "{% filter upper %}" * 999 + "{% endfilter %}" * 999,
 }  # fmt: skip
-"""Ways to take memory, depth or output: none needs long."""
+"""Templates that use too much memory, depth or output in a short time."""
 
 SLOW: dict[str, str] = {
     "loops in loops": "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
@@ -156,7 +156,7 @@ SLOW: dict[str, str] = {
         "{% set s %}{% for a in range(99999) %}{% for b in range(9) %}" + "x" * 999
         + "{% endfor %}{% endfor %}{% endset %}"),
 }  # fmt: skip
-"""Ways to take processor time."""
+"""Templates that use too much processor time."""
 
 REFUSED: dict[str, tuple[str, str]] = {
     "a large range": ("{{ range(9999999) }}", "Range too big. The sandbox blocks ranges larger than MAX_RANGE"),
@@ -206,7 +206,7 @@ REFUSED: dict[str, tuple[str, str]] = {
 
 @pytest.fixture(autouse=True)
 def bounded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Allow a second for each template, and at most 4 GiB of this machine."""
+    """Limit each template to a second, and the process to 4 GiB of memory."""
     monkeypatch.setattr(confined, "MAX_SECONDS", 1)
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, hard))

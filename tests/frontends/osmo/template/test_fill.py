@@ -1,4 +1,4 @@
-"""Workflow templates: filled in as OSMO does it, with the line of the template that each line comes from."""
+"""Workflow templates are filled in as OSMO does it. Each line is mapped to the line of the template that made it."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_what_osmo_fills_in_is_filled_in(body: str, text: str, lines: tuple[int,
 
 
 TOKEN = re.compile(r"\{\{(uuid|workflow_id|output|input:[^}]+|host:[^}]+)\}\}")
-"""OSMO's own pattern."""
+"""OSMO's own pattern of a token."""
 
 
 @given(st.lists(st.sampled_from(["{{", "{", "}}", "}", "input:", "host:", "uuid", "output", "0", "\n"])).map("".join))
@@ -146,7 +146,7 @@ def test_tokens_are_those_of_osmos_pattern(text: str) -> None:
     "{{ a }}" + "{{input:" * 100_000,
 ], ids=["inputs", "inputs and a brace", "hosts", "uuids", "sections", "a template"])  # fmt: skip
 def test_a_long_text_is_looked_at_in_one_pass(text: str) -> None:
-    """The square of its length would take hours."""
+    """A search with quadratic time would take hours."""
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_CPU, (20, 20))\n"
         "from packwise.frontends.osmo.template import fill, sections\n"
@@ -202,7 +202,7 @@ def test_a_template_becomes_what_jinja_makes_of_it(body: str) -> None:
     filled = fill(text, VALUES)
 
     if isinstance(filled, Filled):
-        # A text that has no template keeps the end of its last line.
+        # A text without a template keeps the end of its last line.
         assert expected == (filled.text if filled.lines else text[:-1])
         assert len(filled.lines) in (0, filled.text.count("\n") + 1)
         assert all(1 <= line <= text.count("\n") + 1 for line in filled.lines)
