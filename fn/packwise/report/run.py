@@ -17,7 +17,7 @@ from packwise.diff.difference import State, state_after, state_before
 from packwise.diff.difference import diff as compare
 from packwise.diff.run import Comparison, changed_kinds, notes
 from packwise.inputs.coverage import coverage_of
-from packwise.inputs.groups import read_inputs
+from packwise.inputs.groups import read_used_inputs
 from packwise.inputs.request import STDIN, UsageError, Verbosity, refuse_stdin_twice
 from packwise.keys import HOSTNAME
 from packwise.objects.index import gang_identities
@@ -470,7 +470,7 @@ def report(command: ReportOptions, terminal: Terminal = PLAIN) -> Answer:
     Raise UsageError if an option is wrong or a file is unreadable.
     """
     refuse_stdin_twice([STDIN in command.nodes, STDIN in command.named.paths])
-    inputs = read_inputs(command.named)
+    inputs = read_used_inputs(command.named)
     if command.nodes:
         inputs = inputs.replace(package=inputs.package.replace(nodes=read_nodes(command.nodes)))
     rendered = render_inputs(inputs)
