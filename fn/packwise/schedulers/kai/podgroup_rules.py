@@ -79,10 +79,10 @@ _CONSTRAINT: Mapping[str, _FieldRule] = {
 
 
 def refusal(
-    path: FieldPath, message: str, by: Versions, operator: str | None = None, *, stage: Stage = Stage.SCHEMA
+    path: FieldPath, message: str, versions: Versions, operator: str | None = None, *, stage: Stage = Stage.SCHEMA
 ) -> Problem:
-    """Return a problem for which the versions `by` of KAI refuse the object. `operator` is KAI's text."""
-    return Problem(path, message, operator, stage, consequence=f"{by.text} refuses it")
+    """Return a problem for which the `versions` of KAI refuse the object. `operator` is KAI's text."""
+    return Problem(path, message, operator, stage, consequence=f"{versions.text} refuses it")
 
 
 def schema_problems(value: Mapping[str, Value], supported: Versions) -> Iterator[Problem]:
@@ -175,9 +175,9 @@ def _label(at: FieldPath, value: str, supported: Versions) -> Iterator[Problem]:
         yield refusal(at, message, _NEW, OperatorError(text, ErrorType.INVALID, value, detail).text())
 
 
-def _wrong_type(at: FieldPath, value: Value, wanted: str, by: Versions) -> Problem:
+def _wrong_type(at: FieldPath, value: Value, wanted: str, versions: Versions) -> Problem:
     message, error = type_error(format_path(at), value, wanted, _type_of(value))
-    return refusal(at, message, by, error.text())
+    return refusal(at, message, versions, error.text())
 
 
 def _type_of(value: Value) -> str:
@@ -333,8 +333,8 @@ def _too_many_sub_groups(path: FieldPath, wanted: int, existing: int) -> Problem
     return Problem(path, message, effect=Effect.IGNORED, consequence="KAI never schedules the pods")
 
 
-def _webhook_refusal(path: FieldPath, message: str, by: Versions, text: str) -> Problem:
-    return refusal(path, message, by, text, stage=Stage.WEBHOOK)
+def _webhook_refusal(path: FieldPath, message: str, versions: Versions, text: str) -> Problem:
+    return refusal(path, message, versions, text, stage=Stage.WEBHOOK)
 
 
 def _node(path: FieldPath, entry: Mapping[str, Value]) -> SubGroupNode:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kai.allocate.session import JobAnswer, Queues
 
 
-class Surroundings(Record):
+class JobContext(Record):
     """The context of a job.
 
     `whole_scene` is the start of KAI's session. `scene` is the part of it for the job's node pool, and `queues` are the
@@ -97,7 +97,7 @@ class Outside:
         return self._free[resource]
 
 
-def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: Surroundings) -> Iterator[str]:
+def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, context: JobContext) -> Iterator[str]:
     """Yield the reasons why pods of the job are not placed, or nothing if all are placed."""
     if answer.state == "allocated":
         return
@@ -106,17 +106,17 @@ def reasons_of(job: Job, answer: JobAnswer, shortage: Shortage | None, around: S
         yield f"scheduling gates hold {count_text(gated, 'pod')} back, and KAI does not try to place them"
     elif answer.state == "notready":
         yield "the gang needs more pods than exist, and KAI does not try to place it"
-    yield from _queue_reasons(job, around)
+    yield from _queue_reasons(job, context)
     for name, constraint in job.constraints:
-        yield from _logged_mistakes(name, constraint, around.scene)
+        yield from _logged_mistakes(name, constraint, context.scene)
     if shortage is not None:
-        yield from _shortage_reasons(job, shortage, around)
+        yield from _shortage_reasons(job, shortage, context)
 
 
-def _shortage_reasons(job: Job, shortage: Shortage, around: Surroundings) -> Iterator[str]:
+def _shortage_reasons(job: Job, shortage: Shortage, context: JobContext) -> Iterator[str]:
     """Yield the reasons for a shortage: unlabelled nodes, the missing resources, the free resources in its domain."""
-    words, final_nodes = around.words, around.final_nodes
-    topology = around.scene.topology(shortage.topology)
+    words, final_nodes = context.words, context.final_nodes
+    topology = context.scene.topology(shortage.topology)
     outside = None if topology is None else final_nodes.outside(topology)
     if outside is not None and outside.reason:
         yield outside.reason
@@ -158,9 +158,9 @@ def _pool_text(pool: str) -> str:
     return f'the node pool "{pool}"' if pool else "the default node pool"
 
 
-def _queue_reasons(job: Job, around: Surroundings) -> Iterator[str]:
+def _queue_reasons(job: Job, context: JobContext) -> Iterator[str]:
     """Yield the reasons why KAI does not try the job: its node pool or its queue prevents it."""
-    scene, every, queues = around.scene, around.whole_scene, around.queues
+    scene, every, queues = context.scene, context.whole_scene, context.queues
     if not scene.nodes:
         yield f"KAI looks for nodes in {_pool_text(job.pool)}, which has none"
     if job.queue in scene.absent_queues:

@@ -88,8 +88,8 @@ def referenced_topologies(source: SchedulerInput, schedulers: Schedulers) -> Sch
             continue
         surely_valid = False
         if binding.is_valid:
-            way_out = f"list another Topology in {'.'.join(map(str, REFERENCES))}, or "
-            verdict = check_known(binding, source, way_out=way_out if rendered else None)
+            advice = f"list another Topology in {'.'.join(map(str, REFERENCES))}, or "
+            verdict = check_known(binding, source, advice=advice if rendered else None)
             findings += verdict.findings
             surely_valid = verdict.surely_valid
             if reference is None and is_applied:

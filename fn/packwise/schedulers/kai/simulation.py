@@ -16,7 +16,7 @@ from packwise.schedulers.kai.allocate.state import add_amounts
 from packwise.schedulers.kai.gang_jobs import gang_jobs, queues, topologies
 from packwise.schedulers.kai.installation import installation_of
 from packwise.schedulers.kai.pod_places import written_podgroups
-from packwise.schedulers.kai.reasons import FinalNodes, Surroundings, reasons_of
+from packwise.schedulers.kai.reasons import FinalNodes, JobContext, reasons_of
 from packwise.schedulers.kai.snapshot import add_notes, count_evictable, eviction_notes, with_use
 from packwise.schedulers.simulation import (
     FITS,
@@ -94,9 +94,9 @@ class KaiSimulation:
         self.scene = self.scene.replace(nodes=_with_uses(self.scene.nodes, other_uses))
         self.session = allocate(self.scene)
         final_nodes = {node.name: node for node in _with_pods(self.scene.nodes, self._placed_pods())}
-        around = {pool: self._surroundings(pool, final_nodes) for pool in {gang.job.pool for gang in self.jobs}}
+        contexts = {pool: self._job_context(pool, final_nodes) for pool in {gang.job.pool for gang in self.jobs}}
         return tuple(
-            self._answer(gang, outline, answer, final_nodes, around[gang.job.pool])
+            self._answer(gang, outline, answer, final_nodes, contexts[gang.job.pool])
             for gang, outline, answer in zip(self.jobs, self.gangs, self.session.jobs, strict=True)
         )
 
@@ -114,11 +114,11 @@ class KaiSimulation:
         """Return the resources of each pod that KAI newly places, with the node of the pod."""
         return tuple(NodeUse(node, (*pod.request, (PODS, 1))) for pod, node in self._placed_pods() if not pod.node)
 
-    def _surroundings(self, pool: str, final_nodes: Mapping[str, Node]) -> Surroundings:
+    def _job_context(self, pool: str, final_nodes: Mapping[str, Node]) -> JobContext:
         """Return the context of a pool's jobs. `final_nodes` are the nodes by name after all gangs are placed."""
         scene = scene_in_pool(self.scene, pool)
         in_pool = FinalNodes([final_nodes[node.name] for node in scene.nodes])
-        return Surroundings(scene, self.words, in_pool, self.scene, Queues(scene))
+        return JobContext(scene, self.words, in_pool, self.scene, Queues(scene))
 
     def _answer(
         self,
@@ -126,7 +126,7 @@ class KaiSimulation:
         outline: GangOutline,
         answer: JobAnswer,
         final_nodes: Mapping[str, Node],
-        around: Surroundings,
+        context: JobContext,
     ) -> GangAnswer:
         """Return the outcome of a gang. `final_nodes` are the nodes by name after all gangs are placed."""
         shortage = answer.nearest_shortage
@@ -141,7 +141,7 @@ class KaiSimulation:
             added_gpus=sum(gpus_of(pod) for pod, _ in placed if not pod.node),
             domain=_common_domain(_topology_of(gang.job, self.scene), nodes),
             nearest_domain=None if shortage is None else self._nearest_domain(shortage),
-            reasons=tuple(reasons_of(gang.job, answer, shortage, around)),
+            reasons=tuple(reasons_of(gang.job, answer, shortage, context)),
             message=answer.message,
             notes=(*gang.notes, *eviction_notes(answer, self._evictable)),
         )

@@ -230,13 +230,13 @@ def scheduler_topologies(source: SchedulerInput) -> SchedulerObjects:
     refused: dict[str, str] = {}
     makes = source.cluster.makes_topologies
     rendered = makes and source.settings.emits(TOPOLOGY.name)
-    way_out = "`createTopologyResources: false`, or " if revision.scheduler_profiles else ""
+    advice = "`createTopologyResources: false`, or " if revision.scheduler_profiles else ""
     fatal = revision.topology_status is None
     for known in source.topologies.by_name.values():
         name = known.topology.name
         surely_valid = False
         if known.is_valid:
-            known_check = check_known(known, source, way_out=way_out if rendered else None, fatal=fatal)
+            known_check = check_known(known, source, advice=advice if rendered else None, fatal=fatal)
             findings += known_check.findings
             surely_valid = known_check.surely_valid
             if known_check.answer is not None:
@@ -268,16 +268,16 @@ class TopologyAnswer(Record):
 
 
 def check_known(
-    known: KnownTopology, source: SchedulerInput, *, way_out: str | None, fatal: bool = True
+    known: KnownTopology, source: SchedulerInput, *, advice: str | None, fatal: bool = True
 ) -> TopologyAnswer:
     """Return the answer of the API server to the KAI Topology of `known`.
 
-    A refusal is an error with advice on how to render no Topology: `way_out`, then a change of `emit`. It is a warning
-    if `way_out` is None, because no Topology is rendered. It is also a warning if `fatal` is false, because then the
-    operator continues without the Topology.
+    A refusal is an error. Its message ends with `advice`, and with the advice to change `emit`. The refusal is only a
+    warning if `advice` is None, because no Topology is rendered. It is also a warning if `fatal` is false, because the
+    operator then continues without the Topology.
     """
     verdict = check_topology(value_of(known.topology), source)
-    refusals = [_finding(known, problem, way_out, fatal=fatal) for problem in verdict.problems]
+    refusals = [_finding(known, problem, advice, fatal=fatal) for problem in verdict.problems]
     findings = (*refusals, *verdict.unchecked)
     answer = _answer(known.topology.name, verdict.problems) if verdict.problems else None
     return TopologyAnswer(findings, answer, not findings)
@@ -302,16 +302,16 @@ def check_topology(value: Mapping[str, Value], source: SchedulerInput) -> Verdic
     )
 
 
-def _finding(known: KnownTopology, problem: Problem, way_out: str | None, *, fatal: bool) -> Finding:
+def _finding(known: KnownTopology, problem: Problem, advice: str | None, *, fatal: bool) -> Finding:
     place = known.key_place(problem.path)
     message = f"{problem.message}; KAI refuses the {TOPOLOGY.name} with these levels"
     stage = problem.stage
     text = None if stage is None else problem.operator_message
-    if way_out is None or not fatal:
-        if way_out is not None:
+    if advice is None or not fatal:
+        if advice is not None:
             message += "; packwise omits it, and the ClusterTopology is not Ready"
         return place.finding(REFUSED, message, severity=Severity.WARNING, operator_message=text, stage=stage)
-    message += f". Change the levels, or render no {TOPOLOGY.name}: {way_out}remove {TOPOLOGY.name} from `emit`"
+    message += f". Change the levels, or render no {TOPOLOGY.name}: {advice}remove {TOPOLOGY.name} from `emit`"
     return place.finding(REFUSED, message, operator_message=text, stage=stage)
 
 
