@@ -389,7 +389,7 @@ topologyAwareScheduling:
 
 
 @pytest.mark.parametrize(
-    "command", [["place", "--nodes", "nodes.json"], ["report", "-o", "-", "--nodes", "nodes.json"], ["topologies"]]
+    "command", [["place", "--nodes", "nodes.json"], ["report", "-o", "html", "--nodes", "nodes.json"], ["topologies"]]
 )
 def test_configurations_that_a_check_does_not_use_for_the_workloads_do_not_count(
     folder: Path, call: Call, command: list[str]
