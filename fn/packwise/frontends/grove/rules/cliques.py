@@ -118,7 +118,10 @@ def _min_positive(at: CliqueAt, context: Context) -> Iterator[Problem]:
         text = "must be greater than 0"
         message = f'must be at least 1; got "{least}"'
         if least == 0 and context.revision.min_available_default == "WrittenReplicas":
-            message += " (minAvailable took the value of `replicas`, which was not set; set `replicas`)"
+            message += (
+                ". If minAvailable is not set, Grove copies `replicas`, which is 0 if it is not set either; set one of "
+                "them to at least 1"
+            )
         yield invalid_value(at.path("spec", "minAvailable"), least, text, message)
 
 
