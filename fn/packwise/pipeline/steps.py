@@ -127,7 +127,7 @@ def render(
 
     With `writes`, the objects are written and not only checked or compared. If `is_listed` is false, only the results
     are needed, and new objects are omitted. With `previews`, objects made by the scheduler itself are listed even if
-    their kind is not emitted. With `checks_pods` false, the pods of Kueue's jobs are not checked.
+    their kind is not emitted. With `checks_pods` false, the pods of queued jobs are not checked.
     """
     try:
         return _render(package, writes=writes, is_listed=is_listed, previews=previews, checks_pods=checks_pods)

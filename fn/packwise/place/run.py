@@ -522,7 +522,7 @@ def _workloads(command: PlaceGangs, terminal: Terminal) -> Answer:
     code = exit_code(rendered.results)
     refused: list[KubeObject] = []
     if not inputs.is_broken and _has_errors(inputs, rendered):
-        # Kueue finds a place for a job before its pods exist, so an error in these pods does not prevent it.
+        # A queued job gets a place before its pods exist, so an error in these pods does not prevent it.
         refused = _refused_workloads(inputs, render_inputs(inputs.replace(package=package), checks_pods=False))
         package = _remove_workloads(package, refused)
         rendered = render_inputs(inputs.replace(package=package), checks_pods=False)

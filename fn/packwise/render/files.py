@@ -54,7 +54,7 @@ class RenderedFiles(Record):
 def render_inputs(inputs: Inputs, *, writes: bool = False, checks_pods: bool = True) -> Rendered:
     """Return the render of `inputs` with sorted results, including the errors of files that could not be read.
 
-    `writes` is true if the objects will be written. With `checks_pods` false, the pods of Kueue's jobs are not checked.
+    `writes` is true if the objects will be written. With `checks_pods` false, the pods of queued jobs are not checked.
     """
     if inputs.is_lost:
         return Rendered(inputs.package.items, (), sort_results(inputs.results))

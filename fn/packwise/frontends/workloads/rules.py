@@ -255,8 +255,8 @@ def _check_other_schedulers(workload: Workload) -> Iterator[Finding]:
         yield Finding.of(_DIFFERENT, workload.item, (*others[0].path, "spec"), message)
 
 
-def _queue_of_kueue(workload: Workload) -> Iterator[Finding]:
-    """Yield a finding if a workload names a queue of Kueue but no queue of KAI."""
+def _queue_of_another_scheduler(workload: Workload) -> Iterator[Finding]:
+    """Yield a finding if a workload names a queue of another scheduler but no queue of KAI."""
     if QUEUE_NAME in workload.owner.labels and not any(
         queue(workload.owner, each).path for each in workload.scheduled_templates
     ):
@@ -506,7 +506,7 @@ def _revision(workload: Workload) -> Iterator[Finding]:
 _CHECKS_OF_ALL: tuple[Callable[[Workload], Iterator[Finding]], ...] = (
     _check_other_schedulers,
     _differences,
-    _queue_of_kueue,
+    _queue_of_another_scheduler,
     _delays,
 )
 _CHECKS_BY_GROUPING: Mapping[Grouping, tuple[Callable[[Workload], Iterator[Finding]], ...]] = {
