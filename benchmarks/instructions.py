@@ -52,7 +52,7 @@ def main() -> int:
     options = parser.parse_args()
     counter = counter_here()
     if counter is None:
-        print("neither perf nor valgrind counts here: apt install linux-perf valgrind", file=sys.stderr)
+        print("cannot count instructions without perf or valgrind: apt install linux-perf valgrind", file=sys.stderr)
         return 1 if os.environ.get("CI") else 0
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     counted = {name: round(value, 4) for name, value in ratios(counter).items()}

@@ -237,7 +237,7 @@ def _digest_of(origin: Origin) -> str:
     # An annotated tag is a separate object. The name that ends with `^{}` is its commit.
     commit = commits.get(f"{tag}^{{}}", commits.get(tag, ""))
     if not _COMMIT.fullmatch(commit):
-        raise LookupError(f"{address}: must have the tag {origin.tag}; there is none")
+        raise LookupError(f"{address} does not have the tag {origin.tag}")
     return commit
 
 

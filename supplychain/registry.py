@@ -51,7 +51,7 @@ class Repository(NamedTuple):
         """Return the blob with this digest. Exit if the registry lacks the blob or sends another one."""
         found = self._get(f"blobs/{digest}")
         if found is None or digest_of(found) != digest:
-            sys.exit(f"{self.host}/{self.name}: must hold the blob {digest}")
+            sys.exit(f"{self.host}/{self.name} does not have the blob {digest}")
         return found
 
     def attach(self, subject: str, kind: str, content: bytes) -> str:
@@ -60,7 +60,7 @@ class Repository(NamedTuple):
         """
         of = self.manifest(subject)
         if of is None:
-            sys.exit(f"{self.host}/{self.name}: must hold the manifest {subject}")
+            sys.exit(f"{self.host}/{self.name} does not have the manifest {subject}")
         described = {"mediaType": json.loads(of)["mediaType"], "digest": subject, "size": len(of)}
         manifest: Json = {
             "schemaVersion": 2,
@@ -171,7 +171,7 @@ def image_faults(repository: Repository, digest: str) -> list[str]:
     """
     manifest = repository.manifest(digest)
     if manifest is None or digest_of(manifest) != digest:
-        return [f"manifest {digest}: must be there, with that digest"]
+        return [f"the registry does not have the manifest {digest}, or it has another digest"]
     config = json.loads(repository.blob(json.loads(manifest)["config"]["digest"]))["config"]
     found = [
         f"label {label}: must be {value}; got {config['Labels'].get(label)}"
@@ -183,11 +183,11 @@ def image_faults(repository: Repository, digest: str) -> list[str]:
     for kind, content in wanted.items():
         data = repository.manifest(there[kind]) if kind in there else None
         if data is None:
-            found.append(f"referrer {kind}: must be there; got {', '.join(sorted(there)) or 'none'}")
+            found.append(f"no referrer {kind}; the image has {', '.join(sorted(there)) or 'none'}")
         elif (own := json.loads(data))["subject"]["digest"] != digest:
             found.append(f"referrer {kind}: must have the subject {digest}; got {own['subject']['digest']}")
         elif repository.blob(own["layers"][0]["digest"]) != content:
-            found.append(f"referrer {kind}: must hold what this commit has")
+            found.append(f"referrer {kind}: the content differs from the file of this commit")
     return found
 
 

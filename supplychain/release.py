@@ -98,7 +98,7 @@ def wrong_references(named: Iterable[Reference], version: str, tags: Collection[
             exists = name in (COMMIT, _BRANCH) or name in tags
             known = f"{COMMIT}, {_BRANCH} or a tag ({', '.join(sorted(tags)) or 'there is none'})"
         if not exists:
-            wrong.append(f"{page}:{line}: names version {name}, which does not exist; must be {known}")
+            wrong.append(f"{page}:{line}: names version {name}, which does not exist; use {known}")
     return wrong
 
 
@@ -108,7 +108,7 @@ def bill_faults(wheel: Path, bill: Path) -> list[str]:
         inside = [name for name in archive.namelist() if ".dist-info/sboms/" in name and name.endswith(f"/{bill.name}")]
         if len(inside) == 1 and archive.read(inside[0]) == bill.read_bytes():
             return []
-    return [f"{wheel.name}: must hold {bill.name} in .dist-info/sboms/; run make sbom, and build it again"]
+    return [f"{wheel.name} lacks this tree's .dist-info/sboms/{bill.name}; run make sbom, and build it again"]
 
 
 def missing_from_context(dockerfile: str, ignore: str, files: Collection[str]) -> list[str]:
@@ -133,7 +133,7 @@ def unpinned_warnings() -> list[str]:
     lines = unpinned_lines()
     if not lines:
         return []
-    advice = "others can move what these lines name; run `make pins` where there is a network"
+    advice = "the tags in these lines can move; run `make pins` with network access"
     return [f"warning: {line}" for line in [*lines, advice]]
 
 
@@ -151,7 +151,7 @@ def _built(folder: Path) -> list[str]:
             archive.extractall(again, filter="data")
         _output(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(again), cwd=again / stem)
         if _digest(again / wheel.name) != _digest(wheel):
-            wrong.append(f"{stem}.tar.gz: must build the same wheel as the repository")
+            wrong.append(f"{stem}.tar.gz builds another wheel than the repository")
         _output("rm", "-r", str(again))
     return wrong
 

@@ -232,7 +232,7 @@ def test_a_tag_that_was_moved_is_renewed(project: Path, programs: Path) -> None:
         ("crane", "", "crane must be on PATH; `make e2e-tools` builds it"),
         ("git", "", "git must be on PATH"),
         ("crane", "echo sha256:12", "python:3.13.9-trixie: crane must answer with a digest; got 'sha256:12'"),
-        ("git", "true", "https://github.com/actions/setup-python: must have the tag v7.0.0; there is none"),
+        ("git", "true", "https://github.com/actions/setup-python does not have the tag v7.0.0"),
         (
             "git",
             'case "$3" in */codeql-action) echo "no route" >&2; exit 128;; esac; printf "%040d\\t%s\\n" 1 "$4"',
@@ -296,7 +296,7 @@ def test_git_itself_tells_the_commit_of_an_annotated_tag(tmp_path: Path, monkeyp
         f"steps:\n- uses: o/r@{commit} # v1\n- uses: o/r/a@{commit} # v1.2.3\n"
     )
     (root / "action.yml").write_text("steps:\n- uses: o/r@v2\n", encoding="utf-8")
-    assert pin(root) == ([], ["https://github.com/o/r: must have the tag v2; there is none"])
+    assert pin(root) == ([], ["https://github.com/o/r does not have the tag v2"])
 
 
 @pytest.fixture

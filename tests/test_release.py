@@ -63,7 +63,7 @@ def test_no_page_names_a_version_that_does_not_exist() -> None:
 )
 def test_versions_that_pages_name(text: str, wrong: str) -> None:
     version, _, known = wrong.partition(": ")
-    message = f"names version {version}, which does not exist; must be {known}"
+    message = f"names version {version}, which does not exist; use {known}"
 
     found = wrong_references(references({"a.md": f"\n{text}"}), "1.1.0", ["v1.0.0"])
 
@@ -78,7 +78,7 @@ def test_a_wheel_without_its_bill_of_materials(tmp_path: Path) -> None:
         archive.writestr("a-1.dist-info/sboms/a.cdx.json", "{ }")
 
     assert bill_faults(wheel, bill) == [
-        "a-1-py3-none-any.whl: must hold a.cdx.json in .dist-info/sboms/; run make sbom, and build it again"
+        "a-1-py3-none-any.whl lacks this tree's .dist-info/sboms/a.cdx.json; run make sbom, and build it again"
     ]
 
 
@@ -87,7 +87,7 @@ def test_each_line_that_is_not_pinned_is_a_warning(monkeypatch: pytest.MonkeyPat
 
     assert unpinned_warnings() == [
         "warning: a.yml:1: a/b@v1 is not pinned by digest",
-        "warning: others can move what these lines name; run `make pins` where there is a network",
+        "warning: the tags in these lines can move; run `make pins` with network access",
     ]
     monkeypatch.setattr("supplychain.release.unpinned_lines", list)
     assert unpinned_warnings() == []

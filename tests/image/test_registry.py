@@ -34,9 +34,11 @@ def elsewhere(registry: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def test_what_is_not_there_is_told(repository: Repository, digest: str) -> None:
     another = Repository(repository.host, "platform/another")
 
-    assert image_faults(another, digest) == [f"manifest {digest}: must be there, with that digest"]
+    assert image_faults(another, digest) == [
+        f"the registry does not have the manifest {digest}, or it has another digest"
+    ]
     assert image_faults(repository, digest) == [
-        f"referrer {kind}: must be there; got none" for kind in (BILL, PROVENANCE)
+        f"no referrer {kind}; the image has none" for kind in (BILL, PROVENANCE)
     ]
 
 
@@ -53,7 +55,7 @@ def test_the_image_and_what_refers_to_it_are_read_back(repository: Repository, d
 def test_a_referrer_of_another_content_is_told(repository: Repository, digest: str) -> None:
     repository.attach(digest, BILL, b"{}")
 
-    assert image_faults(repository, digest) == [f"referrer {BILL}: must hold what this commit has"]
+    assert image_faults(repository, digest) == [f"referrer {BILL}: the content differs from the file of this commit"]
 
 
 @pytest.fixture
