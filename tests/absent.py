@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["without"]
+__all__ = ["env_without"]
 
 FOLDER = Path(__file__).parent / "without"
 
 
-def without(*modules: str) -> dict[str, str]:
+def env_without(*modules: str) -> dict[str, str]:
     """Return the environment variables of this process, changed so that Python cannot import `modules`."""
     paths = [str(FOLDER), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     names = [*os.environ.get("TESTS_WITHOUT", "").split(), *modules]

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from krmfn.difference import difference
-from tests.absent import without
+from tests.absent import env_without
 from tests.places import CRDS, KYAML_ORACLE, NO_CRDS, ROOT, TESTDATA, TOOLS, in_ci, missing
 from tests.without.sitecustomize import block
 
@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     if config.getoption("--without-native"):
         # Processes that tests start inherit the variable. Workers of xdist block the module at their start.
-        os.environ.update(without("krmfn_native"))
+        os.environ.update(env_without("krmfn_native"))
         block()
 
 

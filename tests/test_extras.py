@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from packwise.extras import COMPLETION, CRDS, DASK, FSSPEC, OSMO, PATCH, SOLVER, Extra
-from tests.absent import without
+from tests.absent import env_without
 from tests.cli.calling import CONFIG, WORKLOAD, write
 from tests.cli.test_cli_crds import crd
 from tests.places import ROOT
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 
 def packwise(folder: Path, *words: str, absent: Extra | None = None) -> subprocess.CompletedProcess[str]:
-    environment = without(*([] if absent is None else [absent.module]))
+    environment = env_without(*([] if absent is None else [absent.module]))
     command = [sys.executable, "-m", "packwise", *words]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
@@ -46,7 +46,9 @@ def test_without_any_of_them_everything_else_works(folder: Path) -> None:
     modules = [extra.module for extra in (COMPLETION, CRDS, DASK, FSSPEC, OSMO, PATCH, SOLVER)]
     for words in (["check", "in"], ["render", "in", "-o", "out"], ["diff", "in", "out"], ["topologies", "in"]):
         command = [sys.executable, "-m", "packwise", *words]
-        done = subprocess.run(command, cwd=folder, env=without(*modules), capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=folder, env=env_without(*modules), capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
 
 
@@ -115,7 +117,9 @@ def test_the_function_says_it_too() -> None:
     )
     command = [sys.executable, "-m", "packwise", "fn"]
 
-    done = subprocess.run(command, input=source, env=without(CRDS.module), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, input=source, env=env_without(CRDS.module), capture_output=True, text=True, check=False
+    )
 
     assert done.returncode == 1
     assert (

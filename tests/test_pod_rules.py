@@ -28,13 +28,13 @@ def found(spec: dict[str, Any]) -> list[tuple[str, str, str | None]]:
     return [(rule.name, format_path(problem.path), problem.operator_message) for rule, problem in pod_problems(spec)]
 
 
-def of_resources(limits: dict[str, Any] | None = None, requests: dict[str, Any] | None = None) -> list[str | None]:
+def resource_errors(limits: dict[str, Any] | None = None, requests: dict[str, Any] | None = None) -> list[str | None]:
     """Return the texts of the API server about one container. None stands for a warning without such a text."""
     sides = {side: part for side, part in (("limits", limits), ("requests", requests)) if part is not None}
     return [text for _, _, text in found({"containers": [{"name": "main", "image": "app:1", "resources": sides}]})]
 
 
-def of_toleration(**fields: Any) -> list[str | None]:
+def toleration_errors(**fields: Any) -> list[str | None]:
     return [text for _, _, text in found({"tolerations": [fields]})]
 
 
@@ -52,8 +52,8 @@ def of_toleration(**fields: Any) -> list[str | None]:
     ],
 )  # fmt: skip
 def test_devices_of_any_vendor_stand_in_limits(name: str) -> None:
-    assert of_resources({name: "1"}) == []
-    assert of_resources({name: 1}, {name: "1"}) == []
+    assert resource_errors({name: "1"}) == []
+    assert resource_errors({name: 1}, {name: "1"}) == []
 
 
 def test_huge_pages_in_requests_alone_are_told_and_do_not_keep_a_gang_from_being_placed() -> None:
@@ -62,15 +62,15 @@ def test_huge_pages_in_requests_alone_are_told_and_do_not_keep_a_gang_from_being
     said = found({"containers": [{"name": "main", "image": "app:1", "resources": {"requests": {"hugepages-2Mi": 1}}}]})
 
     assert [(rule, operator) for rule, _, operator in said] == [("pod-huge-pages", text)]
-    assert of_resources({"hugepages-2Mi": 1}, {"hugepages-2Mi": 2}) == [
+    assert resource_errors({"hugepages-2Mi": 1}, {"hugepages-2Mi": 2}) == [
         f'{FIRST}.resources.requests: Invalid value: "2": must be equal to hugepages-2Mi limit of 1'
     ]
 
 
 def test_what_a_container_may_request_alone() -> None:
-    assert of_resources(None, {"cpu": "500m", "memory": "1Gi", "ephemeral-storage": 1}) == []
-    assert of_resources({"cpu": 2, "memory": "2Gi"}, {"cpu": "0.5", "memory": "2048Mi"}) == []
-    assert of_resources({GPU: "8", "cpu": 0.5}, {GPU: 8.0, "cpu": "500m"}) == []
+    assert resource_errors(None, {"cpu": "500m", "memory": "1Gi", "ephemeral-storage": 1}) == []
+    assert resource_errors({"cpu": 2, "memory": "2Gi"}, {"cpu": "0.5", "memory": "2048Mi"}) == []
+    assert resource_errors({GPU: "8", "cpu": 0.5}, {GPU: 8.0, "cpu": "500m"}) == []
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_what_a_container_may_request_alone() -> None:
 def test_resources_that_are_refused(
     limits: dict[str, Any] | None, requests: dict[str, Any] | None, texts: list[str]
 ) -> None:
-    assert of_resources(limits, requests) == [f"{FIRST}.resources.{text}" for text in texts]
+    assert resource_errors(limits, requests) == [f"{FIRST}.resources.{text}" for text in texts]
 
 
 def test_an_image_with_a_space_and_a_name_of_a_resource_that_is_none() -> None:
@@ -164,31 +164,31 @@ def test_containers() -> None:
 
 def test_tolerations() -> None:
     at = "spec.tolerations[0]"
-    assert of_toleration(key="a", operator="Exists", effect="NoSchedule") == []
-    assert of_toleration(key="a", value="b", effect="") == []
-    assert of_toleration(operator="Exists") == []
-    assert of_toleration(key="a", operator="Gt", value="5", effect="NoExecute", tolerationSeconds=5) == []
-    assert of_toleration(key="a", operator="Exist") == [f'{at}.operator: Unsupported value: "Exist": {OPERATORS}']
-    assert of_toleration(key="a", operator="exists") == [f'{at}.operator: Unsupported value: "exists": {OPERATORS}']
-    assert of_toleration(key="a", effect="NoSched") == [f'{at}.effect: Unsupported value: "NoSched": {EFFECTS}']
-    assert of_toleration(value="b") == [
+    assert toleration_errors(key="a", operator="Exists", effect="NoSchedule") == []
+    assert toleration_errors(key="a", value="b", effect="") == []
+    assert toleration_errors(operator="Exists") == []
+    assert toleration_errors(key="a", operator="Gt", value="5", effect="NoExecute", tolerationSeconds=5) == []
+    assert toleration_errors(key="a", operator="Exist") == [f'{at}.operator: Unsupported value: "Exist": {OPERATORS}']
+    assert toleration_errors(key="a", operator="exists") == [f'{at}.operator: Unsupported value: "exists": {OPERATORS}']
+    assert toleration_errors(key="a", effect="NoSched") == [f'{at}.effect: Unsupported value: "NoSched": {EFFECTS}']
+    assert toleration_errors(value="b") == [
         f'{at}.operator: Invalid value: "": operator must be Exists when `key` is empty, which means "match all values '
         'and all keys"'
     ]
-    assert of_toleration(key="a", operator="Exists", value="b") == [None]
-    assert of_toleration(key="a", tolerationSeconds=5, effect="NoSchedule") == [
+    assert toleration_errors(key="a", operator="Exists", value="b") == [None]
+    assert toleration_errors(key="a", tolerationSeconds=5, effect="NoSchedule") == [
         f"{at}.effect: Invalid value: \"NoSchedule\": effect must be 'NoExecute' when `tolerationSeconds` is set"
     ]
 
 
 def test_keys_and_values_of_tolerations_are_those_of_taints() -> None:
     at = "spec.tolerations[0]"
-    (key,) = of_toleration(key="a b", operator="Exists")
+    (key,) = toleration_errors(key="a b", operator="Exists")
     assert (key or "").startswith(f'{at}.key: Invalid value: "a b": name part must consist of alphanumeric characters')
-    (value,) = of_toleration(key="a", value="b c")
+    (value,) = toleration_errors(key="a", value="b c")
     assert (value or "").startswith(f'{at}.operator: Invalid value: "b c": a valid label must be an empty string or')
-    assert of_toleration(key="${KEY}", value="{{ value }}") == []
-    assert of_toleration(key="example.com/dedicated", value="") == []
+    assert toleration_errors(key="${KEY}", value="{{ value }}") == []
+    assert toleration_errors(key="example.com/dedicated", value="") == []
 
 
 def test_a_pod_has_a_container_and_none_twice() -> None:

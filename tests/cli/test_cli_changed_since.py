@@ -53,7 +53,7 @@ def found(ran: Ran) -> list[tuple[str, str]]:
     return sorted({(finding["rule"], finding["file"]) for finding in ran.findings if finding["severity"] != "info"})
 
 
-def of(*files: str) -> list[tuple[str, str]]:
+def errors_in(*files: str) -> list[tuple[str, str]]:
     return [(RULE, file) for file in sorted(files)]
 
 
@@ -89,7 +89,7 @@ def test_a_file_of_any_name_is_checked_and_hides_no_other(call: Call, repository
 
     ran = call("check", ".", "--changed-since", "main", "-o", "json")
 
-    assert (ran.code, found(ran)) == (1, of(*[f"clusters/east/{name}" for name in names]))
+    assert (ran.code, found(ran)) == (1, errors_in(*[f"clusters/east/{name}" for name in names]))
     assert f"in {len(names)} files affected by the change since main; {len(names)} workloads checked" in ran.closing
 
 
@@ -100,7 +100,7 @@ def test_only_what_changed_is_reported(call: Call, repository: Path, reference: 
 
     ran = call("check", ".", "--changed-since", reference, "-o", "json")
 
-    assert (ran.code, found(ran)) == (1, of("clusters/east/more.yaml"))
+    assert (ran.code, found(ran)) == (1, errors_in("clusters/east/more.yaml"))
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_a_branch_means_where_it_was_left(call: Call, repository: Path) -> None:
 
     ran = call("check", ".", "--changed-since", "main", "-o", "json")
 
-    assert found(ran) == of("clusters/east/more.yaml")
+    assert found(ran) == errors_in("clusters/east/more.yaml")
 
 
 def test_of_several_commits_that_branches_left_each_counts(call: Call, repository: Path) -> None:
@@ -233,7 +233,7 @@ def test_of_several_commits_that_branches_left_each_counts(call: Call, repositor
 
     ran = call("check", ".", "--changed-since", "main", "-o", "json")
 
-    assert found(ran) == of("clusters/west/web.yaml")
+    assert found(ran) == errors_in("clusters/west/web.yaml")
 
 
 def test_the_mode_alone_is_no_change(call: Call, repository: Path) -> None:
@@ -251,7 +251,7 @@ def test_a_link_in_the_place_of_a_file(call: Call, repository: Path) -> None:
 
     ran = call("check", ".", "--changed-since", "main", "-o", "json")
 
-    assert found(ran) == of("clusters/west/real.yaml")
+    assert found(ran) == errors_in("clusters/west/real.yaml")
 
 
 def test_a_folder_in_the_place_of_a_link_and_the_other_way_round(call: Call, repository: Path) -> None:
@@ -261,7 +261,7 @@ def test_a_folder_in_the_place_of_a_link_and_the_other_way_round(call: Call, rep
     (repository / "link").unlink()
     write(repository, {"link/web.yaml": OTHER, "link/topology.yaml": CONFIG})
     committed(repository)
-    assert found(call("check", ".", "--changed-since", "main", "-o", "json")) == of("link/web.yaml")
+    assert found(call("check", ".", "--changed-since", "main", "-o", "json")) == errors_in("link/web.yaml")
 
     git(repository, "branch", "--force", "main")
     (repository / "link/web.yaml").unlink()
@@ -344,7 +344,7 @@ def test_what_is_no_longer_left_out_is_checked(call: Call, repository: Path, by:
 
     assert (RULE, "clusters/east/web.yaml") in found(everything)
     if by != "a configuration's exclude":
-        assert found(ran) == of("clusters/east/web.yaml")
+        assert found(ran) == errors_in("clusters/east/web.yaml")
 
 
 def test_a_configuration_that_is_ignored_now_no_longer_applies(call: Call, repository: Path) -> None:
@@ -373,7 +373,7 @@ def test_a_configuration_that_is_named_reaches_everything(
 
     ran = call("check", "clusters/east/web.yaml", "--config", "c.yaml", "--changed-since", "main", "-o", "json")
 
-    assert found(ran) == of("clusters/east/web.yaml")
+    assert found(ran) == errors_in("clusters/east/web.yaml")
 
 
 @pytest.mark.usefixtures("repository")
@@ -447,7 +447,7 @@ def test_a_submodule(call: Call, repository: Path, tmp_path: Path) -> None:
     committed(repository)
     moved = call("check", ".", "--changed-since", "main", "-o", "json")
 
-    assert found(dirty) == found(moved) == of("modules/apps/more.yaml")
+    assert found(dirty) == found(moved) == errors_in("modules/apps/more.yaml")
 
 
 def test_a_submodule_whose_commit_is_not_here_is_new(call: Call, repository: Path, tmp_path: Path) -> None:
@@ -462,7 +462,7 @@ def test_a_submodule_whose_commit_is_not_here_is_new(call: Call, repository: Pat
 
     ran = call("check", "modules", ".", "--changed-since", "main", "-o", "json")
 
-    assert found(ran) == of("modules/apps/web.yaml")
+    assert found(ran) == errors_in("modules/apps/web.yaml")
     assert tmp_path.exists()
 
 
@@ -525,7 +525,7 @@ def test_a_parent_is_enough_of_a_shallow_clone(call: Call, repository: Path, tmp
 
     ran = call("check", "shallow", "--changed-since", "HEAD^1", "-o", "json")
 
-    assert found(ran) == of("shallow/clusters/east/more.yaml")
+    assert found(ran) == errors_in("shallow/clusters/east/more.yaml")
 
 
 def test_what_does_not_go_together(call: Call, repository: Path, tmp_path: Path) -> None:
@@ -568,7 +568,7 @@ def test_git_runs_nothing_of_the_repository(call: Call, repository: Path) -> Non
 
     ran = call("check", ".", "--changed-since", "main", "-o", "json")
 
-    assert found(ran) == of("clusters/east/more.yaml")
+    assert found(ran) == errors_in("clusters/east/more.yaml")
     assert not marker.exists()
 
 
@@ -582,7 +582,7 @@ def test_the_environment_moves_no_repository(call: Call, repository: Path, monke
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"):
         monkeypatch.setenv(name, "/nowhere")
 
-    assert found(call("check", ".", "--changed-since", "main", "-o", "json")) == of("clusters/east/more.yaml")
+    assert found(call("check", ".", "--changed-since", "main", "-o", "json")) == errors_in("clusters/east/more.yaml")
 
 
 @pytest.mark.parametrize("words", [

@@ -327,7 +327,7 @@ def test_what_an_alternate_names_is_looked_at_too(call: Call, repository: Path, 
     assert {ran.code for ran in reads_and_asks(call)} == {2}
 
 
-def bare(repository: Path, tmp_path: Path) -> Path:
+def move_git_folder(repository: Path, tmp_path: Path) -> Path:
     """Move the `.git` of the repository to another folder."""
     place = tmp_path.parent / f"{tmp_path.name}.git"
     shutil.move(repository / ".git", place)
@@ -338,7 +338,7 @@ def bare(repository: Path, tmp_path: Path) -> Path:
 def test_settings_that_stand_elsewhere_run_nothing(
     way: str, call: Call, repository: Path, tmp_path: Path, marker: Path
 ) -> None:
-    place = bare(repository, tmp_path)
+    place = move_git_folder(repository, tmp_path)
     arm(place, SETTINGS["everything that runs beside a fetch"], marker)
     git_folder = repository / ".git"
     if way == "a file":

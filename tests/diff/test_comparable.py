@@ -132,7 +132,7 @@ LABELS = (
 )
 
 
-def of_epoch(epoch: str, generation: str, team: str) -> str:
+def epoch_gang(epoch: str, generation: str, team: str) -> str:
     """Return a gang of an epoch, in flow style."""
     labels = LABELS % (epoch, generation, team)
     head = "apiVersion: scheduler.grove.io/v1alpha1, kind: PodGang"
@@ -154,8 +154,8 @@ WITH: list[tuple[str, str, str, str]] = [
     ("groups that were texts", "{kind: PodGang, spec: {podgroups: [a, {podReferences: [x]}]}}",
      "{kind: PodGang, spec: {podgroups: [{name: a}, {minReplicas: 1}]}}",
      "{kind: PodGang, spec: {podgroups: [{name: a, podReferences: []}, {minReplicas: 1, podReferences: [x]}]}}"),
-    ("a gang keeps its epoch, with the labels that follow from it", of_epoch("7", "old", "a"),
-     of_epoch("9", "new", "b"), of_epoch("7", "old", "b")),
+    ("a gang keeps its epoch, with the labels that follow from it", epoch_gang("7", "old", "a"),
+     epoch_gang("9", "new", "b"), epoch_gang("7", "old", "b")),
     ("a spec of another type afterwards", "{spec: {a: b}}", "{spec: [c]}", "{spec: [c]}"),
 ]  # fmt: skip
 
@@ -168,8 +168,8 @@ def without_epoch(team: str) -> str:
 
 
 BESIDE: list[tuple[str, str, str, str, str]] = [
-    ("two epochs", of_epoch("7", "old", "a"), of_epoch("9", "new", "b"), without_epoch("a"), without_epoch("b")),
-    ("an epoch, and none", of_epoch("7", "old", "a"), "{kind: PodGang, metadata: {name: web-0, labels: {a: b}}}",
+    ("two epochs", epoch_gang("7", "old", "a"), epoch_gang("9", "new", "b"), without_epoch("a"), without_epoch("b")),
+    ("an epoch, and none", epoch_gang("7", "old", "a"), "{kind: PodGang, metadata: {name: web-0, labels: {a: b}}}",
      "{apiVersion: scheduler.grove.io/v1alpha1, kind: PodGang, metadata: {name: web-0-7, labels: {team: a, "
      "app.kubernetes.io/part-of: web}}}", "{kind: PodGang, metadata: {name: web-0, labels: {a: b}}}"),
     ("none", "{metadata: {name: a, uid: b}}", "{metadata: {name: c}, status: d}", "{metadata: {name: a}}",

@@ -103,30 +103,30 @@ def test_entries_by_name(text: str, expected: Any) -> None:
     assert entries_by_name(value(text)) == expected
 
 
-def of_kind(kind: str, name: str, namespace: str = "", group: str = "a") -> Identity:
+def object_of_kind(kind: str, name: str, namespace: str = "", group: str = "a") -> Identity:
     return group, kind, namespace, name
 
 
 def test_objects_are_in_order_of_kind_namespace_and_name() -> None:
     expected = [
-        of_kind("ClusterTopology", "z"),
-        of_kind("Topology", "a"),
-        of_kind("PodGang", "b", "a"),
-        of_kind("PodGang", "a", "b"),
-        of_kind("Other", "a"),
-        of_kind("Others", "a", group="0"),
-        of_kind("Others", "a", group="1"),
-        of_kind("Others", "7", group="2"),
-        of_kind("Others", "10", group="2"),
-        of_kind("Others", "a", group="2"),
-        of_kind("Others", "a-1-bb-2", group="2"),
-        of_kind("Others", "a-1-c-1", group="2"),
-        of_kind("Others", "a-02", group="2"),
-        of_kind("Others", "a-2", group="2"),
-        of_kind("Others", "a-3", group="2"),
-        of_kind("Others", "a-10", group="2"),
-        of_kind("Others", "a-30", group="2"),
-        of_kind("Others", "a-100", group="2"),
+        object_of_kind("ClusterTopology", "z"),
+        object_of_kind("Topology", "a"),
+        object_of_kind("PodGang", "b", "a"),
+        object_of_kind("PodGang", "a", "b"),
+        object_of_kind("Other", "a"),
+        object_of_kind("Others", "a", group="0"),
+        object_of_kind("Others", "a", group="1"),
+        object_of_kind("Others", "7", group="2"),
+        object_of_kind("Others", "10", group="2"),
+        object_of_kind("Others", "a", group="2"),
+        object_of_kind("Others", "a-1-bb-2", group="2"),
+        object_of_kind("Others", "a-1-c-1", group="2"),
+        object_of_kind("Others", "a-02", group="2"),
+        object_of_kind("Others", "a-2", group="2"),
+        object_of_kind("Others", "a-3", group="2"),
+        object_of_kind("Others", "a-10", group="2"),
+        object_of_kind("Others", "a-30", group="2"),
+        object_of_kind("Others", "a-100", group="2"),
     ]
 
     assert in_order(reversed(expected)) == expected

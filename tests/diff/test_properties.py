@@ -120,17 +120,17 @@ def test_applying_the_patches_gives_what_counts_of_the_other_side(
     old, new = state(before), state(after)
     assert old.objects is not None
     assert new.objects is not None
-    result = {key: plain(item) for key, item in old.objects.items()}
+    result = {key: as_client_has_it(item) for key, item in old.objects.items()}
 
     for change in diff(old, new).changes:
         key = next(k for side in (old, new) for k, item in (side.objects or {}).items() if item is change.subject)
         if change.before is not None and change.after is not None:
             patch = json.loads(json.dumps(json_patch(change.before.value, change.after.value)))
-            result[key] = cast("dict[str, Any]", apply_patch(plain(change.before), patch))
+            result[key] = cast("dict[str, Any]", apply_patch(as_client_has_it(change.before), patch))
             assert result[key].get("status") == change.before.value.get("status")
             assert result[key]["metadata"].get("uid") == change.before.get("metadata.uid")
         elif change.action is Action.CREATE:
-            result[key] = plain(change.subject)
+            result[key] = as_client_has_it(change.subject)
         else:
             del result[key]
 
@@ -188,7 +188,7 @@ def test_there_and_back_are_the_same_fields(before: list[dict[str, Any]], after:
     assert there == sorted((path, new, old) for path, old, new in back)
 
 
-def plain(item: KubeObject) -> dict[str, Any]:
+def as_client_has_it(item: KubeObject) -> dict[str, Any]:
     """Return the object as a client has it: no part of it is used in two places."""
     return cast("dict[str, Any]", json.loads(json.dumps(item.value)))
 

@@ -342,7 +342,7 @@ def address(value: Mapping[str, Any]) -> str:
     return f"{value['kind']} {value['metadata'].get('namespace', '')}/{value['metadata']['name']}"
 
 
-def without(value: dict[str, Any], field: str, *keys: str) -> dict[str, Any]:
+def without_keys(value: dict[str, Any], field: str, *keys: str) -> dict[str, Any]:
     """Return the object without these keys of a metadata field. If the field is then empty, remove it too."""
     kept = {key: each for key, each in value["metadata"].get(field, {}).items() if key not in keys}
     metadata = {key: each for key, each in value["metadata"].items() if key != field}
@@ -374,7 +374,7 @@ def applied_by(tool: ArgoCd, cluster: ApiServer, name: str, revision: str) -> li
     for one in tool.synced(name, revision)["resources"]:
         live = cluster.get(one["kind"], one["name"], one["namespace"])
         assert live is not None
-        found.append(without(json.loads(live["metadata"]["annotations"][APPLIED]), "annotations", TRACKING))
+        found.append(without_keys(json.loads(live["metadata"]["annotations"][APPLIED]), "annotations", TRACKING))
     return found
 
 
@@ -465,7 +465,9 @@ def test_flux_applies_what_packwise_builds(
             namespace, called, _, kind = entry["id"].split("_")
             live = cluster.get(kind, called, namespace)
             assert live is not None
-            value = without(live, "labels", *[f"kustomize.toolkit.fluxcd.io/{key}" for key in ("name", "namespace")])
+            value = without_keys(
+                live, "labels", *[f"kustomize.toolkit.fluxcd.io/{key}" for key in ("name", "namespace")]
+            )
             objects[address(value)] = as_sent(value)
     for each in RELEASES:
         name = each["metadata"]["name"]
@@ -473,8 +475,10 @@ def test_flux_applies_what_packwise_builds(
         found = json.loads(cluster.kubectl("get", "configmap", "-A", "-o", "json", "-l", f"{HELM}name={name}"))["items"]
         objects = applied.setdefault(f"HelmRelease flux-system/{name}", {})
         for live in found:
-            value = without(live, "labels", MANAGED_BY, f"{HELM}name", f"{HELM}namespace")
-            value = without(value, "annotations", *[f"meta.helm.sh/release-{key}" for key in ("name", "namespace")])
+            value = without_keys(live, "labels", MANAGED_BY, f"{HELM}name", f"{HELM}namespace")
+            value = without_keys(
+                value, "annotations", *[f"meta.helm.sh/release-{key}" for key in ("name", "namespace")]
+            )
             objects[address(value)] = as_sent({**value, "apiVersion": "v1", "kind": "ConfigMap"})
 
     assert applied == {owner: builds[owner] for owner in applied}

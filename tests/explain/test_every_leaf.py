@@ -131,13 +131,13 @@ def test_of_what_the_operators_were_asked(name: str) -> None:
 @pytest.mark.client
 def test_of_what_osmo_was_asked(tmp_path: Path) -> None:
     folders = sorted((GOLDEN / "osmo").glob("*/"))
-    explanations = [explained(of_osmo(folder, tmp_path / folder.name)) for folder in folders]
+    explanations = [explained(osmo_package(folder, tmp_path / folder.name)) for folder in folders]
 
     assert [text for explanation in explanations for text in unexplained(explanation)] == []
     assert sum(len(explanation.objects) for explanation in explanations) > 100
 
 
-def of_osmo(folder: Path, copy: Path) -> Package:
+def osmo_package(folder: Path, copy: Path) -> Package:
     copy.mkdir()
     for name in ("pool.yaml", "workflow.yaml"):
         if (folder / name).exists():

@@ -28,7 +28,7 @@ from packwise.build.cache import (
     open_store,
     prune,
 )
-from tests.absent import without
+from tests.absent import env_without
 from tests.cli.calling import Call
 
 fsspec: Any = pytest.importorskip("fsspec")
@@ -300,7 +300,7 @@ def test_a_url_without_its_library_is_refused(place: str, reason: str) -> None:
 
 def test_without_fsspec_the_error_names_the_extra() -> None:
     command = [sys.executable, "-m", "packwise", "cache", "--cache", "s3://bucket/packwise"]
-    done = subprocess.run(command, env=without("fsspec"), capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=env_without("fsspec"), capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stdout, done.stderr) == (
         2,
@@ -312,7 +312,7 @@ def test_without_fsspec_the_error_names_the_extra() -> None:
 
 def test_a_folder_needs_no_library(folder: Path) -> None:
     command = [sys.executable, "-m", "packwise", "cache", "--cache", str(folder)]
-    done = subprocess.run(command, env=without("fsspec"), capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=env_without("fsspec"), capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stdout) == (0, f"{folder}: 0 entries, 0 bytes\n")
 

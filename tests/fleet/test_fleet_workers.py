@@ -19,7 +19,7 @@ from packwise.build.cache import build
 from packwise.fleet import cluster
 from packwise.fleet.requests import Request
 from packwise.fleet.workers import DaskCluster, Lost, WorkersError, run
-from tests.absent import without
+from tests.absent import env_without
 from tests.cli.calling import CONFIG, WORKLOAD, Call, listing, write
 from tests.cli.test_cli_osmo_hostile import LARGE, LONG, embedded
 from tests.fleet import tasks
@@ -350,7 +350,7 @@ def test_what_the_function_raises_is_raised_here_and_memory_is_a_reason(dask: Da
 
 
 def test_a_worker_without_packwise_is_named(dask: Dask) -> None:
-    dask.add_worker(without("packwise"))
+    dask.add_worker(env_without("packwise"))
 
     with pytest.raises(
         WorkersError, match=r"tcp://127\.0\.0\.1:\d+ has no packwise: No module named \"packwise\", and this"

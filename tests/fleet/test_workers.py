@@ -18,7 +18,7 @@ import pytest
 from packwise.fleet import workers
 from packwise.fleet.cluster import ClusterPool
 from packwise.fleet.workers import Lost, Processes, WorkersError, run
-from tests.absent import without
+from tests.absent import env_without
 from tests.fleet import tasks
 from tests.places import ROOT
 
@@ -255,7 +255,7 @@ def test_without_distributed_the_error_names_the_extra() -> None:
     )
 
     done = subprocess.run(
-        [sys.executable, "-c", code], env=without("distributed"), capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], env=env_without("distributed"), capture_output=True, text=True, check=True
     )
 
     assert done.stdout == (

@@ -19,7 +19,7 @@ NEWEST = RECORDS[-1]
 Found = tuple[str, str, str, str]
 
 
-def of(value: dict[str, Any], release: str | None = None) -> list[Found]:
+def results_of(value: dict[str, Any], release: str | None = None) -> list[Found]:
     """Return rule, severity, path and message of each finding about one object."""
     revision = NEWEST if release is None else BY_NAME[release]
     found = key_findings(Index.of((KubeObject.new(value),)), revision)
@@ -68,7 +68,7 @@ def graph(spec: dict[str, Any] | None = None, **metadata: Any) -> dict[str, Any]
 @pytest.mark.parametrize("form", ["labels", "annotations"])
 @pytest.mark.parametrize("make", [pod_clique_set, graph])
 def test_a_key_near_a_known_one(written: str, right: str, form: str, make: Any) -> None:
-    ((rule, severity, path, message),) = of(make(**{form: {written: "x"}}))
+    ((rule, severity, path, message),) = results_of(make(**{form: {written: "x"}}))
 
     assert (rule, severity, path) == ("key-spelling", "warning", format_path(("metadata", form, written)))
     assert message.startswith("no known component reads this key")
@@ -88,15 +88,15 @@ def test_a_key_near_a_known_one(written: str, right: str, form: str, make: Any) 
     ],
 )  # fmt: skip
 def test_keys_of_others_are_left_alone(key: str) -> None:
-    assert of(pod_clique_set(labels={key: "a"}, annotations={key: "a"})) == []
-    assert of(graph(labels={key: "a"}, annotations={key: "a"})) == []
+    assert results_of(pod_clique_set(labels={key: "a"}, annotations={key: "a"})) == []
+    assert results_of(graph(labels={key: "a"}, annotations={key: "a"})) == []
 
 
 def test_every_known_key_is_spelt_right_wherever_it_stands() -> None:
     for key in KEYS:
         metadata = {"labels": {key: "true"}, "annotations": {key: "true"}}
         for make in (pod_clique_set, graph):
-            assert [each for each in of(make(**metadata)) if each[0] == "key-spelling"] == []
+            assert [each for each in results_of(make(**metadata)) if each[0] == "key-spelling"] == []
 
 
 def test_what_a_key_says_of_itself_holds() -> None:
@@ -109,7 +109,11 @@ def test_what_a_key_says_of_itself_holds() -> None:
                 for step in reversed(part.path):
                     value = [value] if step == "*" else {step: value}
                 item = {"apiVersion": f"{part.kind[0]}/v1", "kind": part.kind[1], **value}
-                assert any(of(item, revision.name) == [] for revision in revisions), (key.name, form, part.path)
+                assert any(results_of(item, revision.name) == [] for revision in revisions), (
+                    key.name,
+                    form,
+                    part.path,
+                )
 
 
 def test_the_places_are_of_kinds_that_are_there_once() -> None:
@@ -119,88 +123,90 @@ def test_the_places_are_of_kinds_that_are_there_once() -> None:
 
 
 def test_a_label_in_the_place_of_an_annotation() -> None:
-    assert of(pod_clique_set(labels={"grove.io/mnnvl-group": "train"})) == [
+    assert results_of(pod_clique_set(labels={"grove.io/mnnvl-group": "train"})) == [
         (
             "key-place", "warning", "metadata.labels[grove.io/mnnvl-group]",
             "must be an annotation here: Grove's operator does not read a label of this name",
         )
     ]  # fmt: skip
-    ((_, _, path, message),) = of(pod_clique_set({"labels": {"gpu-fraction": "0.5"}}))
+    ((_, _, path, message),) = results_of(pod_clique_set({"labels": {"gpu-fraction": "0.5"}}))
     assert path == "spec.template.cliques[0].labels.gpu-fraction"
     assert message == "must be an annotation here: KAI does not read a label of this name"
 
 
 def test_an_annotation_in_the_place_of_a_label() -> None:
-    ((rule, _, path, message),) = of(pod_clique_set(annotations={"kai.scheduler/preemptibility": "preemptible"}),
-                                     "v0.1.0-alpha.10")  # fmt: skip
+    misplaced = pod_clique_set(annotations={"kai.scheduler/preemptibility": "preemptible"})
+
+    ((rule, _, path, message),) = results_of(misplaced, "v0.1.0-alpha.10")
+
     assert (rule, path) == ("key-place", "metadata.annotations[kai.scheduler/preemptibility]")
     assert message == "must be a label here: KAI's pod-grouper does not read an annotation of this name"
 
 
 def test_a_queue_as_annotation_is_read_by_grove_from_the_release_on_that_makes_podgroups() -> None:
     workload = pod_clique_set(annotations={"kai.scheduler/queue": "q"})
-    assert of(workload) == of(workload, "upstream") == []
-    ((rule, severity, _, message),) = of(workload, "v0.1.0-alpha.10")
+    assert results_of(workload) == results_of(workload, "upstream") == []
+    ((rule, severity, _, message),) = results_of(workload, "v0.1.0-alpha.10")
     assert (rule, severity) == ("key-place", "warning")
     assert message == (
         "must be a label: only Grove since v0.1.0-alpha.12-rc2 reads the annotation, and this is v0.1.0-alpha.10"
     )
-    assert of(pod_clique_set(labels={"kai.scheduler/queue": "q"}), "v0.1.0-alpha.10") == []
+    assert results_of(pod_clique_set(labels={"kai.scheduler/queue": "q"}), "v0.1.0-alpha.10") == []
     # A component reads the other label.
     both = {"kai.scheduler/queue": "q"}
-    assert of(pod_clique_set(labels=both, annotations=both), "v0.1.0-alpha.10") == []
+    assert results_of(pod_clique_set(labels=both, annotations=both), "v0.1.0-alpha.10") == []
 
 
 @pytest.mark.parametrize("form", ["labels", "annotations"])
 def test_a_queue_of_a_graph(form: str) -> None:
-    ((rule, _, _, message),) = of(graph(**{form: {"kai.scheduler/queue": "q"}}))
+    ((rule, _, _, message),) = results_of(graph(**{form: {"kai.scheduler/queue": "q"}}))
     assert rule == "key-place"
     assert message == (
         "no component reads this key here: in a DynamoGraphDeployment, set the annotation "
         "nvidia.com/kai-scheduler-queue"
     )
-    assert of(graph({"labels": {"kai.scheduler/queue": "q"}})) == []
+    assert results_of(graph({"labels": {"kai.scheduler/queue": "q"}})) == []
 
 
 @pytest.mark.parametrize("form", ["labels", "annotations"])
 def test_the_former_name_of_the_queue(form: str) -> None:
-    ((rule, severity, _, message),) = of(pod_clique_set(**{form: {"runai/queue": "q"}}))
+    ((rule, severity, _, message),) = results_of(pod_clique_set(**{form: {"runai/queue": "q"}}))
     assert (rule, severity) == ("key-place", "warning")
     assert message == "only KAI before v0.6 reads this key; later releases read kai.scheduler/queue"
     # The advice applies to both.
-    assert of(pod_clique_set(labels={"runai/queue": "q", "kai.scheduler/queue": "q"})) == []
+    assert results_of(pod_clique_set(labels={"runai/queue": "q", "kai.scheduler/queue": "q"})) == []
 
 
 def test_keys_of_dynamo_are_read_of_the_graph_alone() -> None:
-    ((rule, _, path, message),) = of(graph({"annotations": {"nvidia.com/enable-grove": "false"}}))
+    ((rule, _, path, message),) = results_of(graph({"annotations": {"nvidia.com/enable-grove": "false"}}))
     assert (rule, path) == ("key-place", "spec.annotations[nvidia.com/enable-grove]")
     assert message == (
         "Dynamo's operator does not read this key here; set it as an annotation of a DynamoGraphDeployment"
     )
-    ((_, _, _, message),) = of(pod_clique_set(annotations={"nvidia.com/kai-scheduler-queue": "q"}))
+    ((_, _, _, message),) = results_of(pod_clique_set(annotations={"nvidia.com/kai-scheduler-queue": "q"}))
     assert message.startswith("Dynamo's operator does not read this key here; ")
-    ((_, _, _, message),) = of(graph(labels={"nvidia.com/enable-grove": "false"}))
+    ((_, _, _, message),) = results_of(graph(labels={"nvidia.com/enable-grove": "false"}))
     assert message == "must be an annotation here: Dynamo's operator does not read a label of this name"
 
 
 def test_mnnvl_by_release() -> None:
     auto = pod_clique_set(annotations={"grove.io/auto-mnnvl": "enabled"})
-    assert of(auto, "v0.1.0-alpha.8") == []
-    ((rule, _, _, message),) = of(auto, "v0.1.0-alpha.9")
+    assert results_of(auto, "v0.1.0-alpha.8") == []
+    ((rule, _, _, message),) = results_of(auto, "v0.1.0-alpha.9")
     assert rule == "key-place"
     assert message == (
         "only Grove up to v0.1.0-alpha.8 reads this key, and this is v0.1.0-alpha.9: grove.io/mnnvl-group replaces it"
     )
     group = pod_clique_set(annotations={"grove.io/mnnvl-group": "a"})
-    assert of(group, "v0.1.0-alpha.8") == []
-    ((_, _, _, message),) = of(group, "grep-244")
+    assert results_of(group, "v0.1.0-alpha.8") == []
+    ((_, _, _, message),) = results_of(group, "grep-244")
     assert message.startswith("only Grove since v0.1.0-alpha.8 reads this key, and this is grep-244")
 
 
 def test_what_only_the_pod_grouper_reads() -> None:
     workload = pod_clique_set(labels={"kai.scheduler/preemptibility": "non-preemptible"})
-    assert of(workload, "v0.1.0-alpha.10") == []
-    ((rule, _, _, message),) = of(workload)
+    assert results_of(workload, "v0.1.0-alpha.10") == []
+    ((rule, _, _, message),) = results_of(workload)
     assert rule == "key-place"
     assert message == (
         "only KAI's pod-grouper with Grove before v0.1.0-alpha.12-rc2 reads this key, and "
@@ -210,7 +216,7 @@ def test_what_only_the_pod_grouper_reads() -> None:
 
 @pytest.mark.parametrize("value", ["no", "0", "off", "disabled", "Flase", ""])
 def test_a_value_that_is_ignored(value: str) -> None:
-    ((rule, severity, path, message),) = of(graph(annotations={"nvidia.com/enable-grove": value}))
+    ((rule, severity, path, message),) = results_of(graph(annotations={"nvidia.com/enable-grove": value}))
     assert (rule, severity, path) == ("key-value", "warning", "metadata.annotations[nvidia.com/enable-grove]")
     assert message.startswith(f'must be one of "true", "false"; got "{value}"')
     assert "with other values the operator makes a PodCliqueSet" in message
@@ -218,25 +224,25 @@ def test_a_value_that_is_ignored(value: str) -> None:
 
 @pytest.mark.parametrize("value", ["true", "false", "False", "TRUE", "${GROVE}", "{{ .Values.grove }}"])
 def test_a_value_that_is_taken(value: str) -> None:
-    assert of(graph(annotations={"nvidia.com/enable-grove": value})) == []
+    assert results_of(graph(annotations={"nvidia.com/enable-grove": value})) == []
 
 
 def test_values_that_are_refused() -> None:
-    ((rule, severity, _, message),) = of(graph(annotations={"nvidia.com/dynamo-kube-discovery-mode": "pods"}))
+    ((rule, severity, _, message),) = results_of(graph(annotations={"nvidia.com/dynamo-kube-discovery-mode": "pods"}))
     assert (rule, severity) == ("key-refused", "error")
     assert message == (
         'must be one of "pod", "container"; got "pods". Dynamo\'s webhook refuses other values in a graph; '
         'did you mean "pod"?'
     )
-    assert of(graph(annotations={"nvidia.com/vllm-distributed-executor-backend": "MP"})) == []
-    ((_, severity, _, _),) = of(graph(annotations={"nvidia.com/vllm-distributed-executor-backend": "mpi"}))
+    assert results_of(graph(annotations={"nvidia.com/vllm-distributed-executor-backend": "MP"})) == []
+    ((_, severity, _, _),) = results_of(graph(annotations={"nvidia.com/vllm-distributed-executor-backend": "mpi"}))
     assert severity == "error"
     # No component refuses keys that are copied from graph components to pods.
-    ((rule, _, _, _),) = of(pod_clique_set({"annotations": {"nvidia.com/dynamo-kube-discovery-mode": "pods"}}))
+    ((rule, _, _, _),) = results_of(pod_clique_set({"annotations": {"nvidia.com/dynamo-kube-discovery-mode": "pods"}}))
     assert rule == "key-value"
     component = {"name": "a", "podTemplate": {"metadata": {"annotations": {
         "nvidia.com/dynamo-discovery-backend": "kubernets"}}}}  # fmt: skip
-    ((_, severity, path, message),) = of(graph({"components": [component]}))
+    ((_, severity, path, message),) = results_of(graph({"components": [component]}))
     assert severity == "warning"
     assert path.startswith("spec.components[0].podTemplate.metadata.annotations")
     assert 'did you mean "kubernetes"?' in message
@@ -252,8 +258,8 @@ def test_metadata_of_any_shape_is_passed_over() -> None:
         {"labels": [1], "annotations": {"a": None, "kai.scheduler/queue": 1}},
     ):
         workload = {"apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": wrong, "spec": wrong}
-        assert of(workload, "v0.1.0-alpha.12-rc1" if wrong is None else "upstream") == []
-    assert of(graph({"services": {"a": None, "b": {"annotations": {"nvidia.com/enable-grove": "false"}}}}))
+        assert results_of(workload, "v0.1.0-alpha.12-rc1" if wrong is None else "upstream") == []
+    assert results_of(graph({"services": {"a": None, "b": {"annotations": {"nvidia.com/enable-grove": "false"}}}}))
 
 
 def test_a_render_reports_them() -> None:

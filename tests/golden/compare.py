@@ -1,33 +1,35 @@
-"""Goldens (what the operators' own code and OSMO answered) against a packwise executable.
+"""Compare a packwise executable with the goldens, which are the answers of the operators' own code and of OSMO.
 
     python -m tests.golden.compare [PACKWISE] [PATH…] [--aspect NAME] [--max-diffs N] [--only GLOB] [--revision R]
                                    [--jobs N]
 
-PATH: a golden folder (holding alpha7, head, alpha12, alpha14, osmo), one of these, or a file of JSON lines (`.jsonl`,
-`.jsonl.gz`) with {"case", "kind", "files": {name: text}, "errors", "expected"}. Default: all of `testdata/golden`.
-Prints per revision and aspect `agree X of Y` and the first differences; exit 0 only when everything agrees.
+PATH is a folder of goldens (with alpha7, head, alpha12, alpha14, osmo), one of these folders, or a file of JSON lines
+(`.jsonl`, `.jsonl.gz`) with {"case", "kind", "files": {name: text}, "errors", "expected"}. The default is
+`testdata/golden`. For each revision and aspect, the output has `agree X of Y` and the first differences. The exit code
+is 0 only if everything agrees.
 
-How a case runs: create and config cases through `packwise fn` (config.yaml, topologies.yaml, existing.yaml as items,
-functionConfig with the revision); where live.yaml or live-topologies.yaml stands, the verdict comes from a run with
-`admission: New` and the objects from a second one with `admission: Existing` and the live files. Update cases through
-`packwise check NEW --baseline OLD -o json` (and `render` for the objects). OSMO cases through `packwise render` with
-the plain files.
+How a case runs:
+
+- A create or config case runs through `packwise fn`. Its items are config.yaml, topologies.yaml and existing.yaml, and
+  its functionConfig has the revision. If it has live.yaml or live-topologies.yaml, the verdict comes from a run with
+  `admission: New`, and the objects come from a second run with `admission: Existing` and the live files.
+- An update case runs through `packwise check NEW --baseline OLD -o json`, and through `render` for the objects.
+- A case of OSMO runs through `packwise render` with the plain files.
 
 Aspects:
     verdict         accepted or refused
-    messages        operatorMessage texts of the error results = the webhook's, in order (as sets where Grove is random)
-    messages-config the same for configuration and ClusterTopologyBinding errors, any order
-    messages-crd    where the schema refuses first: schema's, webhook's or both lists
-    podgangs        PodGangs equal, matched by name        podgang-order   in the operator's order
+    messages        the operatorMessage texts of errors equal the webhook's, in order (as sets where Grove is random)
+    messages-config the same for errors about the configuration and ClusterTopologyBindings, in any order
+    messages-crd    if the schema refuses first: the lists of the schema, of the webhook, or both
+    podgangs        PodGangs are equal, matched by name    podgang-order   they have the operator's order
     topologies      ClusterTopology                        kai-topologies  KAI Topology        podgroups  KAI PodGroup
     conditions      packwise.dev/conditions of the PodCliqueSet
-    kai-refused     the operator's own output breaks its CRD (KAI or Grove): spec/designs.md#4 calls that fatal, so an
-                    error. Where only KAI refuses it, a second run without that kind, the way out that is named there,
-                    is compared in full
-    osmo-verdict, osmo-messages, osmo-topology, osmo-podgroups (where no defect D1..D10 shows),
-    osmo-kai        what is emitted passes KAI's rules      osmo-required  no required level is lost
+    kai-refused     the operator's own output breaks its CRD (KAI or Grove). spec/designs.md#4 calls that fatal, so it
+                    is an error. If only KAI refuses the output, a second run without that kind is compared completely
+    osmo-verdict, osmo-messages, osmo-topology, osmo-podgroups (if no defect D1..D10 shows),
+    osmo-kai        the written objects pass KAI's rules    osmo-required   no required level is lost
 
-It reads YAML by itself, and uses only the command of packwise.
+This module reads YAML by itself, and uses only the command of packwise.
 """
 
 # pyright: basic
@@ -95,7 +97,10 @@ class Record:
 
     @functools.cached_property
     def expected(self) -> dict:
-        """Read it only on request, because a test run collects thousands of cases and skips most of them."""
+        """Return the expected answer.
+
+        It is read on request, because a test run collects thousands of cases and skips most.
+        """
         read = self.answered
         if isinstance(read, str):
             read = k.load_all(read) if "pool.yaml" in self.files else k.load(read) or {}
@@ -115,7 +120,9 @@ class Answer:
         return self.code == 0
 
     def errors(self, *, bindings: bool | None = None, stages: tuple = STAGES) -> list[str]:
-        """The operator's texts, in its order; of ClusterTopologyBindings only, of all else only, or of everything."""
+        """Return the operator's texts in its order: all, only those about ClusterTopologyBindings, or only
+        the others.
+        """
         said = [
             r
             for r in self.results
@@ -212,11 +219,11 @@ def kind_of(files: dict) -> str:
 # ---- running packwise
 
 Packwise = Callable[..., tuple[int, str, str]]
-"""Runs the command with these words, and `stdin`: exit code, stdout, stderr."""
+"""Runs the command with these arguments and `stdin`, and returns exit code, stdout and stderr."""
 
 
 def command(path: str) -> Packwise:
-    """An executable."""
+    """Return a function that runs an executable."""
     return lambda *words, stdin="": k.run([path, *words], stdin)
 
 
@@ -235,7 +242,7 @@ def function_config(record: Record, admission: str | None) -> str:
 
 
 def existing_items(record: Record) -> str:
-    """PodCliqueScalingGroup and PodClique objects that carry the live replica counts of existing.yaml."""
+    """Return PodCliqueScalingGroup and PodClique objects with the live replica counts of existing.yaml."""
     live = k.load(record.files.get("existing.yaml", "")) or {}
     owner = next(
         (
@@ -265,7 +272,7 @@ def fn(packwise: Packwise, record: Record, files: list[tuple[str, str]], admissi
     code, out, err = packwise("fn", stdin=k.resource_list(docs, function_config(record, admission)))
     given = set()
     for _, text in files:
-        # Inputs that no reader takes are part of the goldens.
+        # The goldens include inputs that no reader accepts.
         with contextlib.suppress(Exception):
             given |= {k.ident(d) for d in k.load_all(text) if isinstance(d, dict)}
     try:
@@ -295,7 +302,7 @@ def extra(record: Record) -> list[tuple[str, str]]:
 
 
 def answers(packwise: Packwise, record: Record) -> tuple[Answer, Answer]:
-    """(at admission, when reconciled)."""
+    """Return the answer at admission, and the answer after reconciliation."""
     if record.kind == "update":
         return update(packwise, record)
     if record.kind == "config":
@@ -338,13 +345,13 @@ def update(packwise: Packwise, record: Record) -> tuple[Answer, Answer]:
         return answer, answer
 
 
-# ---- what KAI refuses although Grove's webhook takes it (revisions.md, "KAI's refusal")
+# ---- Objects that KAI refuses although Grove's webhook accepts the workload (revisions.md, "KAI's refusal")
 
 SEVEN = ["region", "zone", "datacenter", "block", "rack", "host", "numa"]
 
 
 def kai_refused(record: Record, *given: Answer) -> frozenset[str]:
-    """Kinds that packwise refuses to render since KAI would refuse them, where KAI would indeed."""
+    """Return the kinds that packwise does not render because KAI would refuse them, if KAI really would."""
     said = {r["rule"] for a in given for r in a.results if r["severity"] == "error"}
     return frozenset(
         kind
@@ -395,7 +402,7 @@ def podgroup_refused(record: Record) -> bool:
         return False
     pcs = next(
         d for d in k.load_all(record.files["new.yaml"]) if d.get("kind") == "PodCliqueSet"
-    )  # the corpora hold no objects of updates
+    )  # The goldens have no objects of updates.
     template = pcs["spec"]["template"]
     groups = template.get("podCliqueScalingGroups") or []
     return any("." in str(x["name"]) for x in [pcs["metadata"], *template["cliques"], *groups]) or any(
@@ -428,8 +435,8 @@ def topology_texts(errors: dict) -> list[str]:
     return [e["message"] for listed in (errors.get("topologyErrors") or {}).values() for e in listed]
 
 
-def bare(obj: dict) -> dict:
-    """Without owner references, uid, status, time stamps and bookkeeping annotations."""
+def without_bookkeeping(obj: dict) -> dict:
+    """Return an object without owner references, uid, status, time stamps and bookkeeping annotations."""
     copy = json.loads(json.dumps(obj, default=str))
     copy.pop("status", None)
     meta = copy.get("metadata") or {}
@@ -475,7 +482,7 @@ def first_difference(want: Any, have: Any, path: str = "") -> str | None:  # noq
 
 def same_objects(want: list[dict], have: list[dict]) -> str | None:
     def by_name(objects):
-        return {k.ident(o)[1:]: bare(o) for o in objects}
+        return {k.ident(o)[1:]: without_bookkeeping(o) for o in objects}
 
     if len(by_name(have)) != len(have):
         return "two objects of one name: " + k.short(sorted(k.ident(o)[2] for o in have))
@@ -494,7 +501,7 @@ def condition_view(conditions) -> list[list[str]]:
 
 
 def compare(record: Record, admitted: Answer, settled: Answer):
-    """(aspect, difference or None) for everything the case says something about."""
+    """Yield each aspect that the case covers, with its difference or None."""
     if record.revision == "osmo":
         yield from osmo_compare(record, admitted)
         return
@@ -551,7 +558,7 @@ def message_aspects(record: Record, rejected: str, answer: Answer):
     listed = sorted(topology_texts(errors))
     if (
         record.kind != "config" and rejected != "config" and listed
-    ):  # a binding is another object, with a webhook of its own
+    ):  # A binding is another object, with a separate webhook.
         of_bindings, have = sorted(answer.errors(bindings=True)), answer.errors(bindings=False)
         yield (
             "messages-config",
@@ -573,7 +580,7 @@ def message_aspects(record: Record, rejected: str, answer: Answer):
         )
     elif rejected == "config" or record.kind == "config":
         want = texts(errors, "configErrors") + topology_texts(errors)
-        if rejected == "config":  # the operator does not start: nobody asked it about the bindings
+        if rejected == "config":  # The operator does not start, so it was not asked about the bindings.
             have = answer.errors(bindings=False)
         good = sorted(map(canonical, have)) == sorted(map(canonical, want))
         yield "messages-config", None if good else f"{k.short(have, 400)}, expected {k.short(want, 400)}"
@@ -613,8 +620,10 @@ def object_aspects(record: Record, answer: Answer):
 
 
 def own_topologies(record: Record) -> list[dict]:
-    """Topologies of bindings that list one of their own name: Git applies these (spec/gitops.md#4), so packwise
-    renders them; the operator makes none."""
+    """Return the Topologies of bindings that list one with their own name.
+
+    Git applies these (spec/gitops.md#4), so packwise renders them. The operator makes none.
+    """
     live = "live.yaml" if "live.yaml" in record.files else "config.yaml"
     profiles = ((k.load(record.files[live]) or {}).get("scheduler") or {}).get("profiles") or []
     if "kai-scheduler" not in [p.get("name") for p in profiles]:
@@ -656,7 +665,7 @@ def condition_difference(record: Record, answer: Answer, name: str | None) -> st
 # ---- OSMO
 
 INNER_MEMBERS = (
-    "cannot be set on a mid-level SubGroup"  # D4: packwise leaves inner minMember out, so this is no reason to refuse
+    "cannot be set on a mid-level SubGroup"  # D4: packwise omits inner minMember, so this is no reason to refuse.
 )
 LABEL = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
 KEY = re.compile(
@@ -696,7 +705,7 @@ def osmo_answer(packwise: Packwise, record: Record) -> Answer:
 
 
 def pools_of(record: Record) -> dict[str, dict]:
-    """Every pool of pool.yaml by name."""
+    """Return every pool of pool.yaml by name."""
     out = {}
     for doc in k.load_all(record.files["pool.yaml"]):
         out.update(doc["pools"] if "pools" in doc else {doc.get("name"): doc})
@@ -704,7 +713,7 @@ def pools_of(record: Record) -> dict[str, dict]:
 
 
 def tasks_of(record: Record) -> tuple[list[dict], list[list[tuple[str, list[dict]]]]]:
-    """The pool's topology keys and, per task group, its tasks with the topology each asks for."""
+    """Return the pool's topology keys. For each task group, return its tasks with the topology that each requests."""
     flow = (k.load(record.files.get("workflow.yaml", "")) or {}).get("workflow") or {}
     pools = pools_of(record)
     pool = pools.get(flow.get("pool") or "") or next(iter(pools.values()))
@@ -722,9 +731,9 @@ def priority_of(record: Record) -> str:
 
 
 def over_guarantee(record: Record) -> str | None:
-    """OSMO's refusal of a group that asks for more GPUs than its pool guarantees: spec/osmo.md#3.
+    """Return OSMO's refusal of a group that requests more GPUs than its pool guarantees: spec/osmo.md#3.
 
-    validate_workflow_spec needs the service's database, so that OSMO was not asked.
+    validate_workflow_spec needs the service's database, so OSMO itself was not asked.
     """
     flow = (k.load(record.files.get("workflow.yaml", "")) or {}).get("workflow") or {}
     pools = pools_of(record)
@@ -751,7 +760,7 @@ def over_guarantee(record: Record) -> str | None:
 
 
 def mixed_none(record: Record) -> bool:
-    """Within one task group some tasks ask for topology and some do not."""
+    """Return True if only some tasks of a task group request a topology."""
     return any(len({bool(w) for _, w in group}) > 1 for group in tasks_of(record)[1])
 
 
@@ -921,7 +930,7 @@ def kai_refusal(answer: Answer) -> str | None:  # noqa: PLR0911 - a refusal a li
 
 
 def lost_required(record: Record, answer: Answer) -> str | None:
-    """The finest required label of every task must be a required level somewhere in the PodGroups."""
+    """Return a fault if a task's finest required level is a required level nowhere in the PodGroups, otherwise None."""
     keys, groups = tasks_of(record)
     order, label = [t["key"] for t in keys], {t["key"]: t["label"] for t in keys}
     have = {
@@ -1000,7 +1009,7 @@ def main() -> int:
 def guarded(packwise: Packwise, record: Record) -> list[tuple[str, str | None]]:
     try:
         return examine(packwise, record)
-    except Exception as error:  # one broken case must not hide the others
+    except Exception as error:  # A broken case must not hide the other ones.
         return [("runner", f"{type(error).__name__}: {error}")]
 
 

@@ -1,6 +1,6 @@
-"""Input and output of the comparison: YAML as Kubernetes tools read it, ResourceLists built as text.
+"""Input and output of the comparison: YAML as Kubernetes tools read it, and ResourceLists built as text.
 
-Standard library and PyYAML only; never imports packwise.
+This module uses only the standard library and PyYAML. It never imports packwise.
 """
 
 # pyright: basic
@@ -27,7 +27,10 @@ RESOLVERS = [
 
 
 def _yaml12(base: type) -> type:
-    """A safe loader class with the YAML 1.2 core scalars: `no`, `on`, `1:30` and dates stay strings."""
+    """Return a safe loader class with the scalars of YAML 1.2's core schema.
+
+    `no`, `on`, `1:30` and dates stay strings.
+    """
     cls = type(
         "Y12" + base.__name__,
         (base,),
@@ -57,7 +60,7 @@ def load_all(text: str) -> list:
 
 
 def documents(text: str) -> list[str]:
-    """The documents of a YAML stream as text, comments and all."""
+    """Return the documents of a YAML stream as text, including comments."""
     out, current = [], []
     for line in text.removesuffix("\n").split("\n"):
         if line.rstrip() == "---" or line.startswith("--- "):
@@ -76,7 +79,7 @@ def _content(line: str) -> bool:
 def annotate(doc: str, annotations: dict[str, str]) -> str:
     """Return `doc` with annotations spliced into its text, as a kpt client would add them.
 
-    A document that is no plain mapping is unchanged.
+    A document that is not a plain mapping is returned unchanged.
     """
     try:
         root = yaml.compose(doc, Loader=Marks)
@@ -93,7 +96,7 @@ def annotate(doc: str, annotations: dict[str, str]) -> str:
         return doc
     missing = ["metadata", "annotations"][len(parents) :]
     if missing and _value(root, missing[0], any_kind=True) is not None:
-        return doc  # there, but empty or no mapping: leave it to the tool
+        return doc  # The annotations are empty, or no mapping. Let the tool handle them.
     if root.flow_style:
         text = ", ".join(entries)
         for name in reversed(missing):
@@ -110,7 +113,7 @@ def annotate(doc: str, annotations: dict[str, str]) -> str:
 
 
 def _value(node, name: str, any_kind: bool = False):
-    """The mapping under a key, unless an alias points elsewhere."""
+    """Return the mapping under a key, unless an alias provides it."""
     for key, value in node.value if isinstance(node, yaml.MappingNode) else []:
         found = key.value == name and value.start_mark.index >= key.end_mark.index
         if found and (any_kind or isinstance(value, yaml.MappingNode)):
@@ -128,7 +131,7 @@ def client_annotations(path: str, index: int) -> dict[str, str]:
 
 
 def as_item(doc: str) -> str:
-    """One document as an entry of a block sequence at column 0; head comments stand before the dash."""
+    """Return one document as an entry of a block list at column 0. Comments at its head precede the dash."""
     out, started = [], False
     for line in doc.removesuffix("\n").split("\n"):
         if not started and not _content(line):
@@ -188,7 +191,10 @@ class Output:
 
 
 def text_rows(text: str):
-    """Row of a mark, by newlines alone (PyYAML also counts other Unicode line breaks)."""
+    """Return a function that returns the row of a mark, counting only newlines.
+
+    PyYAML also counts other Unicode line breaks.
+    """
     ends = [i for i, c in enumerate(text) if c == "\n"]
     return lambda mark: bisect.bisect_left(ends, mark.index)
 
@@ -201,7 +207,7 @@ def dedent(chunk: list[str], column: int) -> list[str]:
 
 
 def core(lines: list[str]) -> list[str]:
-    """Lines from the first to the last that carry content: head and trailing comments off."""
+    """Return the lines from the first to the last with content, without comments at the head and the end."""
     marks = [i for i, line in enumerate(lines) if _content(line)]
     return lines[marks[0] : marks[-1] + 1] if marks else []
 
@@ -212,7 +218,7 @@ def ident(obj: dict) -> tuple[str, str, str]:
 
 
 def run(command: list[str], stdin: str = "", cwd: str | None = None, env: dict | None = None, timeout: float = 120):
-    """Exit code, stdout, stderr; a timeout or a missing executable gives code 124 or 127."""
+    """Return exit code, stdout and stderr. After a timeout, or without the executable, the code is 124 or 127."""
     try:
         done = subprocess.run(
             command,

@@ -88,7 +88,7 @@ def test_a_workload_changes_in_its_conditions_only(package: Listed) -> None:
     for old, new in zip(before, after, strict=False):
         entry = EARLIER_CONDITIONS.search(old.source.text) if old.kind == "PodCliqueSet" else None
         if entry is None:
-            assert gone(old.source.text, new.source.text) == ""
+            assert removed_part(old.source.text, new.source.text) == ""
         else:
             assert new.source.text.startswith(old.source.text[: entry.start()])
             assert new.source.text.endswith(old.source.text[entry.end() :])
@@ -193,14 +193,14 @@ def test_notes_that_no_render_wrote_are_passed_over(key: str, text: str) -> None
     assert errors in ([], ["update-topology-constraint"] * 3)
 
 
-def gone(before: str, after: str) -> str:
+def removed_part(before: str, after: str) -> str:
     """Return the part of `before` between the start and the end that it shares with `after`."""
-    start = same(before, after)
-    end = len(before) - same(before[start:][::-1], after[start:][::-1])
+    start = common_length(before, after)
+    end = len(before) - common_length(before[start:][::-1], after[start:][::-1])
     return before[start:end]
 
 
-def same(one: str, other: str) -> int:
+def common_length(one: str, other: str) -> int:
     """Return the length of the common beginning."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 

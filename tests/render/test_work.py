@@ -78,7 +78,7 @@ def cliques(names: Iterable[str]) -> str:
     return "".join(f"      - name: {name}\n        spec: {CLIQUE % (name, '')}\n" for name in names)
 
 
-def alike(count: int, first: int) -> list[str]:
+def similar_names(count: int, first: int) -> list[str]:
     """Return names with the same letters in different orders, because their comparison takes the longest."""
     steps = [7, 11, 17, 19, 23, 29, 31, 37]
     orders = [(n % len(LETTERS), steps[n // len(LETTERS) % len(steps)]) for n in range(first, first + count)]
@@ -108,7 +108,7 @@ INPUTS = {
         1,
     ),
     "250 unknown members that are like each clique": (
-        workload(template=GROUPS + group("g", *alike(250, 60))) + cliques(alike(60, 0)),
+        workload(template=GROUPS + group("g", *similar_names(250, 60))) + cliques(similar_names(60, 0)),
         1,
     ),
     "a name of 1 MB in 500 messages": (

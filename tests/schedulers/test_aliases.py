@@ -65,10 +65,10 @@ ODD: list[list[Any]] = [
 
 
 def test_all_that_is_reported(assert_expected: Callable[[str, str], None]) -> None:
-    assert_expected("kai/aliases.txt", "\n".join([whole(levels) for levels in (*TOPOLOGIES, *ODD)]))
+    assert_expected("kai/aliases.txt", "\n".join([all_problems(levels) for levels in (*TOPOLOGIES, *ODD)]))
 
 
-def whole(levels: list[Any]) -> str:
+def all_problems(levels: list[Any]) -> str:
     """Return every problem with the aliases of these levels, for the oldest and the newest KAI, with its CRD and
     without.
     """

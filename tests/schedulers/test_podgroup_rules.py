@@ -254,13 +254,13 @@ ODD: list[tuple[str, dict[str, Any]]] = [
 def test_all_that_is_reported(assert_expected: Callable[[str, str], None]) -> None:
     rows = [*((row[0], row[1]) for row in (*CRD, *WEBHOOK, *OTHERS)), *ODD]
 
-    assert_expected("kai/podgroups.txt", "\n".join([whole(name, value) for name, value in rows]))
+    assert_expected("kai/podgroups.txt", "\n".join([all_problems(name, value) for name, value in rows]))
 
 
 SUITS = (Versions(12, 12), Versions(13, 14), Versions(15, 16), Versions(17, 17), Versions(18, 18), KNOWN)
 
 
-def whole(name: str, value: dict[str, Any]) -> str:
+def all_problems(name: str, value: dict[str, Any]) -> str:
     """Return every problem with a PodGroup and the versions that have it, for a new PodGroup and for an
     existing one.
     """

@@ -278,12 +278,12 @@ def test_every_part_of_a_schema(kubectl_validate: Path, tmp_path: Path) -> None:
     differing = [
         (schema, spec, mine, said)
         for (schema, spec), mine, said in zip(SCHEMAS, ours, theirs, strict=True)
-        if mine != older(said)
+        if mine != as_later_versions(said)
     ]
     assert differing == []
 
 
-def older(texts: list[str] | None) -> list[str]:
+def as_later_versions(texts: list[str] | None) -> list[str]:
     """Return the texts of v0.30 as later versions spell them, with one finding for each cause."""
     found = [re.sub(r"may not be longer than (\d+)$", r"may not be more than \1 bytes", text) for text in texts or ()]
     wrong = {text.partition(":")[0] for text in found if " in body must be of type " in text}

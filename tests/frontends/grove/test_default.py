@@ -25,7 +25,7 @@ GROUP = T + "podCliqueScalingGroups[0]."
 ABSENT = "absent"
 
 
-def at(value: Any, path: str) -> Any:
+def value_at(value: Any, path: str) -> Any:
     part = value
     for step in parse_path(path):
         if isinstance(part, dict) and step not in part:
@@ -66,7 +66,7 @@ DEFAULTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 @pytest.mark.parametrize(("release", "edits", "expected"), DEFAULTS)
 def test_defaults(release: str, edits: dict[str, Any], expected: dict[str, Any]) -> None:
     defaulted = default(edited(edits), REVISIONS[release])
-    assert {path: at(defaulted, path) for path in expected} == expected
+    assert {path: value_at(defaulted, path) for path in expected} == expected
 
 
 @pytest.mark.parametrize("release", ["alpha12", "alpha14"])

@@ -125,14 +125,14 @@ def errors(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "errors.json").read_text())
 
 
-def whole(text: str) -> str:
+def without_whole_spec(text: str) -> str:
     """Return an error without a quoted whole spec, which the operator prints. Field and detail still count."""
     return re.sub(r"^spec: Invalid value: \{.*\}: ", "spec: Invalid value: {…}: ", text, flags=re.DOTALL)
 
 
 @each(lambda: cases(lambda folder: errors(folder)["rejectedBy"] not in ("decode", "panic")))
 def test_webhook_messages_and_their_order(folder: Path) -> None:
-    want, have = [whole(error["message"]) for error in errors(folder)["webhookErrors"]], messages(folder)
+    want, have = [without_whole_spec(error["message"]) for error in errors(folder)["webhookErrors"]], messages(folder)
     if any(mark in text for text in want for mark in RANDOM):
         want, have = sorted(map(canonical, want)), sorted(map(canonical, have))
     assert have == want

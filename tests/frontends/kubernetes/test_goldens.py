@@ -64,7 +64,7 @@ def check(row: Mapping[str, Any]) -> tuple[Result, ...]:
     return render(Package((configuration, *parsed(files["input.yaml"])), baseline=baseline)).results
 
 
-def bare(text: str) -> str:
+def without_dumps(text: str) -> str:
     """Return the text without dumps of whole objects, which packwise omits."""
     text = re.sub(r"Duplicate value: \{.*\}$", "Duplicate value: {…}", text, flags=re.DOTALL)
     return re.sub(r"Invalid value: \[.*\]: maximum", "Invalid value: […]: maximum", text, flags=re.DOTALL)
@@ -78,12 +78,12 @@ def rules_of(results: tuple[Result, ...]) -> set[str]:
 def test_refusals_are_those_of_the_api_server(row: Any) -> None:
     wrong = [result for result in check(row) if result.severity is Severity.ERROR]
 
-    texts = {bare(result.tags["operatorMessage"]) for result in wrong if "operatorMessage" in result.tags}
+    texts = {without_dumps(result.tags["operatorMessage"]) for result in wrong if "operatorMessage" in result.tags}
     if "fields" in row:
         named = " ".join([f"{result.field.path if result.field else ''} {result.message}" for result in wrong])
         assert [field for field in row["fields"] if field not in named] == []
     else:
-        assert texts == {bare(text) for text in row["errors"]}
+        assert texts == {without_dumps(text) for text in row["errors"]}
 
 
 @each(rows)

@@ -29,22 +29,22 @@ def requirements(draw: st.DrawFn, levels: list[int]) -> tuple[LevelRequirement, 
 
 
 @st.composite
-def uniform(draw: st.DrawFn) -> list[tuple[LevelRequirement, ...]]:
+def uniform_tasks(draw: st.DrawFn) -> list[tuple[LevelRequirement, ...]]:
     """Draw tasks that all request the same levels, or no level."""
     levels = draw(st.lists(st.integers(0, len(LEVELS) - 1), unique=True))
     return draw(st.lists(requirements(levels), min_size=1, max_size=8))
 
 
 @st.composite
-def unlike(draw: st.DrawFn) -> list[tuple[LevelRequirement, ...]]:
+def different_tasks(draw: st.DrawFn) -> list[tuple[LevelRequirement, ...]]:
     """Draw tasks with any requests."""
     levels = st.lists(st.integers(0, len(LEVELS) - 1), unique=True)
     return draw(st.lists(levels.flatmap(requirements), min_size=1, max_size=8))
 
 
 groups_of_tasks = st.one_of(
-    uniform().map(lambda tasks: (tasks, False)),
-    unlike().map(lambda tasks: (tasks, True)),
+    uniform_tasks().map(lambda tasks: (tasks, False)),
+    different_tasks().map(lambda tasks: (tasks, True)),
 )
 
 
@@ -148,7 +148,7 @@ def test_the_order_of_tasks_changes_the_order_of_nodes_alone(case: Case, random:
     assert [one.leaves[place] for place in places] == list(other.leaves)
 
 
-@given(uniform())
+@given(uniform_tasks())
 def test_padding_changes_nothing_where_all_ask_for_the_same_levels(tasks: list[tuple[LevelRequirement, ...]]) -> None:
     assert build(tasks, LEVELS, pad=True) == build(tasks, LEVELS, pad=False)
 

@@ -53,12 +53,12 @@ def rows() -> list[dict[str, Any]]:
     ]
 
 
-def bare(value: Any) -> Any:
+def without_empty_parts(value: Any) -> Any:
     """Return a value without its empty parts."""
     if isinstance(value, dict):
-        parts = {key: bare(part) for key, part in cast("dict[str, Any]", value).items()}
+        parts = {key: without_empty_parts(part) for key, part in cast("dict[str, Any]", value).items()}
         return {key: part for key, part in parts.items() if part not in ({}, [], None)}
-    return [bare(each) for each in cast("list[Any]", value)] if isinstance(value, list) else value
+    return [without_empty_parts(each) for each in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
 def written(row: dict[str, Any]) -> tuple[KubeObject, ...]:
@@ -70,7 +70,7 @@ def written(row: dict[str, Any]) -> tuple[KubeObject, ...]:
     )
 
 
-def same(row: dict[str, Any], answer: dict[str, Any], version: str) -> bool:
+def is_same_answer(row: dict[str, Any], answer: dict[str, Any], version: str) -> bool:
     """Return True if packwise gives the row's PodGroups, or KAI's refusal word for word."""
     objects, short = written(row), ".".join(version.split(".")[:2])
     pods = cast("list[dict[str, Any]]", answer["pods"])
@@ -82,9 +82,9 @@ def same(row: dict[str, Any], answer: dict[str, Any], version: str) -> bool:
         return bool(events & {UID.sub("uid", text) for text in told})
     if events:
         return True
-    groups = [bare(each) for each in groups_of(rendered(objects, short, writes=True))]
+    groups = [without_empty_parts(each) for each in groups_of(rendered(objects, short, writes=True))]
     made = [
-        bare(
+        without_empty_parts(
             {
                 "name": group["metadata"]["name"],
                 "owner": [
@@ -118,7 +118,7 @@ IN_ORDER = frozenset({"jobset-inorder", "jobset-min-inorder"})
 def test_the_groups_and_the_refusals_are_kais_own(version: str) -> None:
     answers = [(row, row.get("differs", {}).get(version, [row["answer"]])[0]) for row in rows()]
 
-    different = {row["id"] for row, answer in answers if not same(row, answer, version)}
+    different = {row["id"] for row, answer in answers if not is_same_answer(row, answer, version)}
 
     assert different - IN_ORDER == set(NOT_TOLD)
     assert (different & IN_ORDER == set()) is (version in (LATEST, "v0.16.8"))
@@ -138,4 +138,4 @@ def test_the_defaults_by_type_are_kais_own(version: str) -> None:
     answers = [(row, row.get("differs", {}).get(version, [row["answer"]])[0]) for row in configured]
 
     assert len(answers) > 5
-    assert [row["id"] for row, answer in answers if not same(row, answer, version)] == []
+    assert [row["id"] for row, answer in answers if not is_same_answer(row, answer, version)] == []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_yamltext_edit import paths_of, without
+from test_yamltext_edit import paths_of, without_value
 from yamltext_documents import documents
 
 from krmfn.yamltext import YamlError, read, remove_value
@@ -73,5 +73,5 @@ def test_no_comment_is_lost(document: tuple[str, dict[str, Value]], data: st.Dat
         # The removal is refused if a comment would be lost.
         assert sorted(comments(remove_value(text, path))) != sorted(comments(text))
         return
-    assert read(kept) == without(value, path)
+    assert read(kept) == without_value(value, path)
     assert sorted(comments(kept)) == sorted(comments(text))

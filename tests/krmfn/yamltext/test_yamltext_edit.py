@@ -31,10 +31,10 @@ def paths_of(value: Value, path: FieldPath = ()) -> list[FieldPath]:
 
 
 def mappings_of(value: Value) -> list[FieldPath]:
-    return [()] + [path for path in paths_of(value) if isinstance(at(value, path), dict)]
+    return [()] + [path for path in paths_of(value) if isinstance(value_at(value, path), dict)]
 
 
-def at(value: Any, path: FieldPath) -> Any:
+def value_at(value: Any, path: FieldPath) -> Any:
     for step in path:
         value = value[step]
     return value
@@ -55,24 +55,24 @@ def with_value(value: Any, path: FieldPath, new: Value) -> Any:
     return mapping
 
 
-def without(value: Any, path: FieldPath) -> Any:
+def without_value(value: Any, path: FieldPath) -> Any:
     step, rest = path[0], path[1:]
     if rest:
-        return with_value(value, (step,), without(value[step], rest))
+        return with_value(value, (step,), without_value(value[step], rest))
     if isinstance(value, dict):
         return {k: v for k, v in cast("dict[Any, Any]", value).items() if k != step}
     return [v for i, v in enumerate(value) if i != step]
 
 
-def common(one: str, other: str) -> int:
+def common_length(one: str, other: str) -> int:
     """Return the length of the common beginning."""
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def unchanged(text: str, new: str) -> tuple[int, int]:
+def changed_span(text: str, new: str) -> tuple[int, int]:
     """Return [start, end) of the part of `text` that `new` does not have."""
-    start = common(text, new)
-    back = common(text[start:][::-1], new[start:][::-1])
+    start = common_length(text, new)
+    back = common_length(text[start:][::-1], new[start:][::-1])
     return start, len(text) - back
 
 
@@ -86,7 +86,7 @@ def test_a_replaced_value_is_read_back_and_nothing_else_changes(
     assert span is not None
     edited = set_value(text, path, new)
     assert read(edited) == with_value(value, path, new), edited
-    start, end = unchanged(text, edited)
+    start, end = changed_span(text, edited)
     if start < end:
         # If the new value begins like the old one, the first difference is further on.
         start = min(start, span.start)
@@ -103,13 +103,13 @@ def test_an_inserted_key_is_read_back_and_removing_it_gives_the_text_back(
 ) -> None:
     text, value = document
     parent = data.draw(st.sampled_from(mappings_of(value)))
-    if key in at(value, parent):
+    if key in value_at(value, parent):
         return
     path = (*parent, key)
     edited = set_value(text, path, new)
     assert read(edited) == with_value(value, path, new), edited
-    if at(value, parent):
-        start, end = unchanged(text, edited)
+    if value_at(value, parent):
+        start, end = changed_span(text, edited)
         assert start >= end, "an insertion only inserts"
         assert remove_value(edited, path) == text
 
@@ -119,7 +119,7 @@ def test_a_removed_value_is_gone_and_nothing_else(document: tuple[str, dict[str,
     text, value = document
     path = data.draw(st.sampled_from(paths_of(value)))
     edited = remove_value(text, path)
-    assert read(edited) == without(value, path), edited
+    assert read(edited) == without_value(value, path), edited
 
 
 @given(documents(), st.data(), SCALARS)
@@ -130,8 +130,8 @@ def test_missing_parents_are_created_and_pruned(
     parent = data.draw(st.sampled_from(mappings_of(value)))
     path = (*parent, "new key", "x", 0, "y")
     edited = set_value(text, path, new)
-    assert at(read(edited), path) == new
-    if at(value, parent):
+    assert value_at(read(edited), path) == new
+    if value_at(value, parent):
         assert remove_value(edited, path, prune=True) == text
 
 
@@ -200,7 +200,7 @@ def test_no_entry_means_alone_what_another_place_says(text: str) -> None:
 def test_setting_what_is_there_changes_nothing(document: tuple[str, dict[str, Value]], data: st.DataObject) -> None:
     text, value = document
     path = data.draw(st.sampled_from(paths_of(value)))
-    assert set_value(text, path, at(read(text), path)) == text
+    assert set_value(text, path, value_at(read(text), path)) == text
 
 
 @given(documents(), st.data())
@@ -210,8 +210,8 @@ def test_the_span_of_a_value_reads_as_the_value(document: tuple[str, dict[str, V
     span = locate(text, path)
     assert span is not None
     assert span.line == text.count("\n", 0, span.start) + 1
-    if isinstance(at(value, path), (int, float, bool)):
-        assert read(text[span.start : span.end]) == at(value, path)
+    if isinstance(value_at(value, path), (int, float, bool)):
+        assert read(text[span.start : span.end]) == value_at(value, path)
     key = locate(text, path, key=True)
     if isinstance(path[-1], str) and key is not None:
         assert read("{" + text[key.start : key.end] + ": 1}") == {path[-1]: 1}
@@ -265,7 +265,7 @@ def test_a_chunk_of_a_list_is_spliced(path: FieldPath, value: Value, old: str, n
     if crlf:
         text, expected = text.replace("\n", "\r\n"), expected.replace("\n", "\r\n")
     assert set_value(text, (0, *path), value) == expected
-    assert at(read(expected), (0, *path)) == value
+    assert value_at(read(expected), (0, *path)) == value
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_a_chunk_of_a_list_is_spliced(path: FieldPath, value: Value, old: str, n
 )
 def test_odd_texts_are_spliced(text: str, path: FieldPath, value: Value, new: str) -> None:
     assert set_value(text, path, value) == new
-    assert at(read(new), path) == value
+    assert value_at(read(new), path) == value
 
 
 @pytest.mark.parametrize(
