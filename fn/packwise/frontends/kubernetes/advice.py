@@ -358,8 +358,8 @@ def _two_gangs(
                     return
 
 
-_KAI_TEXT = "KAI ignores this group and makes its own. Remove one of the two"
-_KUEUE_TEXT = "Kueue ignores this group and admits the pods by its own rules. Remove one of the two"
+_KAI_TEXT = "KAI ignores the group of the pods and makes another. Remove the group or this field"
+_KUEUE_TEXT = "Kueue ignores the group of the pods and admits the pods by its own rules. Remove the group or this key"
 
 
 # Rules about Jobs.
@@ -372,7 +372,10 @@ def _about_job(item: KubeObject, value: Mapping[str, Value], scene: Scene) -> It
     group = text(value_at(pod_spec, FIELD, "podGroupName"))
     if isinstance(scheduling, dict):
         if group:
-            message = f"spec.scheduling has no effect because the pods are in the group {group}. Remove one of the two"
+            message = (
+                f"spec.scheduling has no effect because the pods name the group {group}. Remove spec.scheduling or "
+                "the name of the group"
+            )
             yield Finding.of(rules.JOB_IGNORED, item, ("spec", "scheduling"), message, at_key=True)
         else:
             holders = (("metadata",), ("spec", "template", "metadata"))

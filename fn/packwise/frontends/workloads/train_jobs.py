@@ -118,7 +118,7 @@ def policy_findings(index: Index) -> Iterator[Finding]:
             for name in mapping(item.get(("spec", "podGroupPolicy"))):
                 if name not in _POLICIES:
                     message = (
-                        f"Trainer drops this field; it knows only {list_known(_POLICIES)}. KAI makes its groups "
-                        "itself, and needs only its schedulerName in the pods"
+                        f"Trainer drops this field; it knows only {list_known(_POLICIES)}. KAI makes PodGroups "
+                        "without a policy, if the pods have its schedulerName"
                     )
                     yield Finding.of(RUNTIME_POLICY, item, ("spec", "podGroupPolicy", name), message, at_key=True)

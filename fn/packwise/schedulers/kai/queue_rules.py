@@ -122,7 +122,8 @@ def _queues_in_pools(
             continue
         message = (
             f'the parent "{parent.name}" is {_pool_text(parent.pool)}, but this queue is {_pool_text(share.pool)}. '
-            f"KAI drops the queue and its children. Give both the same label {installation.pool_label}"
+            "KAI drops the queue and its children. Give the queue and its parent the same label "
+            f"{installation.pool_label}"
         )
         yield Finding.of(_POOL, item, ("spec", "parentQueue"), message)
 
