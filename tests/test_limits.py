@@ -15,7 +15,7 @@ from krmfn.yamltext.reader import MAX_DEPTH, MAX_NODES
 from packwise.build.substitution import MAX_SUBSTITUTED
 from packwise.diff import difference as state
 from packwise.findings import MAX_TEXT
-from packwise.frontends.dynamo.shape import MOST_RANKS
+from packwise.frontends.dynamo.shape import MAX_RANKS
 from packwise.frontends.osmo import confined
 from packwise.frontends.osmo.account import MAX_CHARACTERS_TOGETHER, MAX_SECONDS_TOGETHER
 from packwise.frontends.osmo.template import MAX_TEMPLATE
@@ -30,7 +30,7 @@ from packwise.topology.topograph import MAX_NAMES
 from packwise.validate import cel, schema
 from packwise.validate.cost import MAX_COST, MAX_COST_OF_OBJECT, MAX_ITERATIONS
 from packwise.validate.definition import MAX_RULES
-from packwise.validate.structure import LONGEST_PATTERN, MOST_STATES, MOST_STATES_OF_OBJECT
+from packwise.validate.structure import MAX_PATTERN_LENGTH, MAX_STATES, MAX_STATES_OF_OBJECT
 from packwise.wording import MOST_COMPARED, MOST_LISTED
 from tests.places import ROOT
 
@@ -56,24 +56,24 @@ LIMITS: list[tuple[str, int, str]] = [
     ),
     ("names of a Slurm topology", MAX_NAMES, "must list at most 200000 names"),
     ("gangs that `--exact` examines", MOST_EXACT, "--exact examines only the first 20"),
-    ("nodes of a component that shares GPU memory between pods", MOST_RANKS, "must be at most 256 if pods share"),
+    ("nodes of a component that shares GPU memory between pods", MAX_RANKS, "must be at most 256 if pods share"),
     ("characters of one text in a finding", MAX_TEXT, "…"),
     ("known names that a message lists", MOST_LISTED, "and 900 more"),
     ("known names that packwise compares to suggest the nearest", MOST_COMPARED, ""),
     (
         "characters of a text, multiplied by the states of its CRD's pattern",
-        MOST_STATES,
+        MAX_STATES,
         "packwise does not check this pattern for every string: a string is too long",
     ),
     (
         "the sum of these products for all texts of an object, with 256 characters more for each text",
-        MOST_STATES_OF_OBJECT,
+        MAX_STATES_OF_OBJECT,
         "packwise does not check this pattern for every string: one object has too many",
     ),
-    ("characters of a CRD's pattern", LONGEST_PATTERN, (
+    ("characters of a CRD's pattern", MAX_PATTERN_LENGTH, (
         "packwise does not check this pattern for every string: it is longer than"
     )),
-    ("characters of a CRD's rule", cel.LONGEST, "it is longer than 4000 characters"),
+    ("characters of a CRD's rule", cel.MAX_RULE_LENGTH, "it is longer than 4000 characters"),
     ("rules of a version of a CRD", MAX_RULES, "must have at most 2000 rules"),
     ("iterations of a rule", MAX_ITERATIONS, "Iteration budget exceeded"),
     ("MiB that a rule may need", MAX_COST >> 20, "it may need more than 128 MiB of memory"),
@@ -82,7 +82,7 @@ LIMITS: list[tuple[str, int, str]] = [
         MAX_COST_OF_OBJECT >> 20,
         "packwise does not check all of its rules for every object",
     ),
-    ("calls of `optMap` and `optFlatMap` in a rule", cel.MOST_COPIES, "it calls optMap and optFlatMap more than"),
+    ("calls of `optMap` and `optFlatMap` in a rule", cel.MAX_COPIES, "it calls optMap and optFlatMap more than"),
     ("characters of a template", MAX_TEMPLATE, "the template has more than 1000000 characters"),
     ("characters of a filled-in template", MAX_TEMPLATE, "or becomes more than 1000000 characters"),
     ("seconds of processor time of a template", confined.MAX_SECONDS, "it needs more than 5 seconds of processor time"),

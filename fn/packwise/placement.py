@@ -304,7 +304,7 @@ class Cluster(Record):
 
     `enabled` is true if topology-aware scheduling is enabled. `domains` are the domains of the configuration in its
     order. `topologies` maps names to topologies. `auto_mnnvl` is the value of the operator's network.autoMNNVLEnabled,
-    and `knows_mnnvl` is true if that value is known. `schedulers` is None if the revision has no list of schedulers.
+    and `is_mnnvl_known` is true if that value is known. `schedulers` is None if the revision has no list of schedulers.
     `makes_topologies` is true if the operator makes the scheduler's topology objects. `revision_before` is the
     baseline's revision, or None if it is not known to differ. `nodes` are the known Node objects.
     """
@@ -314,7 +314,7 @@ class Cluster(Record):
     domains: tuple[str, ...] = ()
     topologies: Mapping[str, ClusterTopology] = {}
     auto_mnnvl: bool = False
-    knows_mnnvl: bool = True
+    is_mnnvl_known: bool = True
     schedulers: Schedulers | None = None
     makes_topologies: bool = True
     revision_before: Revision | None = None

@@ -62,7 +62,7 @@ _LABEL_OF_NODES = r"gpus?[-._](count|num|number|product|memory|family|replicas|m
 _VENDORS = ("nvidia", "amd", "intel")
 """Vendors of GPUs. If the device is `gpu`, a similar word in the domain identifies the vendor."""
 
-_LETTERS_OF_A_TYPO = 2
+_MAX_TYPOS = 2
 
 _MILLI = NANOS // 1000
 
@@ -98,11 +98,11 @@ def near_resource(name: str) -> str:
 
 def _typo_letters(name: str) -> int:
     """Return the number of letters that a typo may change. A short name with two other letters is a different name."""
-    return _LETTERS_OF_A_TYPO if len(name) > len("nvidia.com/") else 1
+    return _MAX_TYPOS if len(name) > len("nvidia.com/") else 1
 
 
 def _is_near(word: str, vendor: str) -> bool:
-    return letters_apart(word, vendor) <= (_LETTERS_OF_A_TYPO if len(vendor) > len("intel") else 0)
+    return letters_apart(word, vendor) <= (_MAX_TYPOS if len(vendor) > len("intel") else 0)
 
 
 _CONTAINER = Rule(

@@ -35,7 +35,7 @@ class Recognition(Protocol):
     """
 
     KEYS: tuple[str, ...]
-    """Every document of the front end has one of these keys, at any depth."""
+    """Every document of the tool has at least one of these keys, at any depth."""
 
     def is_document(self, value: Value) -> bool:
         """Return True if `value`, a YAML document, is a document of the tool."""

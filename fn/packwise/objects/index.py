@@ -139,7 +139,7 @@ PLACEHOLDER = "spec/grove-releases.md#placeholder"
 _ANCHOR = "Anchor"
 
 
-_LONGEST_LABEL = 63
+_MAX_LABEL_LENGTH = 63
 
 
 _NO_LABELS: Mapping[str, Value] = {}
@@ -206,7 +206,7 @@ def has_epoch(value: Mapping[str, Value]) -> bool:
     if not all(labels.get(key) for key in (EPOCH, REPLICA, ROLE, PART_OF)):
         return False
     epoch = labels[EPOCH]
-    is_number = len(epoch) <= _LONGEST_LABEL and epoch.isascii() and epoch.isdecimal()
+    is_number = len(epoch) <= _MAX_LABEL_LENGTH and epoch.isascii() and epoch.isdecimal()
     return is_number and f"{identity(value)[3]}-".startswith(_prefix(labels))
 
 
@@ -398,8 +398,9 @@ class Inventory(Record):
     def baseline_object(self, now: KubeObject | Mapping[str, Value]) -> Mapping[str, Value] | None:
         """Return the counterpart of an object in the baseline, or None if the object is new.
 
-        The counterpart may be a user's object or a generated one, and a gang of another epoch. If several objects have
-        this identity, their files decide. An object without a name is always new: the API server generates the name.
+        The counterpart may be a user's object or a generated one. A gang may have another epoch. If several objects
+        have this identity, their files decide. An object without a name is always new: the API server generates the
+        name.
         """
         if self.baseline is None:
             return None

@@ -136,7 +136,7 @@ class Kind(Record):
     """True if rendered objects are only for review. An operator in the cluster creates and owns the real ones."""
 
     gang: GangFields = GangFields()
-    """The fields of a gang. The rank is None if the kind is not a gang."""
+    """The fields of a gang. Their `rank` is None if the kind is not a gang."""
 
     @property
     def api_version(self) -> str:
@@ -428,9 +428,9 @@ _GROUPS_OF_OTHERS = frozenset({
 })  # fmt: skip
 """Groups of other projects that have kinds with these or similar names."""
 
-_FEW = 2
-"""The largest number of different letters in a near miss. For a short name, the largest number is one."""
-_SHORT = 8
+_MAX_TYPOS = 2
+"""The largest number of wrong letters in a misspelt name. For a short name, the largest number is one."""
+_SHORT_NAME_LENGTH = 8
 
 
 class _Intended(Record):
@@ -513,7 +513,7 @@ def _groups_of(kind: str | None) -> list[str]:
 
 def _is_near_group(group: str, right: str) -> bool:
     words = group.replace("-", ".").split(".")
-    return any(right in _WORDS.get(word, ()) for word in words) or letters_apart(group, right) <= _FEW
+    return any(right in _WORDS.get(word, ()) for word in words) or letters_apart(group, right) <= _MAX_TYPOS
 
 
 def _nearest_name(name: str, known: tuple[str, ...] | list[str]) -> str | None:
@@ -522,7 +522,7 @@ def _nearest_name(name: str, known: tuple[str, ...] | list[str]) -> str | None:
         if name.casefold() == each.casefold():
             return each
     for each in known:
-        most = _FEW if len(each) > _SHORT else 1
+        most = _MAX_TYPOS if len(each) > _SHORT_NAME_LENGTH else 1
         if abs(len(name) - len(each)) <= most and letters_apart(name.casefold(), each.casefold()) <= most:
             return each
     return None

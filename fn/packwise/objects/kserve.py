@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krmfn.fieldpath import FieldPath
     from krmfn.value import Value
 
-Made = tuple[dict[str, "Value"], "FieldPath", tuple[tuple["FieldPath", "FieldPath"], ...]]
+ObjectFromService = tuple[dict[str, "Value"], "FieldPath", tuple[tuple["FieldPath", "FieldPath"], ...]]
 """An object, the path in the service from which it is made, and pairs of paths for its other parts.
 
 Each pair has a path in the object, and the path in the service from which this part is made.
@@ -43,7 +43,7 @@ _LEADER: FieldPath = ("spec", "leaderWorkerTemplate", "leaderTemplate")
 _WORKER: FieldPath = ("spec", "leaderWorkerTemplate", "workerTemplate")
 
 
-def objects_of_inference_service(value: Mapping[str, Value]) -> Iterator[Made]:
+def objects_of_inference_service(value: Mapping[str, Value]) -> Iterator[ObjectFromService]:
     """Yield the Deployment of each component. Yield none if Knative or ModelMesh runs the service.
 
     A label or annotation of a component overrides the same key of the service. KServe copies all of them to the
@@ -95,7 +95,7 @@ def _pod_of_component(
     return pod, [((*_POD, "spec", "containers", len(containers)), (*path, models[0]))]
 
 
-def objects_of_llm_service(value: Mapping[str, Value]) -> Iterator[Made]:
+def objects_of_llm_service(value: Mapping[str, Value]) -> Iterator[ObjectFromService]:
     """Yield the object of the main workload and of the prefill workload.
 
     A workload with a `worker` becomes a LeaderWorkerSet. Others become a Deployment. KServe copies Kueue's keys of the
@@ -104,10 +104,10 @@ def objects_of_llm_service(value: Mapping[str, Value]) -> Iterator[Made]:
     for path in (("spec",), ("spec", "prefill")):
         part = value_at(value, *path)
         if isinstance(part, dict):
-            yield _made_workload(value, part, path)
+            yield _workload_of_part(value, part, path)
 
 
-def _made_workload(value: Mapping[str, Value], part: Mapping[str, Value], path: FieldPath) -> Made:
+def _workload_of_part(value: Mapping[str, Value], part: Mapping[str, Value], path: FieldPath) -> ObjectFromService:
     outer = mapping_at(value, "metadata")
     is_set = isinstance(part.get("worker"), dict)
     templates = {_WORKER: "worker"} if is_set else {_POD: "template"}

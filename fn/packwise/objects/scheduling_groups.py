@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krmfn.value import Value
 
 _LEAVES, _COMPOSITES = "podGroupTemplates", "compositePodGroupTemplates"
-_MOST_DEPTH = 16
+_MAX_DEPTH = 16
 """packwise reads a tree of groups to this depth. The API server refuses a deeper tree."""
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -83,7 +83,7 @@ class Group(Record):
         """Return the ancestors with a topology constraint, the nearest first."""
         nearest: list[Group] = []
         above = self.parent
-        while above is not None and len(nearest) < _MOST_DEPTH:
+        while above is not None and len(nearest) < _MAX_DEPTH:
             if above.key:
                 nearest.append(above)
             above = above.parent
@@ -103,7 +103,7 @@ def _templates(
 ) -> Iterator[Group]:
     for place, value in mappings_by_place(owner.get(_LEAVES)):
         yield Group(item, (*path, _LEAVES, place), text(value.get("name")), value, is_composite=False, parent=parent)
-    if depth > _MOST_DEPTH:
+    if depth > _MAX_DEPTH:
         return
     for place, value in mappings_by_place(owner.get(_COMPOSITES)):
         number = sum([len(mappings_by_place(value.get(name))) for name in (_LEAVES, _COMPOSITES)])
@@ -161,7 +161,7 @@ def pods_of(item: KubeObject) -> Iterator[Pods]:
 
 def _specs(value: Value, path: FieldPath, depth: int) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
     """Yield path and value of each pod spec with the field `schedulingGroup`."""
-    if depth > 2 * _MOST_DEPTH:
+    if depth > 2 * _MAX_DEPTH:
         return
     if isinstance(value, dict):
         group = value.get(FIELD)
@@ -253,7 +253,7 @@ def _with_ancestors(key: tuple[str, str, bool], groups: Mapping[tuple[str, str, 
     """Return the group with its ancestors. In a cycle, each group is an ancestor only once."""
     chain = [key]
     above = (key[0], _parent_name(groups[key]), True)
-    while above in groups and above not in chain and len(chain) < _MOST_DEPTH:
+    while above in groups and above not in chain and len(chain) < _MAX_DEPTH:
         chain.append(above)
         above = (key[0], _parent_name(groups[above]), True)
     group = groups[chain[-1]]

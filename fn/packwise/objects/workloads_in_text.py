@@ -24,7 +24,7 @@ _SCHEDULER = r"""schedulerName["']?[ \t]*+:[^\n]{0,200}?\bkai-scheduler\b"""
 """Match a field `schedulerName` with KAI's name, also if the name is the default in an expression of a template."""
 _KEY = r"kai\.scheduler/|kueue\.x-k8s\.io/(?:queue-name|podset-)"
 """Match the label or annotation of KAI or Kueue that makes packwise check a workload."""
-_NEEDLES = ("schedulerName", "kai.scheduler/", "kueue.x-k8s.io/")
+_SEARCH_WORDS = ("schedulerName", "kai.scheduler/", "kueue.x-k8s.io/")
 
 _TEMPLATED = r"apiVersion:[ \t]*\{\{"
 
@@ -39,7 +39,7 @@ def workloads_in(text: str) -> int:
     scheduler, or have a label or annotation of KAI or Kueue.
     """
     number = sum([1 for name in _kinds_in(text) if name in _OWN])
-    if any(needle in text for needle in _NEEDLES):
+    if any(needle in text for needle in _SEARCH_WORDS):
         number += sum(map(_count_scheduled, re.compile(_SEPARATOR, re.MULTILINE).split(text)))
     return number
 

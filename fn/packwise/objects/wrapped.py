@@ -24,10 +24,10 @@ DISAGGREGATED_SET = ("disaggregatedset.x-k8s.io", "DisaggregatedSet")
 APP_WRAPPER = ("workload.codeflare.dev", "AppWrapper")
 INFERENCE_SERVICE = ("serving.kserve.io", "InferenceService")
 LLM_SERVICE = ("serving.kserve.io", "LLMInferenceService")
-MAKERS = (DISAGGREGATED_SET, INFERENCE_SERVICE, LLM_SERVICE)
+WORKLOAD_SOURCES = (DISAGGREGATED_SET, INFERENCE_SERVICE, LLM_SERVICE)
 """The kinds of objects from which controllers create workloads. Kueue sees only the workloads."""
 
-WRAPPERS = (*MAKERS, APP_WRAPPER)
+WRAPPERS = (*WORKLOAD_SOURCES, APP_WRAPPER)
 """The kinds of objects that contain workloads."""
 
 

@@ -466,7 +466,7 @@ def cluster_of(selection: Selection, known: KnownTopologies, nodes: tuple[Mappin
         domains=configuration.domains if configuration is not None else (),
         topologies={name: topology.topology for name, topology in known.by_name.items()},
         auto_mnnvl=around is not None and around.auto_mnnvl,
-        knows_mnnvl=around is not None or not selection.is_assumed,
+        is_mnnvl_known=around is not None or not selection.is_assumed,
         schedulers=selection.schedulers,
         makes_topologies=_makes_topologies(selection),
         revision_before=selection.revision_before,

@@ -59,7 +59,7 @@ class KubernetesRelease(Record):
     always_on: frozenset[str] = frozenset()
     """Removed gates. The release always keeps the fields of these gates."""
 
-    most_priority: int | None = 1_000_000_000
+    max_priority: int | None = 1_000_000_000
     """The highest priority of a group, None for no limit."""
 
     refuses_mixed_modes: bool = False
@@ -118,7 +118,7 @@ RELEASES = (
         served_versions={_WORKLOAD: _BOTH, _POD_GROUP: _BOTH, _COMPOSITE_GROUP: _BOTH},
         gates={GENERIC: _BETA, TOPOLOGY: _BETA, COMPOSITE: _BETA, CLAIMS: _BETA, JOBS: _ALPHA},
         always_on=frozenset({PREEMPTION}),
-        most_priority=None,
+        max_priority=None,
         refuses_mixed_modes=True,
         compares_preemption=True,
         fixes_group_count=False,

@@ -498,8 +498,7 @@ class KnownTopology(Record):
     item: KubeObject
     """The object with the list of levels."""
     is_valid: bool = True
-    """False if the object has errors. Workloads can still name the topology, so that they do not report it as missing.
-    """
+    """False if the object has errors. Workloads can still name the topology, so that none reports it as missing."""
     references: Mapping[str, str] = {}
     """The topologies that another component maintains for this one, by scheduler."""
 
@@ -639,7 +638,7 @@ class _ClusterTopologies:
         return list(verdict.findings(item, SHAPE))
 
     def _reserved_name(self, item: KubeObject) -> list[Finding]:
-        """Return findings about a user's object with the reserved name, or none if packwise would write it the same."""
+        """Return findings about a user's object with the reserved name, or none if packwise would write the same."""
         name, revision, default = item.name, self._revision, self._configured.topology
         labelled = all(item.labels.get(key) == value for key, value in revision.topology_labels)
         if default is not None and labelled and item.get("spec") == clustertopology_value(default.topology)["spec"]:

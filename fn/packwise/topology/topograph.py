@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_NAMES = 200_000
 """The largest number of names in a file. Even a short list such as `n[0-2000000000]` can stand for very many names."""
 
-_DEEPEST = 16
+_MAX_SWITCHES = 16
 """The largest number of switches above a node. No topology has more levels."""
 
 _CONF = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*+[ \t]*+(?:SwitchName|BlockName|BlockSizes)[ \t]*=", re.IGNORECASE)
@@ -165,8 +165,8 @@ def _path(leaf: str, parents: Mapping[str, str]) -> tuple[str, ...]:
         if above in path:
             raise SlurmError(f'must be a tree of switches, but "{above}" is below itself')
         path.append(above)
-        if len(path) > _DEEPEST:
-            raise SlurmError(f"must have at most {_DEEPEST} switches above a node")
+        if len(path) > _MAX_SWITCHES:
+            raise SlurmError(f"must have at most {_MAX_SWITCHES} switches above a node")
     return tuple(path)
 
 
@@ -180,7 +180,7 @@ _FABRIC = "fabric.topograph.run/tier-"
 _DOMAIN = "accelerator.topograph.run/domain"
 _INSTANCE = "topograph.run/instance"
 _ENGINE = "topograph.run/engine"
-_LONGEST = 63
+_MAX_LABEL_LENGTH = 63
 _FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 
 _Labels = dict[str, dict[str, str]]
@@ -276,7 +276,7 @@ def _tiers(layers: Iterable[str]) -> dict[str, str]:
 
 def _label(text: str) -> str:
     """Return the value of a label. If `text` is too long, topograph writes its 64-bit FNV-1a hash."""
-    if len(text) <= _LONGEST:
+    if len(text) <= _MAX_LABEL_LENGTH:
         return text
     number = _FNV_OFFSET
     for byte in text.encode():

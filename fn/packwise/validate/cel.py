@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 # The runtime of the CEL project compiles and evaluates the expressions. It limits the time of an evaluation (10,000
 # iterations, 32 levels) but not its memory. `cost` computes an upper limit of the memory beforehand.
 
-LONGEST = 4000
-MOST_COPIES = 5
+MAX_RULE_LENGTH = 4000
+MAX_COPIES = 5
 _COPYING = re.compile(r"\b(?:optFlatMap|optMap)\b")
 """Macros whose expansion contains their target twice. In a chain of these macros, each call doubles the syntax tree."""
 
@@ -104,10 +104,10 @@ def compile_expression(text: str, *, optional: bool = False) -> Expression:
     With `optional`, `oldSelf` is an optional value. It is then made from the variable `__old__`, a list with the old
     value or without entries.
     """
-    if len(text) > LONGEST:
-        return Expression(None, unchecked_reason=f"it is longer than {LONGEST} characters")
-    if len(_COPYING.findall(text)) > MOST_COPIES:
-        return Expression(None, unchecked_reason=f"it calls optMap and optFlatMap more than {MOST_COPIES} times")
+    if len(text) > MAX_RULE_LENGTH:
+        return Expression(None, unchecked_reason=f"it is longer than {MAX_RULE_LENGTH} characters")
+    if len(_COPYING.findall(text)) > MAX_COPIES:
+        return Expression(None, unchecked_reason=f"it calls optMap and optFlatMap more than {MAX_COPIES} times")
     source = _OPTIONAL.format(text) if optional else text
     try:
         program = _environment().compile(source)

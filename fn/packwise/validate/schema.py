@@ -121,7 +121,7 @@ class Schema:
 MAX_DEPTH = 100
 """The largest depth of a schema. Kubernetes' own schemas have less than 30."""
 
-_LARGEST = 1 << 63
+_MAX_INTEGER = 1 << 63
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _LIST_TYPES = ("atomic", "map", "set")
 _ALTERNATIVES = ("allOf", "anyOf", "oneOf")
@@ -216,7 +216,7 @@ def _bounds(node: Fields) -> ValueBounds:
 
 def _number(node: Fields, name: str) -> float | None:
     value = node.number(name)
-    if isinstance(value, int) and abs(value) > _LARGEST:
+    if isinstance(value, int) and abs(value) > _MAX_INTEGER:
         node.refuse(name, "must be a number of 64 bits")
     return value
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
 _DURATION = re.compile(r"[-+]?(0|(([0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(ns|us|µs|μs|ms|s|m|h))+)")
-_LONGEST_DURATION = 100
+_MAX_DURATION_LENGTH = 100
 # Kubernetes also accepts a text with such a duration at any position, for example `2 days`.
 _WORDY_DURATION = re.compile(r"[0-9]\s*(ns|us|ms|nano|micro|milli|s|m|h|d|w)", re.IGNORECASE)
 _LABEL = re.compile(r"[^\W_]([^\W_]|-)*", re.UNICODE)
@@ -77,7 +77,7 @@ def _is_date_time(text: str) -> bool:
 
 
 def _is_duration(text: str) -> bool:
-    if len(text) > _LONGEST_DURATION:
+    if len(text) > _MAX_DURATION_LENGTH:
         return False
     return _DURATION.fullmatch(text) is not None or _WORDY_DURATION.search(text) is not None
 
@@ -170,13 +170,13 @@ CHECKED: Mapping[str, Callable[[str], bool]] = {
 # and to the number of states of the pattern. RE2 expands counted repetitions, so a pattern of 17 characters may have
 # thousands of states. Each state is tried for each character of the text.
 
-MOST_STATES = 100_000_000
+MAX_STATES = 100_000_000
 """The largest product of a pattern's states and a text's characters. A text with a larger product is not checked."""
 
-MOST_STATES_OF_OBJECT = 2_000_000_000
+MAX_STATES_OF_OBJECT = 2_000_000_000
 """The largest sum of these products for all texts of an object. Each text also adds the cost to build the states."""
 
-LONGEST_PATTERN = 4000
+MAX_PATTERN_LENGTH = 4000
 """The largest number of characters of a pattern or rule. RE2 needs quadratic time for some invalid patterns."""
 
 _COMPILE_COST = 256
@@ -191,7 +191,7 @@ _STATES_OF_OTHERS = 4
 """The number of states of a character beyond ASCII, and of any character in a pattern with flags such as `(?i)`."""
 _STATES_OF_SET = 1000
 """The number of states of a set with characters beyond ASCII."""
-_MOST_REPEATED = 1000
+_MAX_REPETITIONS = 1000
 """RE2's own limit of counted repetitions. The counts of nested repetitions are multiplied."""
 _ENDLESS = 1 << 60
 
@@ -201,16 +201,16 @@ def match_cost(pattern: str | None, length: int, text: int) -> int:
 
     If the pattern is unknown, `length` is the largest length that it may have.
     """
-    if (length if pattern is None else len(pattern)) > LONGEST_PATTERN:
+    if (length if pattern is None else len(pattern)) > MAX_PATTERN_LENGTH:
         return _ENDLESS
-    return text * (length * _MOST_REPEATED if pattern is None else _states(pattern))
+    return text * (length * _MAX_REPETITIONS if pattern is None else _states(pattern))
 
 
 @lru_cache(maxsize=256)
 def _states(pattern: str) -> int:
     """Return an upper limit for the states of the automaton that RE2 builds from a pattern."""
     each = 1 if pattern.isascii() and "(?" not in pattern else _STATES_OF_OTHERS
-    most = len(pattern) * _STATES_OF_OTHERS * _MOST_REPEATED
+    most = len(pattern) * _STATES_OF_OTHERS * _MAX_REPETITIONS
     # Each open group has an entry: the number of its states, and the number of states of its last part.
     groups = [(1, 0)]
     for atom in _ATOM.finditer(pattern):
@@ -240,9 +240,9 @@ def _states_of_set(text: str) -> int:
 def matches(pattern: str, text: str) -> bool | None:
     """Return True if `text` contains a match of `pattern`, and False if not.
 
-    Return None if the pattern is invalid, or if the search costs more than MOST_STATES.
+    Return None if the pattern is invalid, or if the search costs more than MAX_STATES.
     """
-    if match_cost(pattern, len(pattern), len(text)) > MOST_STATES or not _is_pattern(pattern):
+    if match_cost(pattern, len(pattern), len(text)) > MAX_STATES or not _is_pattern(pattern):
         return None
     return _matcher()(pattern, text)
 
@@ -304,12 +304,12 @@ class ValuePath:
 class _Patterns:
     """Match the patterns of one object until the total cost is reached. `left` is the remaining cost."""
 
-    left = MOST_STATES_OF_OBJECT
+    left = MAX_STATES_OF_OBJECT
 
     @classmethod
     def match(cls, pattern: str, text: str) -> bool | None:
         """Return True if `text` contains a match of `pattern`, False if not, or None if it is not searched."""
-        if match_cost(pattern, len(pattern), len(text)) > MOST_STATES:
+        if match_cost(pattern, len(pattern), len(text)) > MAX_STATES:
             return None
         cls.left -= match_cost(pattern, len(pattern), len(text) + _COMPILE_COST)
         return None if cls.left < 0 else matches(pattern, text)
@@ -317,7 +317,7 @@ class _Patterns:
 
 def violations_of_object(value: Value, schema: Schema, at: ValuePath) -> list[Problem]:
     """Return the violations of `schema` in a whole prepared object. One limit of cost applies to all its patterns."""
-    _Patterns.left = MOST_STATES_OF_OBJECT
+    _Patterns.left = MAX_STATES_OF_OBJECT
     return list(violations(value, schema, at))
 
 
@@ -427,9 +427,9 @@ def _pattern(value: str, schema: Schema, at: ValuePath) -> Iterator[Problem]:
 
 
 def _why_unmatched(pattern: str, text: str) -> str:
-    if len(pattern) > LONGEST_PATTERN:
-        return f"it is longer than {LONGEST_PATTERN} characters; shorten it"
-    if match_cost(pattern, len(pattern), len(text)) > MOST_STATES:
+    if len(pattern) > MAX_PATTERN_LENGTH:
+        return f"it is longer than {MAX_PATTERN_LENGTH} characters; shorten it"
+    if match_cost(pattern, len(pattern), len(text)) > MAX_STATES:
         return "a string is too long for this pattern; shorten one of them"
     if _Patterns.left < 0:
         return "one object has too many strings for patterns of this size; split the object, or shorten the patterns"

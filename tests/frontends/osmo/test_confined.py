@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the system must
 def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Check that no child process and no open file remains. A failing test may use at most 4 GiB."""
     monkeypatch.setattr(module, "MAX_SECONDS", 1)
-    monkeypatch.setattr(module, "PATIENCE", 20.0)
+    monkeypatch.setattr(module, "MAX_WAIT", 20.0)
     before = set(Path("/proc/self/fd").iterdir())
     children = children_of_this_process()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
@@ -100,7 +100,7 @@ ENDS: dict[str, Callable[[], bytes]] = {
 @pytest.mark.parametrize("name", ENDS)
 def test_however_it_ends_there_is_no_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name.startswith("no time"):
-        monkeypatch.setattr(module, "PATIENCE", 0.2)
+        monkeypatch.setattr(module, "MAX_WAIT", 0.2)
 
     assert call_confined(ENDS[name]).answer is None
 

@@ -26,7 +26,7 @@ from packwise.frontends.dynamo.rules import (
     report_version_once,
     run,
 )
-from packwise.frontends.dynamo.rules.admission import COMPONENTS, MOST_COMPONENTS, PROVIDER
+from packwise.frontends.dynamo.rules.admission import COMPONENTS, MAX_COMPONENTS, PROVIDER
 from packwise.frontends.dynamo.shape import clique_names, set_name, shape_of
 from packwise.frontends.frontend import FrontEnd
 from packwise.lenient import mapping
@@ -230,7 +230,7 @@ class _GraphPlanner:
             return _CheckedGraph(item, tuple(findings))
         graph, trace = read_graph(item)
         subject = self._subject(item, graph)
-        checks = CHECKS if len(graph.components) <= MOST_COMPONENTS else (COMPONENTS,)
+        checks = CHECKS if len(graph.components) <= MAX_COMPONENTS else (COMPONENTS,)
         findings += _locate(run(checks, subject), item, trace)
         reason = self._without_set(subject)
         if reason and not has_errors(findings):
@@ -339,7 +339,7 @@ class _GraphPlanner:
             has_shape = not any(problem.stage is not None for problem in shape_problems(item.value))
             if item.get(("apiVersion",)) in (ALPHA, BETA) and has_shape:
                 graph, _ = read_graph(item)
-                if len(graph.components) <= MOST_COMPONENTS and not any(self._excess(item, graph)):
+                if len(graph.components) <= MAX_COMPONENTS and not any(self._excess(item, graph)):
                     shapes.append(KubeObject.new(shape_of(graph, self._release, self._settings.dynamo).value))
         return _with_sets(baseline, tuple(shapes))
 

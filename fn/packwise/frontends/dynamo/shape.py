@@ -25,17 +25,18 @@ if TYPE_CHECKING:
     from packwise.revisions.dynamo import DynamoRelease
     from packwise.settings.topologyrender import Dynamo
 
-MOST = 45
+MAX_COMBINED_LENGTH = 45
 """The largest number of characters in the names of the set, the group and the clique together.
 
 Names of pods contain all three.
 """
 
-MOST_RANKS = 256
+MAX_RANKS = 256
 """The largest number of nodes of a replica whose pods share GPU memory. packwise writes two cliques for each node."""
 
-_LEAST = 8
-_HASH = 5
+_MIN_SET_NAME = 8
+"""The smallest number of characters to which the name of a set is cut."""
+_SUFFIX_LENGTH = 5
 
 
 def set_name(graph: Graph) -> str:
@@ -45,16 +46,16 @@ def set_name(graph: Graph) -> str:
     """
     name = graph.name
     longest = max([_own_length(component, grouped=component.uses_group) for component in graph.components], default=0)
-    budget = max(_LEAST, MOST - longest)
+    budget = max(_MIN_SET_NAME, MAX_COMBINED_LENGTH - longest)
     if len(name) <= budget:
         return name
-    return f"{name[: budget - _HASH]}-{_fnv1a(name) & 0xFFFF:04x}"
+    return f"{name[: budget - _SUFFIX_LENGTH]}-{_fnv1a(name) & 0xFFFF:04x}"
 
 
 def combined_length(component: Component, pcs: str) -> int:
-    """Return the length of the combined names that the webhook compares with MOST. `pcs` is the name of the set.
+    """Return the combined length of the names of a component's pods. `pcs` is the name of the set.
 
-    The webhook ignores forceScalingGroup. Source: spec/dynamo.md#2.6.
+    The webhook compares it with MAX_COMBINED_LENGTH, and ignores forceScalingGroup. Source: spec/dynamo.md#2.6.
     """
     return len(pcs) + _own_length(component, grouped=component.is_multinode or component.inter_pod)
 
@@ -68,7 +69,7 @@ def clique_names(component: Component) -> list[str]:
     """Return the names of a component's cliques, in the order of the PodCliqueSet."""
     lower = component.lower_name
     if component.inter_pod:
-        ranks = range(min(component.nodes, MOST_RANKS))
+        ranks = range(min(component.nodes, MAX_RANKS))
         engines = [lower if not component.is_multinode else _role_name(lower, rank) for rank in ranks]
         return [name for rank in ranks for name in (f"{lower}-gms-{rank}", engines[rank])]
     return [f"{lower}-ldr", f"{lower}-wkr"] if component.is_multinode else [lower]

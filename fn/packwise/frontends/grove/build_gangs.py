@@ -542,7 +542,7 @@ LENGTH = Rule(
 NAME_RULES = (LENGTH,)
 """Rules about the names of PodGangs."""
 
-_LONGEST = 63
+_MAX_NAME_LENGTH = 63
 _GROUPS = (*TEMPLATE, "podCliqueScalingGroups")
 
 
@@ -554,11 +554,12 @@ def long_names(workload: KubeObject, plans: Iterable[GangPlan]) -> Iterator[Find
     longest: dict[FieldPath, str] = {}
     for plan in plans:
         place = ("metadata", "name") if plan.is_base else (*_GROUPS, plan.groups[0][0], "name")
-        if len(plan.name) > max(_LONGEST, len(longest.get(place, ""))):
+        if len(plan.name) > max(_MAX_NAME_LENGTH, len(longest.get(place, ""))):
             longest[place] = plan.name
     for place, name in longest.items():
         message = (
-            f'the name of PodGang "{name}" has {len(name)} characters. The label grove.io/podgang allows {_LONGEST}, '
-            f"and the operator cannot create the pods. Shorten the name by {len(name) - _LONGEST}"
+            f'the name of PodGang "{name}" has {len(name)} characters. The label grove.io/podgang allows '
+            f"{_MAX_NAME_LENGTH}, and the operator cannot create the pods. Shorten the name by "
+            f"{len(name) - _MAX_NAME_LENGTH}"
         )
         yield Finding.of(LENGTH, workload, place, message, when_written=Severity.ERROR)

@@ -56,7 +56,7 @@ class MapEntry(Record):
     generation: str = ""
     """The hash of the workload's generation, or "" if unknown."""
     depends_on: tuple[str, ...] = ()
-    """The epochs of the entries that must be scheduled before."""
+    """The epochs of the entries that must be scheduled before this one."""
 
 
 class Epochs(Record):
@@ -182,7 +182,7 @@ RULES = (MAP, EMPTY, UNKNOWN)
 _RECOVERED = "spec/grove-releases.md#lost-map"
 _ENTRY = "spec/grove-releases.md#3.1"
 _ENTRIES = ("spec", "entries")
-_MOST_DIGITS = 20
+_MAX_DIGITS = 20
 
 
 class MapEntries(Record):
@@ -314,7 +314,7 @@ def _label(item: KubeObject, key: str) -> str:
 
 def _is_number(text: Value) -> bool:
     """Return True if `text` is an epoch: a string of digits, no longer than the time of any clock."""
-    return isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+    return isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS
 
 
 def _size(entries: Value) -> int:
@@ -350,7 +350,7 @@ class _EntryReader:
         fields: Mapping[str, Value] = mapping(value)
         epoch, role = fields.get("epoch"), fields.get("role")
         if not isinstance(epoch, str) or not _is_number(epoch):
-            self._refuse((*path, "epoch"), f"must be a string of at most {_MOST_DIGITS} digits")
+            self._refuse((*path, "epoch"), f"must be a string of at most {_MAX_DIGITS} digits")
             epoch = "0"
         roles = {known.value: known for known in EntryRole}
         if not isinstance(role, str) or role not in roles:

@@ -361,7 +361,7 @@ class _Planner:
             domains=cluster.domains,
             topologies=cluster.topologies,
             auto_mnnvl=cluster.auto_mnnvl,
-            knows_mnnvl=cluster.knows_mnnvl,
+            is_mnnvl_known=cluster.is_mnnvl_known,
             revision=cluster.revision,
             schedulers=cluster.schedulers,
         )

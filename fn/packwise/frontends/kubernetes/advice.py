@@ -30,8 +30,8 @@ WELL_KNOWN_LEVELS = ("topology.kubernetes.io/region", "topology.kubernetes.io/zo
 """The node labels whose order Kubernetes defines, the broadest first."""
 
 _KAI_KEYS, _KUEUE_KEYS = ("kai.scheduler/",), (QUEUE_NAME, "kueue.x-k8s.io/podset-")
-_LONGEST_JOB = 57
-_PGT = "-pgt-0"
+_MAX_JOB_NAME_LENGTH = 57
+_TEMPLATE_SUFFIX = "-pgt-0"
 
 
 class Scene(Record):
@@ -383,10 +383,10 @@ def _about_job(item: KubeObject, value: Mapping[str, Value], scene: Scene) -> It
         yield from _job_minimum(item, spec, scheduling)
     if JOBS in scene.gates and not group and not is_controlled(item):
         name = item.name
-        if is_odd_job_name(name):
+        if lacks_template_name(name):
             message = (
-                f"the Job gets no pods: the controller cannot make a Workload because {name}{_PGT} is not a DNS "
-                f"label. Use a name without dots, of at most {_LONGEST_JOB} characters"
+                f"the Job gets no pods: the controller cannot make a Workload because {name}{_TEMPLATE_SUFFIX} is not "
+                f"a DNS label. Use a name without dots, of at most {_MAX_JOB_NAME_LENGTH} characters"
             )
             yield Finding.of(rules.JOB_NAME, item, ("metadata", "name"), message)
 
@@ -403,9 +403,9 @@ def _job_minimum(item: KubeObject, spec: Mapping[str, Value], scheduling: Mappin
         yield Finding.of(rules.MIN_COUNT_PODS, item, ("spec", "scheduling", "schedulingPolicy", "gang"), message)
 
 
-def is_odd_job_name(name: str) -> bool:
-    """Return True if the Job controller cannot make a valid name for a Workload's template from this name of a Job."""
-    return "." in name or len(name) > _LONGEST_JOB
+def lacks_template_name(name: str) -> bool:
+    """Return True if the Job controller cannot make a valid name for a Workload's template from a Job's `name`."""
+    return "." in name or len(name) > _MAX_JOB_NAME_LENGTH
 
 
 def _key_path(group: Group) -> FieldPath:

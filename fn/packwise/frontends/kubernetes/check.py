@@ -177,7 +177,7 @@ def _pod_change(pods: Pods, before: Mapping[str, Value]) -> Iterable[Finding]:
     return () if was == pods.group else _moved_pod(pods.item, path, was)
 
 
-def check_freed_pod(item: KubeObject, before: Mapping[str, Value] | None) -> CheckedObject:
+def check_ungrouped_pod(item: KubeObject, before: Mapping[str, Value] | None) -> CheckedObject:
     """Return the error about a Pod that loses its group by the change."""
     return CheckedObject(item, _moved_pod(item, ("spec",), value_at(before, "spec", FIELD, "podGroupName")))
 

@@ -10,8 +10,15 @@ from krmfn.result import Severity
 from packwise.findings import Finding
 from packwise.frontends.frontend import FrontEnd
 from packwise.frontends.kubernetes import rules
-from packwise.frontends.kubernetes.advice import WELL_KNOWN_LEVELS, Scene, advise, is_odd_job_name
-from packwise.frontends.kubernetes.check import SCHEDULING, Server, check_freed_pod, check_group, check_job, check_pods
+from packwise.frontends.kubernetes.advice import WELL_KNOWN_LEVELS, Scene, advise, lacks_template_name
+from packwise.frontends.kubernetes.check import (
+    SCHEDULING,
+    Server,
+    check_group,
+    check_job,
+    check_pods,
+    check_ungrouped_pod,
+)
 from packwise.frontends.kubernetes.gates import gates_of, job_gates, needed_gates, prepare_group, unmet_gates
 from packwise.frontends.kubernetes.outline import outlines_of
 from packwise.frontends.kubernetes.schema import POD_GATE
@@ -47,18 +54,18 @@ _JOB = ("batch", "Job")
 class GangObjects(Record):
     """The objects of an input with fields for group scheduling.
 
-    `freed` are Pods without a group that had one in the baseline.
+    `ungrouped_pods` are Pods that have no group, but had one in the baseline.
     """
 
     groups: tuple[KubeObject, ...]
     jobs: tuple[KubeObject, ...]
     pods: tuple[Pods, ...]
-    freed: tuple[KubeObject, ...] = ()
+    ungrouped_pods: tuple[KubeObject, ...] = ()
 
     @property
     def items(self) -> list[KubeObject]:
         """Return the objects without duplicates, in the order in which they are checked."""
-        return list(dict.fromkeys([*self.groups, *self.jobs, *[pods.item for pods in self.pods], *self.freed]))
+        return list(dict.fromkeys([*self.groups, *self.jobs, *[pods.item for pods in self.pods], *self.ungrouped_pods]))
 
 
 class _Kubernetes(FrontEnd):
@@ -159,25 +166,25 @@ def read_objects(inventory: Inventory) -> GangObjects:
         for pods in pods_of(item)
     ]
     jobs = [item for item in index.of_kind(*_JOB) if _is_grouped(item, inventory)]
-    freed = [
+    ungrouped_pods = [
         item
         for item in (() if inventory.baseline is None else index.of_kind("", "Pod"))
         if item.get(("spec", FIELD)) is None and value_at(inventory.baseline_object(item), "spec", FIELD) is not None
     ]
-    return GangObjects(tuple(groups), tuple(jobs), tuple(pods), tuple(freed))
+    return GangObjects(tuple(groups), tuple(jobs), tuple(pods), tuple(ungrouped_pods))
 
 
 def _is_grouped(item: KubeObject, inventory: Inventory) -> bool:
-    """Return True if a Job has `spec.scheduling`, had it in the baseline, or has a name that is no template's name."""
+    """Return True if a Job has or had `spec.scheduling`, or if no name of a template can be made from its name."""
     was = None if inventory.baseline is None else value_at(inventory.baseline_object(item), *SCHEDULING)
-    return item.get(SCHEDULING) is not None or was is not None or is_odd_job_name(item.name)
+    return item.get(SCHEDULING) is not None or was is not None or lacks_template_name(item.name)
 
 
 def gates_for(objects: GangObjects, settings: TopologyRender, release: KubernetesRelease) -> Gates:
     """Return the feature gates in the settings. If the settings have none, return the gates that the objects need."""
     needed: list[str] = []
     if settings.kubernetes.feature_gates is None:
-        needed += [POD_GATE] if objects.pods or objects.freed else []
+        needed += [POD_GATE] if objects.pods or objects.ungrouped_pods else []
         for item in objects.groups if release.is_validated else ():
             needed += needed_gates(item.kind, item.value, release)
         for item in objects.jobs if release.is_validated else ():
@@ -192,7 +199,7 @@ def check_gang_objects(objects: GangObjects, inventory: Inventory, server: Serve
         checked += [check_job(item, inventory.baseline_object(item), server) for item in objects.jobs]
         checked += [check_pods(pods, inventory.baseline_object(pods.item), server) for pods in objects.pods]
         if POD_GATE in server.gates:
-            checked += [check_freed_pod(item, inventory.baseline_object(item)) for item in objects.freed]
+            checked += [check_ungrouped_pod(item, inventory.baseline_object(item)) for item in objects.ungrouped_pods]
     return checked
 
 

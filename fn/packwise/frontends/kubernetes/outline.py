@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     """The child groups of each group, by the object and the path of the parent."""
 
 
-_MOST_DEPTH = 4
+_MAX_DEPTH = 4
 
 
 def outlines_of(checked: Iterable[CheckedObject], scene: Scene) -> dict[KubeObject, tuple[Outline, ...]]:
@@ -53,7 +53,7 @@ def outlines_of(checked: Iterable[CheckedObject], scene: Scene) -> dict[KubeObje
 def _outline(group: Group, below: _Below, scene: Scene, depth: int = 0) -> Outline:
     is_template = group.path != ("spec",)
     # The limit is needed because objects can name one another as parents in a cycle.
-    children = below.get((group.item, group.path), ()) if depth < _MOST_DEPTH else ()
+    children = below.get((group.item, group.path), ()) if depth < _MAX_DEPTH else ()
     parts = [_outline(each, below, scene, depth + 1) for each in children]
     if not is_template and not group.is_composite:
         parts += _users(scene.users.get((identity(group.item.value)[2], group.name), ()))

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from packwise.revisions.kubernetes import KubernetesRelease
 
 _BYTES = "bytes"
-MOST_TEMPLATES = 8
+MAX_TEMPLATES = 8
 """The largest number of templates in one list."""
-MOST_DEPTH = 4
+MAX_DEPTH = 4
 """The largest depth of a tree of templates, including the leaves."""
-_MOST_CLAIMS = 4
+_MAX_CLAIMS = 4
 
 
 class Change(Enum):
@@ -48,8 +48,8 @@ class Leaf(Record):
     kind: Kind = Text()
     texts: Callable[[str], tuple[str, ...]] | None = None
     enum: tuple[str, ...] = ()
-    least: int | None = None
-    most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
     is_pointer: bool = False
 
 
@@ -69,11 +69,11 @@ class Struct(Record):
 
 
 class Listing(Record):
-    """A list of at most `most` items. 0 means no limit. With `is_map`, the names of the items must be unique."""
+    """A list of at most `max_items` items. 0 means no limit. With `is_map`, the names of the items must be unique."""
 
     item: Callable[[], Struct]
     go: str
-    most: int = 0
+    max_items: int = 0
     is_map: bool = False
 
 
@@ -127,7 +127,7 @@ def _policy(group: str, count: str, *, of_job: bool = False) -> Struct:
 
     A Job may omit the policy and the count, because the API server fills them in.
     """
-    minimum = Leaf(Number(), least=1, is_pointer=of_job)
+    minimum = Leaf(Number(), minimum=1, is_pointer=of_job)
     basic = Member(Struct("BasicSchedulingPolicy"), change=Change.FREE if of_job else Change.FIXED)
     gang = Struct(_GANG_TYPES.get(group, "GangSchedulingPolicy"), {count: Member(minimum, is_required=not of_job)})
     return Struct(
@@ -140,18 +140,18 @@ def _policy(group: str, count: str, *, of_job: bool = False) -> Struct:
 
 
 def _common_members(
-    prefix: str, policy: Member, most_priority: int | None, *, claims: bool, has_priority: bool = True
+    prefix: str, policy: Member, max_priority: int | None, *, claims: bool, has_priority: bool = True
 ) -> dict[str, Member]:
     """Return the fields that templates, groups and Jobs have in common, in the order of the Go types."""
     constraints = Struct(f"{prefix}SchedulingConstraints", {
-        "topology": Member(Listing(lambda: _CONSTRAINT, "[]{0}.TopologyConstraint", most=1)),
+        "topology": Member(Listing(lambda: _CONSTRAINT, "[]{0}.TopologyConstraint", max_items=1)),
     })  # fmt: skip
     mode = Struct(
         f"{prefix}DisruptionMode",
         {"single": Member(Struct("SingleDisruptionMode")), "all": Member(Struct("AllDisruptionMode"))},
         union=("single", "all"),
     )
-    claim_list = Listing(lambda: _CLAIM, "[]{0}.PodGroupResourceClaim", most=_MOST_CLAIMS, is_map=True)
+    claim_list = Listing(lambda: _CLAIM, "[]{0}.PodGroupResourceClaim", max_items=_MAX_CLAIMS, is_map=True)
     members = {"schedulingPolicy": policy, "schedulingConstraints": _FIXED(constraints, gate=TOPOLOGY)}
     if claims:
         members["resourceClaims"] = _FIXED(claim_list, gate=CLAIMS)
@@ -159,28 +159,28 @@ def _common_members(
     if has_priority:
         members |= {
             "priorityClassName": _FIXED(_text(_subdomain)),
-            "priority": _FIXED(Leaf(Number(), most=most_priority, is_pointer=True)),
+            "priority": _FIXED(Leaf(Number(), maximum=max_priority, is_pointer=True)),
             "preemptionPolicy": _FIXED(_PREEMPTION, gate=PREEMPTION),
         }
     return members
 
 
 @cache
-def _templates(most_priority: int | None) -> tuple[Listing, Listing]:
+def _templates(max_priority: int | None) -> tuple[Listing, Listing]:
     """Return the types of `podGroupTemplates` and of `compositePodGroupTemplates`."""
     name = Member(_text(_label), is_required=True)
     leaf_policy = Member(_policy("PodGroup", "minCount"))
     leaf = Struct(
-        "PodGroupTemplate", {"name": name, **_common_members("PodGroup", leaf_policy, most_priority, claims=True)}
+        "PodGroupTemplate", {"name": name, **_common_members("PodGroup", leaf_policy, max_priority, claims=True)}
     )
-    leaves = Listing(lambda: leaf, "[]{0}.PodGroupTemplate", MOST_TEMPLATES, is_map=True)
-    composites = Listing(lambda: composite, "[]{0}.CompositePodGroupTemplate", MOST_TEMPLATES, is_map=True)
+    leaves = Listing(lambda: leaf, "[]{0}.PodGroupTemplate", MAX_TEMPLATES, is_map=True)
+    composites = Listing(lambda: composite, "[]{0}.CompositePodGroupTemplate", MAX_TEMPLATES, is_map=True)
     policy = Member(_policy("CompositePodGroup", "minGroupCount"))
     composite = Struct(
         "CompositePodGroupTemplate",
         {
             "name": name,
-            **_common_members("CompositePodGroup", policy, most_priority, claims=False),
+            **_common_members("CompositePodGroup", policy, max_priority, claims=False),
             "podGroupTemplates": Member(leaves),
             "compositePodGroupTemplates": Member(composites),
         },
@@ -190,12 +190,12 @@ def _templates(most_priority: int | None) -> tuple[Listing, Listing]:
 
 def spec_of(kind: str, release: KubernetesRelease) -> Struct:
     """Return the table of `spec` of a Workload, PodGroup or CompositePodGroup."""
-    return _spec(kind, release.most_priority, release.fixes_group_count)
+    return _spec(kind, release.max_priority, release.fixes_group_count)
 
 
 @cache
-def _spec(kind: str, most_priority: int | None, fixes_group_count: bool) -> Struct:
-    leaves, composites = _templates(most_priority)
+def _spec(kind: str, max_priority: int | None, fixes_group_count: bool) -> Struct:
+    leaves, composites = _templates(max_priority)
     if kind == "Workload":
         return Struct(
             "WorkloadSpec",
@@ -214,7 +214,7 @@ def _spec(kind: str, most_priority: int | None, fixes_group_count: bool) -> Stru
             {
                 "parentCompositePodGroupName": _PARENT,
                 "workloadRef": _FIXED(_REFERENCE),
-                **_common_members("PodGroup", policy, most_priority, claims=True),
+                **_common_members("PodGroup", policy, max_priority, claims=True),
             },
             is_embedded=True,
         )
@@ -225,7 +225,7 @@ def _spec(kind: str, most_priority: int | None, fixes_group_count: bool) -> Stru
         {
             "parentCompositePodGroupName": _PARENT,
             "workloadRef": _FIXED(_REFERENCE, is_required=True),
-            **_common_members("CompositePodGroup", policy, most_priority, claims=False),
+            **_common_members("CompositePodGroup", policy, max_priority, claims=False),
         },
         is_embedded=True,
     )

@@ -11,7 +11,7 @@ from krmfn.hints import TYPE_CHECKING, Record, cast
 from packwise.fields import Array, Field, Object, Open
 from packwise.findings import Problem, Stage
 from packwise.frontends.kubernetes.schema import (
-    MOST_DEPTH,
+    MAX_DEPTH,
     POD_GROUP_NAME,
     Change,
     Leaf,
@@ -39,9 +39,9 @@ _LEAVES, _COMPOSITES = "podGroupTemplates", "compositePodGroupTemplates"
 _DUMP = Unquoted("{…}")
 """Replaces a whole object in a text. The API server prints the object."""
 _EMPTY: Mapping[str, Value] = {}
-_MOST_WALKED = 32
+_MAX_CHECKED_DEPTH = 32
 """The depth to which a tree of templates is checked. A deeper tree is refused because of its depth."""
-_FIXED_FIX = "immutable; delete the object and create it again"
+_IMMUTABLE_FIX = "immutable; delete the object and create it again"
 
 
 _OWNERS: Mapping[str | int, str] = {"schedulingGroup": "PodSpec", "scheduling": "JobSpec"}
@@ -160,7 +160,7 @@ def pod_problems(group: Mapping[str, Value], path: FieldPath) -> Iterator[Proble
 def _struct_problems(
     value: Mapping[str, Value], before: Mapping[str, Value] | None, table: Struct, path: FieldPath
 ) -> Iterator[Problem]:
-    if len(path) > _MOST_WALKED:
+    if len(path) > _MAX_CHECKED_DEPTH:
         return
     members = [name for name in table.union if _is_set(value.get(name))]
     if table.variant and before is not None and members != [name for name in table.union if _is_set(before.get(name))]:
@@ -208,23 +208,25 @@ def _leaf_problems(value: Value, leaf: Leaf, at: FieldPath) -> Iterator[Problem]
             yield _problem(at, ErrorType.INVALID, value, wrong)
     elif isinstance(value, int | float):
         number = int(value)
-        if leaf.least is not None and number < leaf.least:
-            detail = f"must be greater than or equal to {leaf.least}"
+        if leaf.minimum is not None and number < leaf.minimum:
+            detail = f"must be greater than or equal to {leaf.minimum}"
             yield _problem(
-                at, ErrorType.INVALID, number, detail, message=f"must be at least {leaf.least}; got {number}"
+                at, ErrorType.INVALID, number, detail, message=f"must be at least {leaf.minimum}; got {number}"
             )
-        if leaf.most is not None and number > leaf.most:
-            detail = f"must be less than or equal to {leaf.most}"
-            yield _problem(at, ErrorType.INVALID, number, detail, message=f"must be at most {leaf.most}; got {number}")
+        if leaf.maximum is not None and number > leaf.maximum:
+            detail = f"must be less than or equal to {leaf.maximum}"
+            yield _problem(
+                at, ErrorType.INVALID, number, detail, message=f"must be at most {leaf.maximum}; got {number}"
+            )
 
 
 def _list_problems(
     value: Value, before: list[Mapping[str, Value]] | None, listing: Listing, at: FieldPath
 ) -> Iterator[Problem]:
     entries, item = mappings_in_place(value), listing.item()
-    if len(entries) > listing.most > 0:
-        items = "item" if listing.most == 1 else "items"
-        yield _problem(at, ErrorType.TOO_MANY, len(entries), f"must have at most {listing.most} {items}")
+    if len(entries) > listing.max_items > 0:
+        items = "item" if listing.max_items == 1 else "items"
+        yield _problem(at, ErrorType.TOO_MANY, len(entries), f"must have at most {listing.max_items} {items}")
         return
     stored = {text(entry.get("name")): entry for entry in before or ()}
     seen: set[str] = set()
@@ -249,7 +251,7 @@ def _list_problems(
 def _change_problem(entry: Value, stored: Value, member: Member, at: FieldPath) -> Problem | None:
     """Return the problem of a change that the field does not permit, or None."""
     if member.change is Change.FIXED and not is_same(entry, stored, member.of):
-        return _problem(at, ErrorType.INVALID, None, "field is immutable", message=_FIXED_FIX)
+        return _problem(at, ErrorType.INVALID, None, "field is immutable", message=_IMMUTABLE_FIX)
     if member.change is Change.ONCE and _is_set(entry) != _is_set(stored):
         return _set_once_problem(at, is_set=_is_set(entry))
     return None
@@ -314,7 +316,7 @@ def _whole_problems(spec: Mapping[str, Value], release: KubernetesRelease) -> It
 
 def composites_of(spec: Mapping[str, Value], path: FieldPath = ("spec",), depth: int = 1) -> Iterator[_Template]:
     """Yield the templates of composite groups, parents before children."""
-    if depth > _MOST_WALKED:
+    if depth > _MAX_CHECKED_DEPTH:
         return
     for position, entry in enumerate(mappings_in_place(spec.get(_COMPOSITES))):
         at = (*path, _COMPOSITES, position)
@@ -351,11 +353,11 @@ def _name_problems(spec: Mapping[str, Value]) -> Iterator[Problem]:
 def _depth_problems(spec: Mapping[str, Value]) -> Iterator[Problem]:
     deep: dict[FieldPath, None] = {}
     for template in composites_of(spec):
-        if template.depth >= MOST_DEPTH:
+        if template.depth >= MAX_DEPTH:
             deep[template.path[:3]] = None
-    detail = f"maximum template hierarchy depth is {MOST_DEPTH}"
+    detail = f"maximum template hierarchy depth is {MAX_DEPTH}"
     for path in deep:
-        message = f"the tree of templates must be at most {MOST_DEPTH} levels deep, including the groups of pods"
+        message = f"the tree of templates must be at most {MAX_DEPTH} levels deep, including the groups of pods"
         yield _problem(path, ErrorType.INVALID, Unquoted("[…]"), detail, message=message)
 
 

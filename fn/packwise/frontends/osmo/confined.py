@@ -36,7 +36,7 @@ MAX_MEMORY = 128 << 20
 _MAX_ANSWER = 32 << 20
 """The largest size of an answer in bytes. A larger answer is discarded."""
 
-PATIENCE = 120.0
+MAX_WAIT = 120.0
 """The longest time to wait for an answer, in seconds. It ends a copy that is stopped and so uses no processor time.
 
 Even a slow machine needs less.
@@ -52,7 +52,7 @@ _STATUS = "/proc/self/status"
 
 
 class Confined(Record):
-    """The answer of the function, and the processor time of the copy. Without a complete answer, it is None."""
+    """The answer of the function, and the processor time of the copy. `answer` is None if it is incomplete."""
 
     answer: bytes | None
     seconds: float
@@ -115,7 +115,7 @@ def _address_space() -> int | None:
 
 def _receive(stream: int) -> bytes | None:
     """Return the answer of a copy, or None if the answer is incomplete, too large or too late."""
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + MAX_WAIT
     poll = select.poll()
     poll.register(stream, select.POLLIN)
     data = bytearray()

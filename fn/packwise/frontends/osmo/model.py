@@ -318,7 +318,7 @@ def _hash_name(safe: str, identity: str) -> str:
     return f"{safe[: MAX_NAME - _HASH - 1].rstrip('-')}-{digest}"
 
 
-PADDED = "unconstrained"
+UNCONSTRAINED = "unconstrained"
 """The name of the node for tasks without a requirement at its level."""
 
 
@@ -459,7 +459,7 @@ def join_groups(path: Path) -> str:
     """Return the name of a node in OSMO: the groups on its path, joined by dashes."""
     name = ""
     for step in path:
-        group = PADDED if step.group is None else step.group
+        group = UNCONSTRAINED if step.group is None else step.group
         name = f"{name}-{group}" if name else group
     return name
 

@@ -61,7 +61,7 @@ _VARYING_METHODS: tuple[tuple[type, frozenset[str]], ...] = (
 _PRELOADED = (debug, html, pprint, textwrap, unicodedata, codecs.lookup("ascii"), codecs.lookup("unicode-escape"))
 """Modules that Jinja and Python import only when a template needs them. The process with limits can open no file."""
 
-_LONGEST = 4_000
+_MAX_ERROR_LENGTH = 4_000
 """The largest number of characters in an error text. A longer text is cut."""
 
 
@@ -151,7 +151,7 @@ def _render(text: str, values: Mapping[str, Value]) -> FilledTemplate | Failure:
 
 
 def _text_of(error: str) -> str:
-    return error[:_LONGEST].encode("utf-8", "backslashreplace").decode()
+    return error[:_MAX_ERROR_LENGTH].encode("utf-8", "backslashreplace").decode()
 
 
 class _NoLoaderError(Exception):

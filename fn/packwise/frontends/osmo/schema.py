@@ -315,7 +315,7 @@ class TaskGroupSpec(BaseModel):
     @field_validator("tasks")
     @classmethod
     def check_lead(cls, tasks: list[TaskSpec], info: ValidationInfo) -> list[TaskSpec]:
-        """Raise ValueError if there are no tasks, or if not exactly one of several tasks is the leader."""
+        """Raise ValueError if there are no tasks, or if several tasks have no leader or more than one."""
         group = info.data.get("name", "<unknown>")
         if not tasks:
             raise ValueError(f'Group "{group}" needs to have at least one task.')

@@ -67,7 +67,7 @@ class _Workloads(FrontEnd):
             for workload in workloads:
                 is_flat = any(_is_flat_group(group, workload) for group in groups)
                 own = workload if outer is None else workload.with_metadata_of(outer)
-                plan = _plan(own.replace(stays_flat=is_flat), settings.limits.gangs)
+                plan = _plan(own.replace(has_flat_podgroup=is_flat), settings.limits.gangs)
                 if plan is not None:
                     plans.append(plan)
             if plans:

@@ -210,7 +210,7 @@ def replicated_jobs(workload: Workload) -> list[ReplicatedJob]:
 def job_set(workload: Workload) -> list[GroupShape]:
     """Return the groups of a JobSet. Raise RefusedError if KAI makes none."""
     jobs = replicated_jobs(workload)
-    if workload.release.job_sets == "tree" and not workload.stays_flat:
+    if workload.release.job_sets == "tree" and not workload.has_flat_podgroup:
         return [_tree(workload, jobs)]
     if starts_in_order(workload):
         return [_flat_group(workload, [job], suffix=f"-{job.name}") for job in jobs]
@@ -283,7 +283,7 @@ def _at_least_one(text: str, path: FieldPath, holder: str, noun: str) -> int:
 
 
 def _flat_group(workload: Workload, jobs: list[ReplicatedJob], suffix: str = "") -> GroupShape:
-    """Return the group without subgroups of earlier releases. It needs one pod, the annotated number, or all pods.
+    """Return a group without subgroups, as earlier releases make it. It needs one pod, the annotated number, or all.
 
     Raise RefusedError if the annotation is invalid.
     """

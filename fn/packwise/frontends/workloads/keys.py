@@ -112,7 +112,7 @@ def _has_size(kind: WorkloadKind, metadata: Metadata) -> bool:
 
 _OWNERS = workload_parts(is_owner)
 _PODS = workload_parts(lambda kind, metadata: metadata.role is Role.POD or kind.grouping is Grouping.POD)
-_ABOVE = workload_parts(
+_ANCESTORS = workload_parts(
     lambda kind, metadata: (
         metadata.role is Role.ANCESTOR and kind.grouping not in (Grouping.NO_ACCESS, Grouping.RUNTIME)
     )
@@ -127,10 +127,12 @@ _SETS = workload_parts(lambda kind, metadata: kind.name == "StatefulSet" and met
 _RAY = workload_parts(lambda kind, metadata: kind.grouping is Grouping.RAY and metadata.role is Role.OWNER)
 _ANY = tuple(dict.fromkeys([*_OWNERS, *_PODS]))
 # A ReplicaSet has the annotations of its owner, such as a Rollout, but the labels of its pods.
-_LABELLED = tuple(part for part in _ANY if part not in _ABOVE or _PLACES[part][0].grouping is not Grouping.REPLICA_SET)
+_LABELLED = tuple(
+    part for part in _ANY if part not in _ANCESTORS or _PLACES[part][0].grouping is not Grouping.REPLICA_SET
+)
 _PREEMPTIBLE = tuple(part for part in _LABELLED if _PLACES[part][0].grouping is not Grouping.REVISION)
 
-_OF_A_REVISION = {
+_REVISION_TEXTS = {
     part: "KAI's pod-grouper does not read this key from Knative's revisions"
     for part, (kind, metadata) in _PLACES.items()
     if kind.grouping is Grouping.REVISION and metadata.role is Role.POD
@@ -138,39 +140,39 @@ _OF_A_REVISION = {
 
 _KAI, _GROUPER, _DOMAIN = "KAI", "KAI's pod-grouper", "kai.scheduler"
 _BARE_POD = next(part for part in _PODS if part.kind == ("", "Pod"))
-_OF_A_GROUP = "an annotation of the object that owns the group, not of its pods"
-_OF_PODS = "an annotation of pods"
-_OF_BOTH = "a label of the object that owns the group, or of its pods"
+_OWNER_ANNOTATION = "an annotation of the object that owns the group, not of its pods"
+_POD_ANNOTATION = "an annotation of pods"
+_OWNER_OR_POD_LABEL = "a label of the object that owns the group, or of its pods"
 
 _GPU_DOMAINS = ("nvidia.com", "run.ai", "runai")
 """Domains that users wrongly write before the annotations for shared GPUs. These annotations have no domain."""
 
 _ROWS = (
-    Key(KAI_QUEUE, _KAI, labels=_LABELLED, elsewhere=_OF_BOTH),
-    Key("kai.scheduler/node-pool", _KAI, labels=_LABELLED, elsewhere=_OF_BOTH),
+    Key(KAI_QUEUE, _KAI, labels=_LABELLED, elsewhere=_OWNER_OR_POD_LABEL),
+    Key("kai.scheduler/node-pool", _KAI, labels=_LABELLED, elsewhere=_OWNER_OR_POD_LABEL),
     Key("runai/queue", "KAI before v0.6", successor=KAI_QUEUE),
-    Key("priorityClassName", _GROUPER, labels=_LABELLED, elsewhere=_OF_BOTH),
+    Key("priorityClassName", _GROUPER, labels=_LABELLED, elsewhere=_OWNER_OR_POD_LABEL),
     Key(
         "ray.io/priority-class-name", _GROUPER, labels=_RAY, elsewhere="a label of the kinds of KubeRay",
     ),
     ALL_KEYS["kai.scheduler/preemptibility"].replace(
-        labels=_PREEMPTIBLE, annotations=(), releases=None, elsewhere=_OF_BOTH, otherwise="KAI ignores other values",
-        instead=_OF_A_REVISION,
+        labels=_PREEMPTIBLE, annotations=(), releases=None, elsewhere=_OWNER_OR_POD_LABEL,
+        otherwise="KAI ignores other values", instead=_REVISION_TEXTS,
     ),
     Key(
-        "kai.scheduler/topology", _GROUPER, annotations=(*_TOPOLOGIES, *_SEGMENTS), elsewhere=_OF_A_GROUP,
+        "kai.scheduler/topology", _GROUPER, annotations=(*_TOPOLOGIES, *_SEGMENTS), elsewhere=_OWNER_ANNOTATION,
         only_beside=dict.fromkeys(_SEGMENTS, SEGMENT_LEVELS), since_of=dict.fromkeys(_RAY_GROUPS, 14),
-        instead=_OF_A_REVISION,
+        instead=_REVISION_TEXTS,
     ),
     *[
         Key(
-            name, _GROUPER, annotations=_TOPOLOGIES, elsewhere=_OF_A_GROUP,
-            since_of=dict.fromkeys(_RAY_GROUPS, 14), instead=_OF_A_REVISION,
+            name, _GROUPER, annotations=_TOPOLOGIES, elsewhere=_OWNER_ANNOTATION,
+            since_of=dict.fromkeys(_RAY_GROUPS, 14), instead=_REVISION_TEXTS,
         )
         for name in LEVELS
     ],
     ALL_KEYS["kai.scheduler/skip-podgrouper"].replace(
-        annotations=(*_ANY, *_ABOVE, *_JOBS), since=15,
+        annotations=(*_ANY, *_ANCESTORS, *_JOBS), since=15,
     ),
     Key(
         "kai.scheduler/batch-min-member", _GROUPER, annotations=(*_MIN_MEMBER, *_JOBS), since=14,
@@ -193,12 +195,12 @@ _ROWS = (
         for name in SEGMENT_LEVELS
     ],
     *[
-        Key(f"kai.scheduler/{name}", _GROUPER, annotations=_ANY, since=17, elsewhere=_OF_PODS)
+        Key(f"kai.scheduler/{name}", _GROUPER, annotations=_ANY, since=17, elsewhere=_POD_ANNOTATION)
         for name in ("preemption-delay", "staleness-grace-period")
     ],
     *[
         Key(
-            name, _KAI, annotations=_PODS, elsewhere=_OF_PODS,
+            name, _KAI, annotations=_PODS, elsewhere=_POD_ANNOTATION,
             inventions=tuple(f"{domain}/{name.replace('-', dash)}" for domain in _GPU_DOMAINS for dash in "-."),
         )
         for name in ("gpu-fraction", "gpu-fraction-num-devices", "gpu-fraction-container-name", "gpu-memory")
@@ -210,7 +212,7 @@ PLACES: dict[str, tuple[Part, ...]] = {
     "the owner, or its pods": _ANY,
     "the owner, or its pods; for a Rollout only its pods": _LABELLED,
     "the owner, or its pods; for a Rollout only its pods; not Knative's revisions": _PREEMPTIBLE,
-    "the owner; not Knative's revisions": tuple(part for part in _OWNERS if part not in _OF_A_REVISION),
+    "the owner; not Knative's revisions": tuple(part for part in _OWNERS if part not in _REVISION_TEXTS),
     "pods": _PODS,
     "the pods of LeaderWorkerSets and PyTorchJobs": _SEGMENTS,
     "the head and the worker groups of Ray": tuple(part for part in _RAY_GROUPS if part in _TOPOLOGIES),
@@ -389,7 +391,7 @@ _WORKERS: Mapping[tuple[str, str], FieldPath] = {
     ("kubeflow.org", "PyTorchJob"): ("spec", "pytorchReplicaSpecs", "Worker", "template"),
 }
 """The path to the template of the pods that form segments, by kind."""
-_OF_SEGMENTS = (SEGMENT_SIZE, *SEGMENT_LEVELS)
+_SEGMENT_KEYS = (SEGMENT_SIZE, *SEGMENT_LEVELS)
 
 
 def _has_level(place: KeyPlace) -> bool:
@@ -405,7 +407,7 @@ def _worker_target(key: Key, place: KeyPlace, item: KubeObject) -> FieldPath | N
     path = _WORKERS.get(place.part.kind)
     if path is None or not isinstance(item.get(path), dict):
         return None
-    if key.name in _OF_SEGMENTS:
+    if key.name in _SEGMENT_KEYS:
         is_of_master = place.path[:4] == ("spec", "pytorchReplicaSpecs", "Master", "template")
         moves = is_of_master or not is_read_at(key, place)
     else:

@@ -60,15 +60,15 @@ class Segments(Record):
         return (whole - 1) % self.size == 0
 
 
-_MOST_SEGMENTS = 10_000
+_MAX_SEGMENTS = 10_000
 """The largest number of segments that KAI makes of one group."""
 
 
 def _check_segments(number: int, path: FieldPath, segments: str) -> None:
     """Raise RefusedError if `number`, the segments of a group, is too large. `segments` is the word in KAI's text."""
-    if number > _MOST_SEGMENTS:
-        text = f"number of subgroups {segments} {number} is greater than max allowed segmentation {_MOST_SEGMENTS}"
-        raise RefusedError(path, f"must give at most {_MOST_SEGMENTS} segments; it gives {number}", text)
+    if number > _MAX_SEGMENTS:
+        text = f"number of subgroups {segments} {number} is greater than max allowed segmentation {_MAX_SEGMENTS}"
+        raise RefusedError(path, f"must give at most {_MAX_SEGMENTS} segments; it gives {number}", text)
 
 
 def template_of(workload: Workload, part: str) -> Template | None:
@@ -454,7 +454,7 @@ def ray_cluster(workload: Workload) -> list[GroupShape]:
             raise RefusedError((*group.path, "replicas"), message, text)
         if (group.min_replicas or group.replicas) and group.template is not None:
             sets.append(_workers(workload, group, group.template))
-    if workload.stays_flat:
+    if workload.has_flat_podgroup:
         sets = [each.replace(is_named=False) for each in sets]
     return [GroupShape(tuple(sets), Origin(workload.place_at(), _RAY_RULE), sum([pods.members or 0 for pods in sets]))]
 

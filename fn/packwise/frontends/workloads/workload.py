@@ -143,7 +143,7 @@ class Workload(Record):
     release: KaiRelease
     scheduler: str
     classes: Classes
-    stays_flat: bool = False
+    has_flat_podgroup: bool = False
     """True if the input has its PodGroup, and this PodGroup has no subgroups. KAI then adds none."""
     made_from: Place | None = None
     """The place from which the workload is derived, or None if the workload is in the input."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Amounts = tuple[int, ...]
 """Amounts of all requested resources, always in the same order of resources."""
 
-MOST_STATES = 25_000
+MAX_STATES = 25_000
 """The largest number of additional states that are tried for one tree. They take a few seconds."""
 
 
@@ -94,7 +94,7 @@ class Outcome(Record):
 
 
 class TooManyStatesError(Exception):
-    """Raised if a search for the outcomes of a tree reaches more than MOST_STATES states."""
+    """Raised if a search for the outcomes of a tree reaches more than MAX_STATES states."""
 
 
 class PinnedError(Exception):
@@ -124,7 +124,7 @@ class Search:
     __slots__ = ("_holders", "_keys", "_kinds", "_labels", "_left", "_pinned", "_scene", "is_partial")
 
     def __init__(self, scene: Scene, *, is_partial: bool = False) -> None:
-        self._scene, self._left, self.is_partial = scene, MOST_STATES, is_partial
+        self._scene, self._left, self.is_partial = scene, MAX_STATES, is_partial
         self._labels = [dict(each.labels) for each in scene.classes]
         self._holders: dict[tuple[str, str], set[int]] = {}
         for index, each in enumerate(scene.classes):

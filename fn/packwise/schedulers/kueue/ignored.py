@@ -16,7 +16,7 @@ from packwise.keys import Key, KeyTable, Part, key_places, key_problems, stray_k
 from packwise.lenient import mapping, value_at
 from packwise.objects.index import identity
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, Integration, Role
-from packwise.objects.wrapped import MAKERS, unread_keys, unwrap, wrapped_objects
+from packwise.objects.wrapped import WORKLOAD_SOURCES, unread_keys, unwrap, wrapped_objects
 from packwise.revisions.kueue import RELEASES
 from packwise.schedulers.kueue.admission import checks_groups, group_problems_of
 from packwise.schedulers.kueue.manager import read_manager
@@ -123,7 +123,7 @@ def check_keys(index: Index, release: KueueRelease | None) -> Iterator[Finding]:
             yield from _keys_of(item, kind, parts, release)
     for wrapped in wrapped_objects(index):
         yield from _wrapped_keys(wrapped, release)
-    for item in (item for kind in MAKERS for item in index.of_kind(*kind)):
+    for item in (item for kind in WORKLOAD_SOURCES for item in index.of_kind(*kind)):
         for path, message in unread_keys(item, unwrap(item), PREFIX):
             yield Finding.of(KEY, item, path, message, at_key=True)
 

@@ -22,7 +22,7 @@ from packwise.objects.index import identity
 from packwise.objects.trainer import GROUP as TRAINER
 from packwise.objects.trainer import replicated_jobs
 from packwise.objects.workload_kinds import POD_KIND, QUEUE_NAME, WORKLOAD_KINDS, Grouping, Integration
-from packwise.objects.wrapped import MAKERS, unwrap
+from packwise.objects.wrapped import WORKLOAD_SOURCES, unwrap
 from packwise.pod_templates import template_problems
 from packwise.schedulers.kueue.manager import DEFAULT_QUEUE, read_manager
 from packwise.schedulers.kueue.request import PREFIX, PodTemplate
@@ -282,7 +282,7 @@ def _queue_of(kind: WorkloadKind, item: KubeObject, manager: Manager) -> str:
 
 def _made_workloads(index: Index) -> Iterator[Wrapped]:
     """Yield the workloads that controllers make of objects, such as a LeaderWorkerSet of a DisaggregatedSet's role."""
-    for kind in MAKERS:
+    for kind in WORKLOAD_SOURCES:
         for outer in index.of_kind(*kind):
             yield from unwrap(outer)
 

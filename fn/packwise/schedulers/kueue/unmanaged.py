@@ -12,7 +12,7 @@ from packwise.lenient import mapping_at
 from packwise.objects.index import identity
 from packwise.objects.kinds import DYNAMO_GRAPH, POD_CLIQUE_SET
 from packwise.objects.workload_kinds import POD_KIND, QUEUE_NAME, WORKLOAD_KINDS, Integration, pod_templates_in
-from packwise.objects.wrapped import MAKERS
+from packwise.objects.wrapped import WORKLOAD_SOURCES
 from packwise.schedulers.kueue.manager import framework_of, read_manager
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ INTEGRATION = Rule(
 RULES = (UNQUEUED, INTEGRATION)
 """Rules about jobs that Kueue ignores or suspends."""
 
-_KINDS_OF_OTHER_RULES = (POD_CLIQUE_SET.key, DYNAMO_GRAPH.key, *MAKERS)
+_KINDS_OF_OTHER_RULES = (POD_CLIQUE_SET.key, DYNAMO_GRAPH.key, *WORKLOAD_SOURCES)
 
 
 def check_unmanaged(items: Index) -> Iterator[Finding]:

@@ -13,7 +13,14 @@ from krmfn.hints import TYPE_CHECKING, Record
 from krmfn.result import Severity
 from packwise.findings import Problem, Rule, Stage
 from packwise.frontends.dynamo.graph import BACKENDS, CPU_TYPES, WORKERS
-from packwise.frontends.dynamo.shape import MOST, MOST_RANKS, STRATEGY, clique_names, combined_length, longest_clique
+from packwise.frontends.dynamo.shape import (
+    MAX_COMBINED_LENGTH,
+    MAX_RANKS,
+    STRATEGY,
+    clique_names,
+    combined_length,
+    longest_clique,
+)
 from packwise.kubernetes import ErrorType, field_error, refusal
 from packwise.lenient import mappings_in_place
 from packwise.lenient import text as text_of
@@ -86,7 +93,7 @@ def webhook_field(subject: Subject, component: Component, *steps: str) -> str:
 
 PROVIDER = "nvidia.com/workload-provider"
 
-MOST_COMPONENTS = 25
+MAX_COMPONENTS = 25
 """The largest number of components in a graph."""
 
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?")
@@ -102,8 +109,8 @@ def _components(at: Subject) -> Iterator[Problem]:
         path = ("spec", "components")
         message = "must have at least one component"
         yield field_error(path, ErrorType.REQUIRED, None, "must have at least one component", message)
-    elif len(graph.components) > MOST_COMPONENTS:
-        message = f"must have at most {MOST_COMPONENTS} components; got {len(graph.components)}"
+    elif len(graph.components) > MAX_COMPONENTS:
+        message = f"must have at most {MAX_COMPONENTS} components; got {len(graph.components)}"
         yield Problem(("spec", "components"), message, stage=Stage.SCHEMA)
 
 
@@ -153,8 +160,8 @@ def _counts(at: Subject) -> Iterator[Problem]:
         if component.value.get("multinode") is not None and component.nodes < 2:
             message = f"must be at least 2; got {component.nodes}. For one node, remove `multinode`"
             yield Problem(component.path("multinode", "nodeCount"), message, stage=Stage.SCHEMA)
-        if component.inter_pod and component.nodes > MOST_RANKS:
-            message = f"must be at most {MOST_RANKS} if pods share GPU memory; got {component.nodes}"
+        if component.inter_pod and component.nodes > MAX_RANKS:
+            message = f"must be at most {MAX_RANKS} if pods share GPU memory; got {component.nodes}"
             yield Problem(component.path("multinode", "nodeCount"), message)
 
 
@@ -202,18 +209,18 @@ def _length(at: Subject) -> Iterator[Problem]:
         return
     for component in at.graph.components:
         length = combined_length(component, at.set_name)
-        if length <= MOST:
+        if length <= MAX_COMBINED_LENGTH:
             continue
         grouped = component.is_multinode or component.inter_pod
         longest = f'PCSG name + longest PodClique name "{longest_clique(component)}"' if grouped else "component name"
         detail = (
-            f"combined resource name length {length} exceeds the {MOST}-character pod-name limit "
+            f"combined resource name length {length} exceeds the {MAX_COMBINED_LENGTH}-character pod-name limit "
             f"(PCS name + {longest}); "
             f'shorten DynamoGraphDeployment name "{at.graph.name}" or component name "{component.name}"'
         )
         message = (
-            f'"{component.name}" and the PodCliqueSet "{at.set_name}" make names of {length} characters, but {MOST} '
-            "are allowed; shorten the name of the component or of the graph"
+            f'"{component.name}" and the PodCliqueSet "{at.set_name}" make names of {length} characters, but '
+            f"{MAX_COMBINED_LENGTH} are allowed; shorten the name of the component or of the graph"
         )
         yield field_error(component.path("name"), ErrorType.INVALID, component.name, detail, message)
 

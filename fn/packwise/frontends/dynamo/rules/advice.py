@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from packwise.frontends.dynamo.rules.admission import Subject
 
 _GPU = "nvidia.com/gpu"
-_MOST_GPUS = 8
+_GPUS_OF_LARGEST_NODE = 8
 """The number of GPUs in the largest common node."""
 
 _GPUS_OF_GRACE_NODE = 4
@@ -72,7 +72,7 @@ def _most_gpus(at: Subject, component: Component) -> int:
             node for node in at.nodes if selector.items() <= texts(mapping_at(node, "metadata", "labels")).items()
         ]
         return max([amounts(mapping_at(node, "status", "allocatable")).get(_GPU, 0) for node in fitting], default=0)
-    return _GPUS_OF_GRACE_NODE if _needs_grace(component, selector) else _MOST_GPUS
+    return _GPUS_OF_GRACE_NODE if _needs_grace(component, selector) else _GPUS_OF_LARGEST_NODE
 
 
 def _needs_grace(component: Component, selector: Mapping[str, str]) -> bool:
@@ -334,17 +334,17 @@ def _main_place(component: Component) -> int | None:
     return next((place for place, each in enumerate(containers) if each.get("name") == MAIN), None)
 
 
-def _is_demanded(at: Subject) -> bool:
+def _is_version_required(at: Subject) -> bool:
     """Return True if the settings name a release, and its webhook requires a version."""
     return at.release.runtime_version is Known.YES and at.settings.release is not None
 
 
 def _runtime_refusals(at: Subject) -> Iterable[Problem]:
-    return _missing_versions(at) if _is_demanded(at) else ()
+    return _missing_versions(at) if _is_version_required(at) else ()
 
 
 def _runtime_warnings(at: Subject) -> Iterator[Problem]:
-    if at.release.runtime_version is Known.NO or _is_demanded(at):
+    if at.release.runtime_version is Known.NO or _is_version_required(at):
         return
     lacks = _missing_versions(at)
     refusing = "Dynamo 1.5 and newer refuse it"

@@ -248,7 +248,7 @@ TOPOLOGY = (
 
 
 _API = "grove.io/v1alpha1"
-_LARGEST = 2**31 - 1
+_MAX_INT32 = 2**31 - 1
 
 
 class _Scope(Record):
@@ -259,7 +259,7 @@ class _Scope(Record):
 
     target: str
     constraint: tuple[str, ...]
-    least: tuple[str, ...] | None
+    min_available: tuple[str, ...] | None
 
 
 def _scope(at: Subject, override: Override) -> _Scope:
@@ -309,7 +309,10 @@ def _override(override: Override, scope: _Scope) -> Iterator[Problem]:
     if not isinstance(value, dict):
         yield field_error((*path, "value"), ErrorType.INVALID, None, "must be a JSON object", "must be a mapping")
         return
-    allowed = [scope.constraint, *([scope.least, ("rollingUpdate", "maxUnavailable")] if scope.least else [])]
+    allowed = [
+        scope.constraint,
+        *([scope.min_available, ("rollingUpdate", "maxUnavailable")] if scope.min_available else []),
+    ]
     leaves = list(_leaves(mapping(value), allowed))
     for leaf in leaves:
         if leaf not in allowed:
@@ -325,10 +328,10 @@ def _override(override: Override, scope: _Scope) -> Iterator[Problem]:
         detail = "topologyConstraint, minAvailable or rollingUpdate is required"
         message = "must override a topologyConstraint, minAvailable or rollingUpdate"
         yield field_error((*path, "value"), ErrorType.REQUIRED, None, detail, message)
-    least = None if scope.least is None else value_at(value, *scope.least)
-    if least is not None and not (type(least) is int and 1 <= least <= _LARGEST):
-        message = f"must be a whole number from 1 to {_LARGEST}; got {least}"
-        at = (*path, "value", *(scope.least or ()))
+    least = None if scope.min_available is None else value_at(value, *scope.min_available)
+    if least is not None and not (type(least) is int and 1 <= least <= _MAX_INT32):
+        message = f"must be a whole number from 1 to {_MAX_INT32}; got {least}"
+        at = (*path, "value", *(scope.min_available or ()))
         yield field_error(at, ErrorType.INVALID, least, "must be a positive 32-bit integer", message)
 
 

@@ -37,19 +37,19 @@ class Context(Record):
     """The topologies by name. Only revisions with several topologies use them."""
     auto_mnnvl: bool = False
     """The value of network.autoMNNVLEnabled in the configuration."""
-    knows_mnnvl: bool = True
+    is_mnnvl_known: bool = True
     """True if the value of network.autoMNNVLEnabled is known."""
     scheduled: int = 0
     """The number of scheduled pods of the workload, from the status of its PodCliques."""
     create: bool = True
-    """True if the workload is new, and false for an update."""
+    """True if the workload is new, and False for an update."""
     schedulers: Schedulers | None = None
     """The schedulers in Grove's configuration, or None if the revision has none there."""
 
     @property
     def lacks_mnnvl(self) -> bool:
         """Return True if MNNVL is known to be disabled."""
-        return self.knows_mnnvl and not self.auto_mnnvl
+        return self.is_mnnvl_known and not self.auto_mnnvl
 
 
 class Check(Record, Generic[S]):

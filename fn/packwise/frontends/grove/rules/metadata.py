@@ -398,7 +398,7 @@ _CONFLICT = Rule(
 )
 _UPDATE = Rule("update-mnnvl", "An update changes grove.io/auto-mnnvl.", "spec/grove.md#u13")
 _GROUP_UPDATE = Rule("update-mnnvl-group", "An update changes grove.io/mnnvl-group.", "spec/grove.md#u13")
-_OF_SET = "PodCliqueSet creation"
+_SET_CREATION = "PodCliqueSet creation"
 
 MNNVL = (
     Scope(_annotations_of_set, (_VALUE, _FEATURE), until=ALPHA_8),
@@ -414,9 +414,9 @@ MNNVL = (
 """Checks of the MNNVL annotations of a new PodCliqueSet. Early releases read auto-mnnvl, and later ones mnnvl-group."""
 
 MNNVL_UPDATE = (
-    Check(_UPDATE, _check_unchanged(_annotations_of_set, _AUTO, _OF_SET), until=ALPHA_8),
-    Check(_UPDATE, _check_unchanged(_annotations_of_parts, _AUTO, _OF_SET), since=ALPHA_8, until=ALPHA_9),
-    Check(_GROUP_UPDATE, _check_unchanged(_annotations_of_parts, _GROUP, _OF_SET), since=ALPHA_8, until=ALPHA_9),
+    Check(_UPDATE, _check_unchanged(_annotations_of_set, _AUTO, _SET_CREATION), until=ALPHA_8),
+    Check(_UPDATE, _check_unchanged(_annotations_of_parts, _AUTO, _SET_CREATION), since=ALPHA_8, until=ALPHA_9),
+    Check(_GROUP_UPDATE, _check_unchanged(_annotations_of_parts, _GROUP, _SET_CREATION), since=ALPHA_8, until=ALPHA_9),
     Check(_GROUP_UPDATE, _check_unchanged(_annotations_of_parts, _GROUP, "creation"), since=ALPHA_9),
 )
 """Checks of changed MNNVL annotations. They run before all other checks of changes."""

@@ -286,7 +286,7 @@ _SEVERAL = "multiple topology names within a single PodCliqueSet are not support
 def _ambiguous_topology_text(old: PodCliqueSet, revision: Revision) -> str | None:
     """Return the operator's text if it finds no single topology for an old object, otherwise None.
 
-    It searches one only if a constraint with packDomain names no topology.
+    It searches for a topology only if a constraint with packDomain names none.
     """
     if not any(constraint.pack_domain and constraint.topology_name is None for constraint in old.constraints()):
         return None
