@@ -49,7 +49,7 @@ DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 class Run(Record):
     """Figures of one run: wall seconds, processor seconds, and the peak MiB of the driver alone.
 
-    `bytes` tells whether the output equals the output of the first run of the same verb.
+    `bytes` is "the same" if the output equals the output of the first run of the same verb, and "" for that run.
     """
 
     seconds: float

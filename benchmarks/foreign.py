@@ -1,8 +1,8 @@
 """A repository of other tools without workloads. The same size gives the same bytes.
 
-It has values of charts, an index of a chart repository in flow style, workflows of a forge, numbers in JSON, and
-manifests that packwise does not check, such as a CustomResourceDefinition. It resembles a clone of kserve, for which
-`packwise check` took 20 s of system time for 2.3 million numbers.
+It has values of charts, an index of a chart repository in flow style, workflows of a forge, and numbers in JSON. It
+also has manifests that packwise does not check, such as a CustomResourceDefinition. It resembles a clone of kserve, for
+which `packwise check` took 20 s of system time for 2.3 million numbers.
 
     python benchmarks/foreign.py FOLDER [MEBIBYTES]
 

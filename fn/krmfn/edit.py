@@ -305,7 +305,7 @@ def _set_in(item: KubeObject, old: Value, path: FieldPath, depth: int, value: Va
 
 
 _DASH = r"( *)-( +)(?=[^\s])"
-# Text whose meaning changes if its line moves to another column: markers and directives, tabs, byte order marks, and
+# Text that has another meaning if its line moves to another column: markers, directives, tabs, byte order marks. Also
 # block scalars with a number for their indentation.
 _UNMOVABLE = r"^(?:---|\.\.\.|%)|\t|\ufeff|[|>][-+]?[0-9]"
 

@@ -12,7 +12,7 @@ import re
 __all__ = ["HASH", "escape_commands", "escape_line"]
 
 HASH = r"#(?=#\w{0,40}\[)"
-"""Pattern of a `#` that begins a command anywhere in a line. JSON and HTML replace it by an escape of their own."""
+"""Pattern of a `#` that begins a command anywhere in a line. JSON and HTML need another escape for it."""
 
 # A runner ends lines at a carriage return too, and skips white space before a command.
 _COMMAND = rf"(?:^|(?<=\r))([^\S\r\n]*):(?=:[\w-]+(?:[ ][^\r\n]*)?::)|{HASH}"

@@ -1,7 +1,7 @@
 //! A reader of usual lines, which need no parser: `docs/decisions/0014-usual-lines.md`.
 //!
-//! Usual lines have mappings and lists in block style, scalars and brackets that end on the line on which they start,
-//! block scalars, comments, and a marker before the document. At any other text, and at any possible error, this reader
+//! Usual lines have mappings and lists in block style, block scalars, comments, and a marker before the document. Their
+//! scalars and brackets end on the line on which they start. At any other text, and at any possible error, this reader
 //! gives up, and the parser reads the whole text. Every node of this reader's tape equals the parser's.
 
 use std::collections::TryReserveError;

@@ -24,8 +24,8 @@ impl From<OutOfMemory> for PyErr {
 /// The number of bytes that are granted without a question to the system. The last question was about more bytes.
 static GRANTED: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns an error if the system does not have `bytes` more bytes. It is called before code that cannot report a lack
-/// of memory: the port of libyaml and Rust end the process, and PyO3 panics if it makes a tuple or a string.
+/// Returns an error if the system does not have `bytes` more bytes. It is called before code that cannot report a lack of
+/// memory. The port of libyaml and Rust end the process, and PyO3 panics if it makes a tuple or a string.
 ///
 /// A question needs two system calls, and a file may have a million small documents. So one question is about 32 MiB,
 /// and a part of them grants the next calls. The rest is for the memory that Python uses between two questions.

@@ -180,9 +180,8 @@ class _ValueBuilder:
         self._text = text
         self._step = step
         self._skipped = skipped
-        # For each anchor: the value of its last node and the number of nodes in it, or the frame of a node that is
-        # still being read. As in kyaml, a node has its anchor from its start, so a node inside it may replace the
-        # anchor.
+        # For each anchor, the value of its last node and the number of nodes in it. While the node is being read, its
+        # frame. As in kyaml, a node has its anchor from its start, so a node inside it may replace the anchor.
         self._anchors: dict[str, tuple[Value, int] | _Frame] = {}
         self._read = 0
         self._nodes = 0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 PLUGINS = ("transformers", "validators", "generators")
-"""Lists of a kustomization whose entries configure plugins and functions."""
+"""Lists of a kustomization with entries that configure plugins and functions."""
 
 BUILTIN = "builtin"
 """The apiVersion of kustomize's own plugins."""
@@ -42,7 +42,7 @@ class LeafShape(Enum):
     MERGE = auto()
     """A file with a patch, or an inline patch with several lines."""
     DATA = auto()
-    """A file whose bytes become data, alone or after its key and "="."""
+    """A file with bytes that become data, alone or after its key and "="."""
     PLUGIN = auto()
     """A file or folder with configurations of plugins, or an inline configuration with several lines."""
     HELM = auto()

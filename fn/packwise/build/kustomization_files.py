@@ -393,7 +393,7 @@ class _KustomizationWalk:
         self._chart_home = _CHART_HOME
         self._file = file
         self._folder = posixpath.dirname(file)
-        # The file and the object whose fields are checked, if it is not the kustomization itself.
+        # The file and the object with the checked fields, unless these are in the kustomization itself.
         self._place: tuple[str, KubeObject | None] | None = None
         self.bases: list[str] = []
         self.files = {file}

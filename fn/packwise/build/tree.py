@@ -146,7 +146,7 @@ def _folders_of(path: str) -> list[str]:
 
 
 _KEPT = 512
-"""The number of texts whose parsed result is cached."""
+"""The number of texts that are cached with their parsed result."""
 
 _LONGEST = 20_000
 """The largest number of characters of a cached text."""
@@ -246,7 +246,7 @@ _SIZE = 32
 """Bytes of a digest."""
 
 _LOOKED_UP = 20_000
-"""The largest number of paths whose type is cached."""
+"""The largest number of paths that are cached with their type."""
 
 
 def _content(path: str) -> bytes:
@@ -365,9 +365,9 @@ class DiskTree:
         return known if known is not None and any(known) else sha256(self.read(path)).digest()
 
     def blob(self, path: str, name: str = "") -> str:
-        """Return git's name of the file's content, by the same digest as `name`.
+        """Return the git blob ID of the file, with the same hash algorithm as the ID `name`.
 
-        Raise OSError if the file is unreadable.
+        Raise OSError if it is unreadable.
         """
         return blob_of(self.read(path), name)
 
@@ -461,7 +461,9 @@ class CommitTree:
 
     @property
     def form(self) -> str:
-        """Return git's name of some file's content, which shows the digest that git uses, or "" for an empty commit."""
+        """Return the git blob ID of some file, which shows the hash algorithm of the repository, or "" for an empty
+        commit.
+        """
         return next(iter(self._commit.blobs.values()), "")
 
     def listing(self, root: str) -> CommitTree:
@@ -517,7 +519,7 @@ class CommitTree:
         return sha256(self.read(path)).digest()
 
     def blob(self, path: str, name: str = "") -> str:  # noqa: ARG002
-        """Return git's name of the file's content."""
+        """Return the git blob ID of the file."""
         return self._commit.blobs[path]
 
     def _list_files(self, root: str, exclude: Sequence[str]) -> list[str]:

@@ -59,7 +59,7 @@ _WHOLE = 'fetch-depth: 0 on GitHub, GIT_DEPTH: "0" on GitLab'
 
 
 class Commit:
-    """The files of a commit by path. `blobs` has git's name of each file's content, and `links` of each link's target.
+    """The files of a commit by path. `blobs` has the blob ID of each file, and `links` of each link's target.
 
     `modules` maps the folders of submodules to their commits. All reads use one process of git that lives until
     `close`. Raise UsageError if git, the repository or the commit is missing.
@@ -76,7 +76,7 @@ class Commit:
         self._reader: subprocess.Popen[bytes] | None = None
 
     def content(self, blob: str) -> bytes:
-        """Return the content with this git name. Raise UsageError if git lacks it."""
+        """Return the content with this blob ID. Raise UsageError if git does not have it."""
         if self._reader is None:
             self._reader = _start(self.top, "cat-file", "--batch")
         names, contents = self._reader.stdin, self._reader.stdout
@@ -130,7 +130,7 @@ class _GitError(UsageError):
 
 
 class _Entry(Record):
-    """A file in a commit: its path below the top of the work tree, and the name of its content."""
+    """A file in a commit: its path below the top of the work tree, and its blob ID."""
 
     path: PurePosixPath
     blob: str
@@ -449,9 +449,9 @@ def _environment() -> dict[str, str]:
 
 
 def blob_of(data: bytes, name: str = "") -> str:
-    """Return git's name of this content.
+    """Return the git blob ID of `data`.
 
-    The digest is SHA-256 if `name`, another such name, has 64 digits, otherwise SHA-1.
+    Its hash algorithm is SHA-256 if the ID `name` has 64 digits, otherwise SHA-1.
     """
     header = b"blob %d\0" % len(data)
     return (sha256 if len(name) == 64 else sha1)(header + data, usedforsecurity=False).hexdigest()

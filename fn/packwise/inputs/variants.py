@@ -174,7 +174,10 @@ def _repeated_identities(items: Iterable[KubeObject]) -> set[Identity]:
 
 
 class _Clients:
-    """The clients that apply the file of an item. Each key means one set of files that a client applies together."""
+    """A search for the clients that apply the file of an item.
+
+    Each key identifies the files that a client applies together.
+    """
 
     def __init__(self, group: Group) -> None:
         self._applied = group.applied
