@@ -211,7 +211,7 @@ def _cut_at(
 
 
 def _empty_list(whole: _Whole) -> Envelope | None:
-    """Return the list prepared for items in block style if it is `[]` on the line of its key, otherwise None."""
+    """Return an envelope for items in block style if the list is `[]` on the line of its key, otherwise None."""
     text, node = whole.text, whole.nodes[-1]
     if text[node.start : node.end] != "[]" or "\n" in whole.lined[node.key_end : node.start]:
         return None

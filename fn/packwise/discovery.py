@@ -89,8 +89,8 @@ def count_unchecked(numbers: Iterable[tuple[str, int]], verb: str = "checked") -
     """Return a line for each reason: `3 Helm templates hold workloads that were not checked: helm template … | packwise
     check -`.
 
-    `numbers` holds the noun of each reason and its number of files. A noun that is no reason means errors. Its number
-    counts workloads that were not checked because of them.
+    `numbers` pairs the noun of a reason with a number of files. A noun without a `Reason` stands for errors, and its
+    number counts the workloads that were not checked because of them.
     """
     by_noun = {reason.noun: reason for reason in Reason}
     lines: list[str] = []

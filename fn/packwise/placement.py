@@ -123,7 +123,7 @@ class GangOwner(Record):
 
     @property
     def uid(self) -> str:
-        """Return a placeholder for its UID. Only the API server knows the real one."""
+        """Return a placeholder for the object's UID. Only the API server knows the real one."""
         return f"uid-{self.kind.lower()}-{self.name}"
 
 
@@ -424,7 +424,7 @@ class QueuedPods(Record):
 
 
 MAX_GANGS = 200_000
-"""The default for the largest number of gangs and entries of gangs in a run. They need 550 MiB."""
+"""The default for the largest number of gangs and parts of gangs in a run. A run of this size needs 550 MiB."""
 
 LIMIT = Rule(
     "gang-limit",
@@ -451,7 +451,7 @@ def excess_text(entries: str, before: int, most: int) -> str:
 
 
 def weight_of_copies(characters: int) -> int:
-    """Return the number of entries that an object counts for the characters that it copies from its workload."""
+    """Return the number of further entries for an object that copies so many characters from its workload."""
     return characters // _ENTRY
 
 

@@ -268,9 +268,10 @@ def _line_of(result: Result, file: InputFile) -> tuple[int | None, int | None]:
 
 
 def _resource_line(result: Result, file: InputFile) -> int | None:
-    """Return the line of the result's field in the kustomization's resource, or of the object if it lacks the field.
+    """Return the line of the result's field in the kustomization's resource.
 
-    Return None if the field has another value there, or if the object is not found.
+    If the resource does not set the field, return the line of the object. Return None if the resource and the built
+    object have different values in the field, or if the object is not found.
     """
     from krmfn.kubeobject import text_location
 

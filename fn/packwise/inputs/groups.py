@@ -265,7 +265,7 @@ def _is_unconfigured(named: Named, files: Iterable[InputFile], chosen: Configure
 
 
 def text_among(files: Iterable[InputFile], name: str | None) -> str | None:
-    """Return the text of the file `name` among `files`, or of stdin for None. Return None if it is missing."""
+    """Return the text of the file `name` in `files`. The name None is stdin. Return None if `files` lacks the name."""
     return next((file.text for file in files if file.path.name == name), None)
 
 

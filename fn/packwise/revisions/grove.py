@@ -359,7 +359,11 @@ class Revision(Record):
         return self.releases[0] if self.releases else self.validated_by
 
     def with_configuration(self, name: str | None, *, annotate_topology: bool) -> Revision:
-        """Return this revision with a configuration's choices: the topology's name and the PodGangs' annotation."""
+        """Return this revision with the settings of a configuration.
+
+        `name` is the default topology, if configurations name one in this revision. If `annotate_topology` is true,
+        PodGangs get the annotation with the topology's name.
+        """
         return self.replace(
             default_topology=name if name and self.named_by_configuration else self.default_topology,
             annotate_topology=self.annotate_topology or annotate_topology,

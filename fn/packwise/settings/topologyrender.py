@@ -118,7 +118,7 @@ class NewerRelease(Record):
 
 
 class RunLimits(Record):
-    """Limits of one run: `gangs` is the number of gangs and entries of gangs, of all workloads together."""
+    """Limits of one run: `gangs` is the largest number of gangs and parts of gangs in its output."""
 
     gangs: int = MAX_GANGS
 

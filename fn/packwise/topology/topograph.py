@@ -223,7 +223,7 @@ def with_topology(objects: Iterable[Mapping[str, Value]]) -> tuple[Mapping[str, 
 
 
 def _labels_of(value: Mapping[str, Value]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield name and labels of each node in a document of topograph. Other documents have none."""
+    """Yield the name and the labels of each node in a document of topograph. Skip documents of other tools."""
     try:
         if value.get("kind") == CONFIG_MAP:
             yield from _labels_in_config_map(value)

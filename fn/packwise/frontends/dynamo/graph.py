@@ -236,7 +236,7 @@ class Component(Record):
 
     @property
     def pod_spec(self) -> Mapping[str, Value]:
-        """Return the pod spec of its template."""
+        """Return the pod spec of the component's pod template."""
         return mapping(self.template.get("spec"))
 
     @property

@@ -479,7 +479,7 @@ class NodeState:
         return pod.share is None or self.gpus_for(pod.share) is not None
 
     def gpus_for(self, share: GpuPortion) -> list[str] | None:
-        """Return the GPUs for a pod with the share, or None if there are too few."""
+        """Return the GPUs for a pod that requests `share`, or None if the node has too few."""
         return fitting_gpus(share, self.node, self.shared, self.idle.get(GPU, 0))
 
     def pod_capacity(self, request: CountedRequest) -> int:
