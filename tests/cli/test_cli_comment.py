@@ -184,9 +184,11 @@ def test_a_comment_says_what_place_says(scene: str, baseline: tuple[str, ...], f
 def test_each_of_the_two_states_is_rendered_once(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     rendered: list[Package] = []
 
-    def counted(package: Package, *, writes: bool, is_listed: bool, previews: bool) -> steps.Rendered:
+    def counted(
+        package: Package, *, writes: bool, is_listed: bool, previews: bool, checks_pods: bool
+    ) -> steps.Rendered:
         rendered.append(package)
-        return render(package, writes=writes, is_listed=is_listed, previews=previews)
+        return render(package, writes=writes, is_listed=is_listed, previews=previews, checks_pods=checks_pods)
 
     # Every render calls this function, for any purpose.
     render = steps._render  # pyright: ignore[reportPrivateUsage]
