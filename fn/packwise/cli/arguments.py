@@ -103,8 +103,8 @@ def add_values(command: argparse.ArgumentParser) -> None:
         action="append",
         type=_assignment,
         default=[],
-        help="value of a variable in OSMO workflow templates, as in `osmo workflow submit --set`; repeatable. It "
-        "overrides default-values",
+        help="value of a variable in OSMO workflow templates, as in `osmo workflow submit --set`; repeatable. The "
+        "value overrides default-values",
     )
 
 

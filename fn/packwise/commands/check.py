@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-Checks objects and reports problems. It changes files only with --fix. The text format shows the first few of similar
-findings and counts infos. All other formats list every finding."""
+Checks objects and reports problems. packwise changes files only with --fix. The text format shows the first few of
+similar findings and counts infos. All other formats list every finding."""
 
 _EPILOG = """\
 examples:

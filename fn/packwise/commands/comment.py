@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Prints one pull request comment in Markdown, with collapsible sections: problems (check), changes for the scheduler
-(diff, with --baseline), and places of gangs with the pods that move (place, with --nodes). The comment is never
-longer than GitHub allows. Its first line is always the same, so that a bot can find the comment and update it."""
+(diff, with --baseline), and places of gangs with the pods that move (place, with --nodes). The comment is never longer
+than GitHub allows. The first line is always the same, so that a bot can find the comment and update it."""
 
 _EPILOG = """\
 examples:

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-Compares A and B as the scheduler sees them. It shows topologies, gangs, groups and queues that are added, removed,
-changed or re-created. It also shows lost constraints with the reason, and updates that the operator or an API server
-would refuse. packwise renders sources first, and compares exports of a cluster as they are. It ignores status and other
-fields that a server sets."""
+Compares A and B as the scheduler sees them. packwise shows topologies, gangs, groups and queues that are added,
+removed, changed or re-created. packwise also shows lost constraints with the reason, and updates that the operator or
+an API server would refuse. packwise renders sources first, and compares exports of a cluster as they are. packwise
+ignores status and other fields that a server sets."""
 
 _EPILOG = """\
 examples:

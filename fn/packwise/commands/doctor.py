@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Shows how packwise reads a folder: files by kind, skipped files with the reason, the configuration of each file, and the
-release of Grove with its source. It also shows the client that would run packwise, or the reason why kustomize or kpt
-would not run it. To check workloads, use `packwise check`."""
+Shows how packwise reads a folder: files by kind, skipped files with the reason, the configuration of each file, and
+the release of Grove with its source. packwise also shows the client that would run it, or the reason why kustomize or
+kpt would not run it. To check workloads, use `packwise check`."""
 
 _EPILOG = """\
 examples:

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Explains the objects that the scheduler gets. Without an argument, it shows each workload with its gangs, groups and pod
-sets, their levels, and missing values. For an object, it shows the source field, the level and the rule of each value.
-For a line of a file, it shows the values that come from the line."""
+Explains the objects that the scheduler gets. Without an argument, packwise shows each workload with its gangs, groups
+and pod sets, their levels, and missing values. For an object, packwise shows the source field, the level and the rule
+of each value. For a line of a file, packwise shows the values that come from the line."""
 
 _EPILOG = """\
 examples:

@@ -9,9 +9,10 @@ from packwise.fleet.options import FLEET_FORMATS, FLEET_VERBS, Fleet
 from packwise.inputs.request import Verbosity
 
 _DESCRIPTION = """\
-Finds packages in ROOT: folders with a TopologyRender, and kustomizations and Kptfiles that run packwise. It renders,
-checks, compares or places each package, and summarizes changes and failures. kustomize on PATH builds kustomizations.
-packwise runs no function or program that a repository names, and downloads nothing. It caches results by content."""
+Finds packages in ROOT: folders with a TopologyRender, and kustomizations and Kptfiles that run packwise. packwise
+renders, checks, compares or places each package, and summarizes changes and failures. kustomize on PATH builds
+kustomizations. packwise runs no function or program that a repository names, and downloads nothing. packwise caches
+results by content."""
 
 _EPILOG = """\
 examples:

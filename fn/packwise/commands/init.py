@@ -13,8 +13,8 @@ from packwise.revisions.grove import NEWEST, REVISIONS
 
 _DESCRIPTION = """\
 Creates a package: a configuration with comments, an example if the folder has no workload, and the files that the
-client in --for needs. packwise reads levels, schedulers and the release from --from. It never overwrites a file: if one
-of the files exists, it writes none. In a terminal, init asks for missing options."""
+client in --for needs. packwise reads levels, schedulers and the release from --from. packwise never overwrites a file:
+if one of the files exists, packwise writes none. In a terminal, init asks for missing options."""
 
 _EPILOG = """\
 examples:

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Rewrites configuration, topologies and workloads in place for a later release of Grove. It renames fields, keeps all
-comments, and reports values that it drops. It writes no file if the scheduler would get other objects. Without --to, it
-only changes the API version of schedulers' objects, such as Topologies, to a version that all known releases serve."""
+Rewrites configuration, topologies and workloads in place for a later release of Grove. packwise renames fields, keeps
+all comments, and reports values that it drops. packwise writes no file if the scheduler would get other objects.
+Without --to, packwise only changes the API version of schedulers' objects, such as Topologies, to a version that all
+known releases serve."""
 
 _EPILOG = """\
 examples:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Shows where the KAI Scheduler places each gang on the nodes of a cluster, or why a gang does not fit. packwise follows
-KAI's allocate action (v0.17), gang by gang in queue order. It then places jobs that wait in queues, by the rules of
-the scheduler that admits them, such as Kueue. Running pods keep their nodes: packwise evicts none of them."""
+KAI's allocate action (v0.17), gang by gang in queue order. packwise then places jobs that wait in queues, by the rules
+of the scheduler that admits them, such as Kueue. Running pods keep their nodes: packwise evicts none of them."""
 
 _EPILOG = """\
 examples:
@@ -59,7 +59,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE|NxLABELS",
         action="append",
         default=[],
-        help="add nodes: from a file, or, with 4xexample.com/rack=r9, four nodes with this label. They are copies of "
+        help="add nodes: from a file, or, with 4xexample.com/rack=r9, four nodes with this label, copied from "
         "the node that already has most of the labels",
     )
     parser.add_argument(

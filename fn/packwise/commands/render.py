@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Generates the scheduler's objects and prints them with yours, or writes both into a folder. Your objects keep every
 byte, including comments, except for the annotations that packwise adds to workloads. The configuration is not printed:
-no cluster accepts it. If there is an error, packwise prints and writes nothing. It changes the folder of -o completely
-or not at all, and keeps files that are not listed in its .packwise.sha256."""
+no cluster accepts it. If there is an error, packwise prints and writes nothing. packwise changes the folder of -o
+completely or not at all, and keeps files that are not listed in its .packwise.sha256."""
 
 _EPILOG = """\
 examples:

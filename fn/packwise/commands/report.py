@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-Draws the gangs of PATH on the nodes of a cluster, as one page that needs no network. It shows domains, nodes and GPUs,
-the place of each gang or the reason why it does not fit, constraints, and findings with links to the files. With
---baseline, it shows both states side by side. Without --nodes, it shows gangs, constraints and findings. packwise
-writes the report even if there are errors."""
+Draws the gangs of PATH on the nodes of a cluster, as one page that needs no network. The page shows domains, nodes and
+GPUs, the place of each gang or the reason why it does not fit, constraints, and findings with links to the files. With
+--baseline, the page shows both states side by side. Without --nodes, the page shows gangs, constraints and findings.
+packwise writes the report even if there are errors."""
 
 _EPILOG = """\
 examples:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Lists the topologies and the workloads that use them, by name or by default. It also lists unused topologies, and names
-that no topology has."""
+Lists the topologies and the workloads that use them, by name or by default. packwise also lists unused topologies, and
+names in workloads that no topology has."""
 
 _EPILOG = """\
 examples:

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Proposes a TopologyRender with levels from node labels. packwise reads the labels of zones and racks, topograph's labels
-or its graph, and other keys that end with a word such as "rack". It derives the order of the levels from the nodes, and
-reports labels that contradict this order. Without nodes, it uses the levels of a scheduler's Topology. To list the
-topologies of your files, run `packwise topologies`."""
+Proposes a TopologyRender with levels from node labels. packwise reads the labels of zones and racks, topograph's
+labels or its graph, and other keys that end with a word such as "rack". packwise derives the order of the levels from
+the nodes, and reports labels that contradict this order. Without nodes, packwise uses the levels of a scheduler's
+Topology. To list the topologies of your files, run `packwise topologies`."""
 
 _EPILOG = """\
 examples:

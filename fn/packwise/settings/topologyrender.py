@@ -258,7 +258,7 @@ def _grove_section(summary: str, kind: Object) -> Field:
 _CHOICE = Text(("Error", "Warn"))
 _LEVEL = Object("LevelModel", summary="One topology level.", fields={
     "domain": _text("Name of the level in workloads: region, zone, datacenter, block, rack, host or numa.", ""),
-    "key": _text("Key of a node label. Its values are the domains of the level.", ""),
+    "key": _text("Key of a node label. The values of the label are the domains of the level.", ""),
 })  # fmt: skip
 _TOPOLOGY = Object("SectionModel", summary="Topology section of Grove's configuration.", fields={
     "enabled": _flag("Enable topology-aware scheduling.", False),
@@ -271,7 +271,7 @@ _PROFILE = Object("ProfileModel", summary="A scheduler profile.", fields={
     "config": _grove_section("The scheduler's own configuration.", Object(
         "KaiConfigModel",
         {"createTopologyResources": _flag("Create Topologies of KAI.", True)},
-        summary="The fields of the profile's configuration that packwise reads. It ignores all other fields.",
+        summary="The fields of the profile's configuration that packwise reads. packwise ignores all other fields.",
         takes_others=True,
     )),
 })  # fmt: skip
