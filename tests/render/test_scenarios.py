@@ -15,9 +15,10 @@ from packwise.cli.command_line import main
 from tests.places import TESTDATA
 
 HEAD = """\
-# Each scenario is a folder through its steps. `give` is what a step puts into it (null: takes out of it); then packwise
-# renders it in place, with `baseline` against what it held before the step: `exit` is its exit code, `findings` what it
-# said, `written` every file that it made or changed, whole, `removed` those it took away. All others kept every byte.
+# Each scenario changes a folder step by step. `give` has the files that a step writes, or removes (null). Then packwise
+# renders the folder in place. With `baseline`, the baseline is the folder before the step. `exit` is the exit code, and
+# `findings` are the findings. `written` has every created or changed file, and `removed` the removed ones. All other
+# files kept every byte.
 """
 FILES = (
     "design-1/scenarios.yaml",

@@ -19,8 +19,8 @@ from tests.places import TESTDATA
 from tests.schedulers.placing import places
 
 HEAD = """\
-# Each case is a file, `objects`, beside a TopologyRender whose spec has the lines of `settings`. `findings` is all that
-# is said of it. With `nodes`, `places` is what comes of each gang on these; an error leaves none of it. NEWEST is the
+# Each case is a file, `objects`, and a TopologyRender with the lines of `settings` in its spec. `findings` are all
+# findings. With `nodes`, `places` has the outcome of each gang on these nodes, or nothing after an error. NEWEST is the
 # newest release of Grove that packwise knows.
 """
 TABLE = "kai/cases.yaml"

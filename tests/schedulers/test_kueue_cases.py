@@ -17,8 +17,8 @@ from tests.places import TESTDATA
 from tests.schedulers.placing import places
 
 HEAD = """\
-# Each case is a file, `objects`, checked for a release of Kueue (`kueue`, v0.19), as an update of the file `before`
-# where it has one; `settings` are lines of the settings' spec. `findings` is all that is said of it.
+# Each case is a file, `objects`, that is checked for a release of Kueue (`kueue`, by default v0.19). If it has the file
+# `before`, it is an update of that file. `settings` are lines in the spec of the settings. `findings` are all findings.
 """
 PLACED = "kueue/places.yaml"
 WITHOUT_TOPOLOGY = (

@@ -12,9 +12,10 @@ from tests.frontends.dynamo.graphs import rendered, shape, shown
 from tests.places import TESTDATA
 
 HEAD = """\
-# Each case is a graph of DynamoGraphDeployment, rendered: `spec`, with `metadata` and `version` where they matter;
-# `grove` and `dynamo` are the releases (v0.1.0-alpha.13 and 1.5), `before` what the baseline has otherwise. `findings`
-# is all that is said of it, `shape` its PodCliqueSet and gangs: replicas/minAvailable, constraints in brackets.
+# Each case is a DynamoGraphDeployment that is rendered: its `spec`, and its `metadata` and `version` if they matter.
+# `grove` and `dynamo` are the releases (by default v0.1.0-alpha.13 and 1.5). `before` has the fields that differ in the
+# baseline. `findings` are all findings. `shape` has its PodCliqueSet and gangs: replicas/minAvailable, with constraints
+# in brackets.
 """
 TABLES = ("dynamo/rules.yaml", "dynamo/shapes.yaml")
 

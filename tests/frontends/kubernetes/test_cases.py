@@ -14,8 +14,9 @@ from tests.frontends.workloads.workloads import parsed, shown
 from tests.places import TESTDATA
 
 HEAD = """\
-# Each case is a file, `objects`, checked as an update of the file `before` where it has one. `kubernetes` is that
-# section of the settings, `settings` are further lines of their spec. `findings` is all that is said of it.
+# Each case is a file, `objects`, that is checked. If it has the file `before`, it is an update of that file.
+# `kubernetes` is the section of the settings with this name. `settings` are other lines in their spec. `findings` are
+# all findings.
 """
 TABLE = "kubernetes/rules.yaml"
 SETTINGS = """\

@@ -12,8 +12,8 @@ from tests.frontends.workloads.workloads import groups_of, parsed, rendered, sho
 from tests.places import TESTDATA
 
 HEAD = """\
-# Each case is a file, `objects`, rendered for a release of KAI (`kai`, v0.17). `findings` is all that is said of it by
-# a check; `groups` are the PodGroups that a render shows, which an error in that leaves none of.
+# Each case is a file, `objects`, that is rendered for a release of KAI (`kai`, by default v0.17). `findings` are all
+# findings of a check. `groups` are the PodGroups that a render shows. After an error there are none.
 """
 TABLES = ("workloads/groups.yaml", "workloads/rules.yaml", "workloads/train-jobs.yaml", "workloads/wrapped.yaml")
 
