@@ -363,9 +363,9 @@ def kind_of_object(value: Mapping[str, Value]) -> Kind:
     return _BY_KEY[group if slash else "", str(value["kind"])]
 
 
-# A near miss is an object whose kind, group or version is similar to a kind that packwise reads. No API server knows
-# such an object, and packwise would skip it silently. The table also contains similar kinds of other projects, which
-# are correct. Source: the CRDs of Grove, KAI, Volcano and Kueue.
+# The kind, group or version of an object can be a misspelt one of a kind that packwise reads. No API server knows this
+# object, and packwise would skip it silently. The table also contains similar kinds of other projects, which are
+# correct. Source: the CRDs of Grove, KAI, Volcano and Kueue.
 
 SPELLING = Rule("kind-spelling", "An object has a misspelt kind, API group or version.", "spec/kubernetes.md#1.3")
 RULES = (SPELLING,)
@@ -443,7 +443,7 @@ class _Intended(Record):
 
 
 def spelling_findings(index: Index, defined: Container[tuple[str, str]]) -> Iterator[Finding]:
-    """Yield an error for each near miss. `defined` are the kinds of the cluster's own CRDs."""
+    """Yield an error for each kind that was probably misspelt. `defined` are the kinds of the cluster's own CRDs."""
     for (group, kind), items in index.by_kind.items():
         if not kind and group in _KINDS_BY_GROUP:
             known = list_known(_KINDS_BY_GROUP[group])
@@ -482,7 +482,7 @@ def _api(group: str, kind: str, versions: tuple[str, ...]) -> str:
 
 
 def _intended_kind(group: str, kind: str) -> _Intended | None:
-    """Return the intended kind, or None if the kind is known or has no near miss."""
+    """Return the intended kind, or None if the kind is known or resembles none."""
     if (group, kind) in _VERSIONS or (group in _GROUPS_OF_OTHERS and group not in _KINDS_BY_GROUP):
         return None
     if kind in _RENAMED:

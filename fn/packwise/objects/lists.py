@@ -22,7 +22,7 @@ def expand_lists(items: Iterable[KubeObject]) -> tuple[KubeObject, ...]:
 def restore_lists(items: Iterable[KubeObject], kept: Iterable[KubeObject]) -> tuple[KubeObject, ...]:
     """Return `items`, with each item that is not a List replaced by its object in `kept`, the output of a render.
 
-    A render drops the objects of an earlier render. These are not returned.
+    A render drops the objects of an earlier render, so they are not returned.
     """
     answers = iter([item for item in kept if not item.source.entry])
     return tuple(item if entries_of(item) else next(answers) for item in items if not is_generated(item.value))

@@ -72,7 +72,7 @@ class ClusterTopology(Record):
 
     @property
     def narrowest_level(self) -> Level | None:
-        """Return the narrowest level, or None without levels."""
+        """Return the narrowest level, or None if there are no levels."""
         return self.levels[-1] if self.levels else None
 
     @property

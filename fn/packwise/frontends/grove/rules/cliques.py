@@ -339,7 +339,7 @@ def _dependency_cycles(pcs: PodCliqueSet, _context: Context) -> Iterator[Problem
 def cycles(graph: Mapping[str, Sequence[str]]) -> list[list[str]]:
     """Return the groups of two or more nodes that can all reach each other (strongly connected components).
 
-    The search has no recursion, so that it works for any number of nodes.
+    The search uses no recursion, so it works for any number of nodes.
     """
     order: dict[str, int] = {}
     low: dict[str, int] = {}
