@@ -127,6 +127,12 @@ kind: Job
 metadata: {name: j, labels: {kai.scheduler/queue: q}, annotations: {kai.scheduler/batch-min-member: four}}
 spec: {template: {spec: {schedulerName: kai-scheduler, containers: [{name: c}]}}}
 """,
+    "API server": """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: j, labels: {kueue.x-k8s.io/queue-name: q}}
+spec: {replicatedJobs: [{name: w, template: {spec: {template: {spec: {containers: [{name: c}]}}}}}]}
+""",
     "Jinja": 'workflow:\n  name: a\n  tasks:\n  - {name: a, image: "i:1", command: ["{{ nosuch.attr.x }}"]}\n',
     "Grove": CONFIG + "---\n" + WORKLOAD.replace("minAvailable: 2", "minAvailable: 3"),
 }

@@ -15,6 +15,7 @@ from packwise.findings import Stage
 from packwise.frontends.grove import frontend as grove
 from packwise.objects.index import has_kai_candidates
 from packwise.objects.kinds import DYNAMO_GRAPH, KUBERNETES_WORKLOAD, KUEUE_TOPOLOGY
+from packwise.pod_rules import RULES as POD_RULES
 from packwise.schedulers.grove import GROVE
 from packwise.schedulers.kai import scheduler as kai
 
@@ -219,6 +220,9 @@ SCHEDULERS: tuple[SchedulerEntry, ...] = (
 _JINJA = "osmo-template"
 """The rule that quotes texts of Jinja, with which OSMO fills in templates."""
 
+_OF_PODS = frozenset({*[rule.name for rule in POD_RULES], "pod-priority-class"})
+"""The rules of pods, which quote the API server whatever component creates the pods."""
+
 
 @cache
 def speaker_of(rule: str, stage: str) -> str:
@@ -226,7 +230,7 @@ def speaker_of(rule: str, stage: str) -> str:
 
     Most findings are Grove's. Grove's rules are searched first, so these findings need no other import.
     """
-    if stage == Stage.SCHEMA.value:
+    if stage == Stage.SCHEMA.value or rule in _OF_PODS:
         return "API server"
     if rule == _JINJA:
         return "Jinja"
