@@ -89,8 +89,8 @@ def count_unchecked(numbers: Iterable[tuple[str, int]], verb: str = "checked") -
     """Return a line for each reason: `3 Helm templates hold workloads that were not checked: helm template … | packwise
     check -`.
 
-    `numbers` pairs the noun of a reason with a number of files. A noun without a `Reason` stands for errors, and its
-    number counts the workloads that were not checked because of them.
+    `numbers` holds nouns with numbers. The noun of a reason counts files. Another noun counts workloads that were not
+    checked because of errors.
     """
     by_noun = {reason.noun: reason for reason in Reason}
     lines: list[str] = []
@@ -120,11 +120,11 @@ _LISTED = r"\\?[0-9a-f]{64}  ([^\n]+)"
 _VALUES = r"([^/]*[-_.])?values([-_.][^/]*)?\.(ya?ml|json)"
 
 _PATCHES = ("patches", "patchesJson6902")
-"""Lists of a kustomization whose entries name a file in `path`."""
+"""Lists of a kustomization with entries that name a file in `path`."""
 
 
 class Landmarks(Record):
-    """The statements of all landmarks below one folder.
+    """The contents of all landmarks below one folder.
 
     `files` maps files to the reason to skip them. `charts` and `components` map a folder to the file that describes it.
     `kustomizations` are the paths of all kustomizations.
@@ -137,7 +137,7 @@ class Landmarks(Record):
 
     @classmethod
     def of(cls, texts: Mapping[str, str], top: str = "") -> Landmarks:
-        """Return the statements of the landmarks in `texts`, which maps their paths to their texts.
+        """Return the contents of the landmarks in `texts`, which maps their paths to their texts.
 
         A list of rendered files is read only in a folder below `top`. Texts that are not YAML are ignored.
         """
@@ -395,7 +395,10 @@ def ignores_above(texts: Mapping[str, str], start: str) -> Ignored:
 
 
 def ignored_files(files: Iterable[str], texts: Mapping[str, str], start: str) -> dict[str, str]:
-    """Map each ignored file of `files` to the `.gitignore` that ignores it. All files are below the folder `start`."""
+    """Return the ignored files of `files`, each with the path of the `.gitignore` that ignores it.
+
+    All files are below the folder `start`.
+    """
     folders: dict[str, tuple[Ignored, str | None]] = {}
 
     def folder_of(folder: str) -> tuple[Ignored, str | None]:

@@ -57,7 +57,7 @@ MAX_TEXT = 2000
 
 
 class Effect(Enum):
-    """The outcome for an object with a problem."""
+    """The effect of a problem on the object that has it."""
 
     REFUSED = auto()
     """The object is refused."""
@@ -72,7 +72,7 @@ class Effect(Enum):
 class Cause(Enum):
     """The reason why a value is refused.
 
-    Other checks read it: for example, a CEL rule does not run on a value of a wrong type.
+    Other checks depend on the reason: for example, CEL rules do not run if a value has a wrong type.
     """
 
     VALUE = auto()
@@ -259,7 +259,7 @@ def from_field_error(error: FieldError, subject: KubeObject, rule: str) -> Findi
 
 
 def has_errors(findings: tuple[Finding, ...] | list[Finding]) -> bool:
-    """True if one of `findings` is an error."""
+    """Return True if one of `findings` is an error."""
     return bool(findings) and any(finding.severity is Severity.ERROR for finding in findings)
 
 

@@ -76,7 +76,7 @@ class Part(Record):
     """The part's name in messages and pages."""
 
     takes_any: bool = False
-    """True if other components copy keys here. Then no key is in a wrong place."""
+    """True if other components copy keys to this part. Then no key is in a wrong place here."""
 
     has_webhook: bool = False
     """True if a webhook checks this part. It then refuses invalid values of keys that are `is_refused`."""
@@ -140,7 +140,7 @@ class Key(Record):
     """
 
     since_of: Mapping[Part, int] = {}
-    """The first minor release of KAI for each part in which it is later than `since`."""
+    """Parts in which KAI reads the key only from a later release than `since`, each with this minor release."""
 
     only_beside: Mapping[Part, tuple[str, ...]] = {}
     """For some parts, other keys. KAI reads this key in such a part only if one of the others is set too."""
@@ -280,7 +280,10 @@ def key_places(value: Value, part: Part) -> Iterator[KeyPlace]:
 
 
 def holders(value: Value, steps: tuple[str, ...]) -> list[tuple[FieldPath, dict[str, Value]]]:
-    """Return the mappings at the path `steps`, each with its own path. Other rules report other values there."""
+    """Return the mappings at the path `steps`, each with its own path.
+
+    Other rules report values that are not mappings.
+    """
     # The usual steps before the first "*" lead to one mapping.
     first = steps.index("*") if "*" in steps else len(steps)
     for step in steps[:first]:
@@ -399,7 +402,7 @@ def _other_place(key: Key, place: KeyPlace) -> str:
 
 
 def describe_places(key: Key, kind: tuple[str, str] | None = None) -> str:
-    """Describe in words where a key is read. If it has parts of `kind`, name only these."""
+    """Return words that name the places where a key is read. If some are parts of `kind`, only these are named."""
     by_form = {form: parts_of(key, form) for form in FORMS}
     own = {form: tuple(part for part in parts if part.kind == kind) for form, parts in by_form.items()}
     if not any(own.values()):

@@ -87,7 +87,7 @@ def dns_subdomain(value: str, unit: str = "characters") -> tuple[str, ...]:
 
 @_remembered
 def is_dns_subdomain(value: str) -> bool:
-    """True if `value` is a DNS-1123 subdomain of at most 253 bytes."""
+    """Return True if `value` is a DNS-1123 subdomain of at most 253 bytes."""
     return len(value) <= 253 and _is_subdomain(value)
 
 
@@ -114,7 +114,7 @@ def dns_label(value: str, unit: str = "characters") -> tuple[str, ...]:
 
 @_remembered
 def qualified_name(value: str, version: str = V34) -> tuple[str, ...]:
-    """Errors of `value` as a qualified name: an optional DNS prefix and `/`, then at most 63 bytes."""
+    """Return the errors of `value` as a qualified name: an optional DNS prefix and `/`, then at most 63 bytes."""
     unit = _UNITS[version]
     parts = value.split("/")
     examples = ("MyName", "my.name", "123-abc")
@@ -136,7 +136,7 @@ def qualified_name(value: str, version: str = V34) -> tuple[str, ...]:
 
 @_remembered
 def label_value(value: str, version: str = V34) -> tuple[str, ...]:
-    """Errors of `value` as a label's value."""
+    """Return the errors of `value` as a label's value."""
     errors = _too_long(value, 63, _UNITS[version])
     if value and not _is_qualified(value):
         errors.append(_regex_error(_VALUE_TEXT, f"({_QUALIFIED})?", "MyValue", "my_value", "12345"))
@@ -145,7 +145,7 @@ def label_value(value: str, version: str = V34) -> tuple[str, ...]:
 
 @_remembered
 def env_name(value: str) -> tuple[str, ...]:
-    """Errors of `value` as the name of an environment variable."""
+    """Return the errors of `value` as the name of an environment variable."""
     errors: list[str] = []
     if not _is_env(value):
         errors.append(_regex_error(_ENV_TEXT, _ENV, "my.env-name", "MY_ENV.NAME", "MyEnvName1"))
@@ -157,7 +157,7 @@ def env_name(value: str) -> tuple[str, ...]:
 
 
 def path_segment(value: str) -> tuple[str, ...]:
-    """Errors of `value` as a part of the path of a URL."""
+    """Return the errors of `value` as one segment of a URL's path."""
     if value in {".", ".."}:
         return (f"may not be '{value}'",)
     return tuple([f"may not contain '{char}'" for char in "/%" if char in value])
@@ -226,7 +226,7 @@ class OperatorError(Record):
     detail: str = ""
 
     def text(self) -> str:
-        """The error as the webhook prints it: `<field>: <type>: <value>: <detail>`."""
+        """Return the error as the webhook prints it: `<field>: <type>: <value>: <detail>`."""
         body: str = self.type
         if self.type not in _WITHOUT_VALUE and self.value is not OMITTED:
             body += f": {_go_value(self.value)}"
@@ -318,7 +318,7 @@ JSON_NOUNS = {
 
 
 def json_type(value: Value) -> str:
-    """The JSON type of `value`."""
+    """Return the JSON type of `value`."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -374,7 +374,7 @@ def field_error(
 
 
 def go_quote(text: str) -> str:
-    """`text` as Go's `%q` prints it."""
+    """Return `text` as Go's `%q` prints it."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return '"' + "".join([_GO_ESCAPES.get(char) or _go_char(char) for char in text]) + '"'
@@ -631,7 +631,7 @@ def _nanos(text: str) -> int | None:
 
 
 def _request(container: Mapping[str, Value]) -> dict[str, int]:
-    """Return the requests of a container. A missing request takes the limit, as on the API server."""
+    """Return the requests of a container. For a missing request, return the limit, as the API server does."""
     resources = container.get("resources")
     if not isinstance(resources, dict):
         return {}
@@ -763,7 +763,7 @@ def _integer(text: str, limit: int, function: str) -> int | str:
 
 
 def json_string(text: str) -> str:
-    """`text` as a JSON string."""
+    """Return `text` as a JSON string."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     import json

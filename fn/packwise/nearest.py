@@ -48,7 +48,7 @@ def nearest_folder(path: str, is_wanted: Callable[[str], bool], top: str = "") -
 def configurations_by_folder(
     configuring: Mapping[str, Traits], is_used: Callable[[str], bool], *, takes_samples: bool = False
 ) -> dict[str, list[str]]:
-    """Map each folder to the files of the configuration that applies to it.
+    """Return the folders with a configuration, each with the files of the configuration.
 
     `is_used` returns True if a folder has the nearest configuration of a workload. An operator's configuration in an
     unused folder completes the nearest TopologyRender above it that has no topology. If several folders could complete
@@ -79,7 +79,7 @@ def configurations_by_folder(
 
 
 def nearest_folders(files: Mapping[str, Traits], *, takes_samples: bool = False) -> dict[str, str | None]:
-    """Map each of `files` to the folder of its configuration. None means that no configuration applies.
+    """Return each of `files` with the folder of its configuration, or None if no configuration applies.
 
     A single configuration applies to all files. A sample maps to its own path, because it is checked alone.
     """

@@ -137,7 +137,8 @@ class Gang(Record):
 
     `origin` is the place of the gang within its workload. `owner` is the origin of everything shared by the workload's
     gangs: name, namespace, labels, annotations, queue, priorityClassName. If a label or annotation has its own origin,
-    `owner` has a field with its key. The field `copies` of either origin is a number that multiplies the gang.
+    `owner` has a field with its key. The field `copies` of either origin is a number of replicas that makes several
+    gangs like this one.
 
     `naming` is the origin of the part of the name that the workload does not state, or None if the workload states the
     whole name. The labels in `named_labels` repeat this part and have the same origin. `needed` is the number of
@@ -197,7 +198,7 @@ class Gang(Record):
 
     @property
     def copies(self) -> list[Origin]:
-        """Return the origins of the numbers that multiply this gang."""
+        """Return the origins of the replica numbers that make several gangs like this one."""
         return [origin.of("copies") for origin in (self.owner, self.origin) if "copies" in origin.fields]
 
     @property

@@ -135,7 +135,7 @@ RULES = (_CONTAINER, _RESOURCE, _TOLERATION, _NAME, _HUGE, SCHEDULER_NAME, UNKNO
 
 _CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 _USUAL_UNITS = {"cpu": 1, "memory": 1, "ephemeral-storage": 1, "nvidia.com/gpu": NANOS}
-"""The names of most resources, each with a unit in billionths. A multiple of it that is not negative has no problem."""
+"""The names of most resources, each with a unit in billionths. Zero and positive multiples of the unit are valid."""
 _STRINGS = frozenset({str})
 _HUGE_PAGES = "hugepages-"
 _QUOTA_NAMES = frozenset({

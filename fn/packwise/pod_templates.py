@@ -25,13 +25,16 @@ if TYPE_CHECKING:
     from packwise.objects.workload_kinds import WorkloadKind
 
 BUILT_IN = frozenset({"", "apps", "batch"})
-"""The API groups of the kinds whose pod templates the API server validates."""
+"""The API groups of kinds with pod templates that the API server validates."""
 
 _BY_TEMPLATE = frozenset({"JobSet", "LeaderWorkerSet", "Notebook"})
-"""Kinds whose controller creates Jobs or StatefulSets. The API server refuses those, but accepts the object."""
+"""Kinds with a controller that creates Jobs or StatefulSets.
+
+The API server accepts an object with invalid pods, but refuses its Jobs or StatefulSets.
+"""
 
 _COMPLETED = frozenset({Grouping.REVISION, Grouping.WORKFLOW})
-"""The groupings of kinds whose controller fills in missing fields of containers."""
+"""The groupings of kinds with a controller that fills in missing fields of containers."""
 
 _SUBMITTER = "submitterPodTemplate"
 """The field of a RayJob with the template of the Job that submits it."""

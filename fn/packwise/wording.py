@@ -27,7 +27,9 @@ _LEAST = 0.6
 _LONGEST = 100
 _MOST_APART = 2
 _SHORT = 5
-"""In a name of at most this many letters, only one letter may differ. A shorter name is not completed."""
+"""In a name of at most this many letters, only one letter may differ. A beginning shorter than this is not
+completed.
+"""
 
 
 def did_you_mean(name: str, known: Collection[str], most: int = MOST_COMPARED) -> str:

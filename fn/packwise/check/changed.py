@@ -297,7 +297,7 @@ def read_changed(named: Named, reference: str, nodes: Iterable[str]) -> Checkup:
 def _hidden_changes(checkup: Checkup, bases: Sequence[Base]) -> list[Result]:
     """Return results about changed files with workloads that git tracks although a `.gitignore` excludes them.
 
-    A change could hide there.
+    The results show that the changes are not checked.
     """
     ignored = {real(name): (name, each.by) for name, each in checkup.skipped if each.reason is Reason.IGNORED}
     if not ignored:

@@ -207,9 +207,10 @@ def _select_reported(results: Iterable[Result], obstacles: Iterable[Result], gro
 
 
 def _without_earlier(results: Iterable[Result], group: Group) -> list[Result]:
-    """Remove findings on unchanged files that predate the change. Results that prevent a check stay.
+    """Return `results` without findings on unchanged files that predate the change.
 
-    A change can break a file that it does not touch: two objects with the same name may be reported at either one.
+    Results that prevent a check stay. A change can break a file that it does not touch: two objects with the same name
+    may be reported at either one.
     """
 
     results = list(results)

@@ -198,9 +198,7 @@ def _choose(results: Sequence[Result], choice: FindingChoice) -> _Chosen:
 
 
 def _divide(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
-    """Divide `results` into findings that may be known, and errors that prevent a check and are therefore never
-    known.
-    """
+    """Return the findings that may be known, and the errors that prevent a check and are therefore never known."""
     known: list[Result] = []
     never: list[Result] = []
     for result in results:
@@ -238,9 +236,10 @@ class _Fixed(Record):
 
 
 def _fix(named: Named, how: Fix) -> _Fixed:
-    """Fix the files in `named`, or only return the changes if `how` shows them. Change no file if one is unreadable.
+    """Fix the files in `named` and return the changes, or only return them if `how` shows them.
 
-    Raise UsageError for stdin and for ResourceLists, and OSError if a file cannot be written.
+    Change no file if one is unreadable. Raise UsageError for stdin and for ResourceLists, and OSError if a file cannot
+    be written.
     """
     if STDIN in named.paths:
         raise UsageError("--fix needs files or folders, because packwise cannot write to stdin")

@@ -33,7 +33,7 @@ def _columns() -> int | None:
 
 
 def deliver(answer: Answer) -> int:
-    """Print and write an answer. Return its exit code, or at least 1 if a text cannot be written."""
+    """Print and write `answer`. Return its exit code, or at least 1 if a text cannot be written."""
     say(answer.before)
     # Write the other texts even if one cannot be written.
     written = [_write(text) for text in answer.texts]

@@ -175,8 +175,8 @@ def counting_part(value: Mapping[str, Value]) -> dict[str, Value]:
 def counted_both(value: Mapping[str, Value], other: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, Value]]:
     """Return the comparable parts of two states of an object.
 
-    For two gangs with epochs, names and labels from the operator's clock are ignored. For one gang with an epoch and
-    one without, labels that only one of them can have are ignored.
+    If both are gangs with epochs, their names and the labels with epoch and generation are ignored. If only one is such
+    a gang, labels that only these gangs have are ignored.
     """
     both = has_epoch(value), has_epoch(other)
     mine, theirs = counting_part(value), counting_part(other)
@@ -223,7 +223,7 @@ def _with_owners(parts: Mapping[str, Value], value: Mapping[str, Value]) -> dict
 
 
 def is_deeper(value: Value, most: int) -> bool:
-    """True if mappings and lists are nested deeper than `most` levels."""
+    """Return True if mappings and lists are nested deeper than `most` levels."""
     level = [value]
     for _ in range(most):
         level = [
@@ -263,7 +263,7 @@ def _without_metadata(parts: dict[str, Value], fields: Collection[str], labels: 
 
 
 def _with_own_epoch(mine: Value, theirs: Value) -> Value:
-    """Return the metadata `theirs` of a gang, with the name and the clock labels of `mine`."""
+    """Return the metadata `theirs` of a gang, with the name, the epoch and the generation of `mine`."""
     own, new = _metadata(mine), _metadata(theirs)
     labels = {key: text for key, text in mapping_at(new, "labels").items() if key not in _CLOCK_LABELS}
     kept = {key: text for key, text in mapping_at(own, "labels").items() if key in _CLOCK_LABELS}

@@ -297,7 +297,8 @@ class LossReason(StrEnum):
 class Dropped(Record):
     """A constraint that `subject` lost although its target still exists.
 
-    `domain` is its level's name in the earlier topology, or None if unknown. `message` gives the reason.
+    `domain` is the name of the constraint's level in the earlier topology, or None if unknown. `message` gives the
+    reason.
     """
 
     subject: KubeObject
@@ -616,7 +617,7 @@ def without_kinds(state: State, kinds: frozenset[str]) -> State:
 
 
 def diff(before: State, after: State) -> Difference:
-    """The changes for the scheduler from `before` to `after`."""
+    """Return the changes for the scheduler from `before` to `after`."""
     refused = Difference(refusals=after.results, unreadable=before.results, unchecked=after.unchecked)
     if before.objects is None or after.objects is None:
         return refused.replace(is_compared=False)

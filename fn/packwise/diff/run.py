@@ -315,7 +315,7 @@ def _actions(changes: Sequence[ObjectChange]) -> str:
 
 
 _MARKDOWN_SIGNS = {"±": "!"}
-"""Signs at which GitHub colours a line, if they differ from packwise's own signs."""
+"""Replaced signs, each with the sign at which GitHub colours a line."""
 
 
 def as_markdown(compared: Comparison) -> str:

@@ -62,10 +62,10 @@ _OF_KAI = frozenset(rule.name for rule in KAI_RULES)
 class ClusterView(Record):
     """The configuration of a render, for `packwise doctor`. `kinds` counts the objects by kind.
 
-    `revision` is the revision of Grove, and `chosen_by` its source. `is_checked` is true if a configuration or this
-    release applies. `evidence` contradicts the revision. `errors` are in the configuration and the CRDs. `applied` is
-    true if generated objects are applied, and `gitops` are the tools that apply them. `kai` is the release of KAI and
-    its source. `kai_evidence` contradicts this release if the user did not name it.
+    `revision` is the revision of Grove, and `chosen_by` its source. `is_checked` is true if there is a configuration or
+    a workload of Grove. `evidence` contradicts the revision. `errors` are in the configuration and the CRDs. `applied`
+    is true if generated objects are applied, and `gitops` are the tools that apply them. `kai` is the release of KAI
+    and its source. `kai_evidence` contradicts this release if the user did not name it.
     """
 
     kinds: tuple[tuple[str, int], ...]
@@ -133,7 +133,7 @@ def delivery_clients(documents: Documents) -> list[Client]:
 
 
 def pipeline_clients(pipelines: Mapping[str, Value]) -> list[Client]:
-    """Return the pipelines and hooks in these files that run packwise, each with its first command that does."""
+    """Return the pipelines and hooks in these files that run packwise, each with the first command that runs it."""
     clients: list[Client] = []
     for path, value in pipelines.items():
         name, commands = _pipeline(path, value)

@@ -97,7 +97,7 @@ class Emitted(Record):
 
     @property
     def copies(self) -> list[Origin]:
-        """Return the origins of the numbers that multiply this object."""
+        """Return the origins of the replica numbers that make several objects like this one."""
         return [] if self.gang is None else self.gang.copies
 
 
@@ -292,7 +292,7 @@ def unwritten_kinds(placements: Iterable[Placement], rendered: Rendered) -> Iter
 
 
 def _kinds(node: Node) -> tuple[Kind, ...]:
-    """The kinds of objects that schedulers write for a node."""
+    """Return the kinds of objects that schedulers write for a node."""
     if isinstance(node, Gang):
         return gang_kinds(node)
     if isinstance(node, NodeTopology):
@@ -561,7 +561,7 @@ class _Trees:
         )
 
     def _results(self, item: KubeObject) -> tuple[Result, ...]:
-        """The findings about an object or document."""
+        """Return the findings about an object or document."""
         file, value = location_of(item).file, value_of(item)
         if not value.get("apiVersion"):
             return tuple(self._by_file.get(file, ()))
@@ -732,7 +732,7 @@ class _Line:
             yield self._items[key], _innermost_paths(paths)
 
     def is_at(self, place: Place | None) -> bool:
-        """True if the place is a field of the line, or within one."""
+        """Return True if the place is a field of the line, or within one."""
         if place is None or place.item.origin not in self.fields:
             return False
         if place.embedded or place.derived is not None:

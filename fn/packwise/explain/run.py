@@ -106,7 +106,7 @@ def explain(command: Explain, terminal: Terminal = PLAIN) -> Answer:
 
 
 def _target(first: str | None, others: tuple[str, ...]) -> tuple[_Target, tuple[str, ...]]:
-    """Divide the words into the target and the paths. The first word is a path if it exists."""
+    """Return the target and the paths, both read from the words. The first word is a path if it exists."""
     paths = others or (".",)
     if first is None:
         return _Target(), paths
@@ -282,7 +282,9 @@ class _Page:
 
 
 def _wrap_words(text: str, columns: int) -> list[str]:
-    """Break a text between words into lines of at most `columns`. A longer word has a line to itself."""
+    """Return the lines of `text`, broken only between words. Only a line with a single word can be longer than
+    `columns`.
+    """
     if width(text) <= columns:
         return [text]
     lines: list[str] = []

@@ -105,7 +105,7 @@ class OutputFolder:
         """
         states: list[FolderState | None] = []
         one_by_one = apply(
-            folder, changes, at_once=True, look=lambda copy: states.append(self._evidence.state_of(copy))
+            folder, changes, at_once=True, before_swap=lambda copy: states.append(self._evidence.state_of(copy))
         )
         return states[0] if states and one_by_one is None else None
 
@@ -159,8 +159,8 @@ def orphans(output: str, known: Collection[str], evidence: FolderEvidence) -> li
 def prune(output: Path, name: str) -> list[Result]:
     """Remove the files of an earlier run from the folder `name` of `output`, and folders that become empty.
 
-    Changed files and other tools' files stay, and a warning names them. If the folder cannot be changed, it is left
-    unchanged and the results have an error.
+    Changed files and other tools' files stay, and a warning names them. Return these warnings. If the folder cannot be
+    changed, it stays as it is, and an error is returned.
     """
     folder = output / name
     try:

@@ -498,7 +498,7 @@ def _landmarks_above(tree: FileTree, folder: str) -> Iterator[str]:
 
 
 def _has_word(tree: FileTree, path: str, words: tuple[bytes, ...]) -> bool:
-    """True if the file can be read, and has one of the words."""
+    """Return True if the file can be read and has one of the words."""
     try:
         data = tree.read(path)
     except OSError:
@@ -528,7 +528,7 @@ def is_of_function(item: KubeObject) -> bool:
 
 
 def _has_workloads(tree: FileTree, path: str) -> bool:
-    """True if the file can be read, and holds workloads."""
+    """Return True if the file can be read and holds workloads."""
     try:
         return traits_of(decode(tree.read(path), InputPath(path))).workloads
     except (OSError, FieldError):
@@ -574,7 +574,7 @@ def _configuration_in_kustomization(tree: FileTree, folder: str) -> FunctionConf
 
 
 def _is_within_folder(path: str, folder: str) -> bool:
-    """True if the path is the folder, or below it."""
+    """Return True if the path is the folder or is below it."""
     return path == folder or _is_below(path, folder)
 
 

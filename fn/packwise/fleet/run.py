@@ -208,7 +208,7 @@ def _run(
     *,
     cache: Cache | None,
 ) -> FolderEvidence:
-    """Pass the result of every package to `take` in any order, and return the evidence about the output folder."""
+    """Pass the result of every package to `take`, in any order. Return the evidence about the output folder."""
     after = requests.after
     names = after.names()
     if befores and (command.verb == "diff" or command.changed_since is not None):

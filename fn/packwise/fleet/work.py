@@ -88,7 +88,10 @@ class SideRead(Record):
 
 
 def read_side(side: PackageSide, kustomize: str) -> SideRead:
-    """Read the package in one tree, with its built sources. If kustomize builds it, its version must be `kustomize`."""
+    """Return the package as read from one tree, with its built sources.
+
+    If kustomize builds it, and the version here is not `kustomize`, return an error instead of the package's own files.
+    """
     read = _read_own(side, kustomize)
     build = side.build
     if build is None or side.problems:
@@ -101,7 +104,7 @@ def read_side(side: PackageSide, kustomize: str) -> SideRead:
 
 
 def _read_own(side: PackageSide, kustomize: str) -> SideRead:
-    """Read the package without its built sources."""
+    """Return the package as read from one tree, without its built sources."""
     if side.problems:
         return SideRead(side, results=tuple(_problem(problem) for problem in side.problems))
     tree = MemoryTree(dict(side.files))

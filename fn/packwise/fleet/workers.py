@@ -325,7 +325,7 @@ def _end(process: BaseProcess, number: signal.Signals) -> None:
 
 
 def _discard(worker: _Worker) -> str:
-    """End a worker's processes and describe how its process ended."""
+    """End a worker's processes. Return a description of how its main process ended."""
     worker.pipe.close()
     _end(worker.process, signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
     worker.process.join()

@@ -57,9 +57,7 @@ def _topologies(objects: Iterable[Mapping[str, Value]]) -> list[ListedTopology]:
 
 
 def _lines_of(topologies: Sequence[ListedTopology]) -> Iterator[str]:
-    """Yield the lines of the configuration with the levels of equal Topologies. Raise UsageError if their levels
-    differ.
-    """
+    """Yield the lines of a configuration with the levels of the Topologies. Raise UsageError if their levels differ."""
     first, *others = topologies
     keys = [level.key for level in first.levels]
     names = ", ".join(dict.fromkeys([f"{each.kind} {escape_line(each.name)}" for each in topologies]))

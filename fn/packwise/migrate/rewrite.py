@@ -66,7 +66,7 @@ def normalize(spec: Value) -> Value:
 
 
 def added_bounds(old: Value, new: Value) -> Value:
-    """Return the bounds of all pods that only `new` has, or None if the specs differ in more than these bounds.
+    """Return bounds that only `new` has and that apply to all pods. Return None if the specs differ in anything else.
 
     The result is empty if `new` has no further bound of all pods.
     """
@@ -498,7 +498,7 @@ def _unknown_source() -> Finding:
 
 
 def _beside_input(package: Package, selection: Selection) -> list[Finding]:
-    """Report a configuration outside the package that applies to it. To be rewritten, its file must be named."""
+    """Return errors about the configuration that applies to the package but is outside it."""
     configuration, settings = selection.configuration, selection.settings.item
     places = [] if configuration is None else [configuration.place.item]
     items = [*places, *([] if settings is None else [settings])]

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 
 def migrate(command: Migrate, terminal: Terminal = PLAIN) -> Answer:
-    """Rewrite the files, or return the changes with `--dry-run`. Raise UsageError if an option is wrong."""
+    """Rewrite the files, and return a report. With `--dry-run`, only return the changes.
+
+    Raise UsageError if an option is wrong.
+    """
     if STDIN in command.paths:
         raise UsageError("migrate needs files or folders, because it cannot write to stdin")
     source = None if command.source is None else REVISIONS[command.source]

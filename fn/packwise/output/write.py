@@ -52,8 +52,8 @@ def change_files(folder: Path, changes: Sequence[FileChange], as_read: Mapping[P
 
     First, all new content is written next to the files. If the disk is full, nothing has changed. Then a rename gives
     each file its new content, in the order of `changes`. New files come first, because content of other files may move
-    into them. If the run is interrupted or refused in between, each file is old or new, and a line on stderr names
-    both.
+    into them. If the run is interrupted or refused in between, each file is old or new. A line on stderr then names the
+    old and the new files.
 
     `as_read` are files that must still have the content that was read. Raise OSError with the name of the file.
     """
@@ -175,7 +175,7 @@ class _Staged:
 
 
 def _remove_left(folder: Path) -> None:
-    """Remove the temporary files of killed runs. The author of the folder may have put a link there."""
+    """Remove the temporary files of killed runs. If one is a link, its target stays."""
     with os.scandir(folder) as entries:
         left = [(entry.path, named) for entry in entries if (named := _TEMPORARY.fullmatch(entry.name))]
     for path, named in left:

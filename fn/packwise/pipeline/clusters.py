@@ -73,7 +73,7 @@ def render_clusters(package: Package) -> Rendered | None:
 
 
 def _folders(items: Iterable[KubeObject]) -> dict[str, str | None]:
-    """Map each path to the folder of the configuration for its items."""
+    """Return the path of each file, with the folder of the configuration for its items."""
     by_path: dict[str, list[KubeObject]] = {}
     for item in items:
         by_path.setdefault(_path(item), []).append(item)

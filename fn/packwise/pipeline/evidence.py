@@ -63,7 +63,7 @@ _CONSTRAINT = {"topologyName": ALPHA_9, "pack": ALPHA_10}
 
 
 def _first_releases(names: Callable[[WorkloadFields], Iterable[str]]) -> dict[str, Revision]:
-    """Map each name that came with an API to the first record with that API."""
+    """Return the names that came with an API, each with the first record that has the API."""
     firsts: dict[str, Revision] = {}
     for record in RECORDS:
         came = API_FIELDS.get(record.workload_api)
@@ -77,16 +77,18 @@ _PARTS = {
     "cliques": _first_releases(lambda came: came.clique),
     "podCliqueScalingGroups": _first_releases(lambda came: came.group),
 }
-"""For fields of the template, of cliques and of scaling groups, the first record that has them."""
+"""The fields of the template, of cliques and of scaling groups, each with the first record that has it."""
 
 _CLIQUE_SPEC = _first_releases(lambda came: came.clique_spec)
-"""For fields of the specs of cliques, the first record that has them."""
+"""The fields of the specs of cliques, each with the first record that has it."""
 
 _STRATEGIES = _first_releases(lambda came: came.strategies)
-"""For the types of an update strategy, the first record that has them."""
+"""The types of an update strategy, each with the first record that has it."""
 
 _KINDS = {"PodGangMap": ALPHA_12}
-"""For Grove's kinds of objects, the first record that has them. A ClusterTopologyBinding selects a revision itself."""
+"""Grove's kinds of objects, each with the first record that has it. A ClusterTopologyBinding selects a revision
+itself.
+"""
 
 _FREE_DOMAIN = r"[a-z][a-z0-9-]*"
 _FIRST_FREE = ALPHA_9
@@ -441,7 +443,7 @@ def _kai_versions(index: Index, settings: TopologyRender) -> Iterator[tuple[Plac
 
 
 def _has_users(index: Index, kai_name: str) -> bool:
-    """True if there are workloads that KAI schedules, or PodGroups of its own."""
+    """Return True if there are workloads that KAI schedules, or PodGroups of its own."""
     if has_grove_workloads(index) or index.of_kind(*PODGROUP.key):
         return True
     return any(_names_scheduler(item.value, kai_name) for items in index.by_kind.values() for item in items)

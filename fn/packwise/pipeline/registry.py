@@ -65,7 +65,7 @@ class FrontEndEntry(Record):
         return self.recognition is None or self.has_documents(inventory)
 
     def has_documents(self, inventory: Inventory) -> bool:
-        """True if documents of the front end's tool are among the input."""
+        """Return True if documents of the front end's tool are among the input."""
         if self.recognition is None or not (
             inventory.documents or any(inventory.items.of_kind(*kind) for kind in self.carriers)
         ):

@@ -133,8 +133,8 @@ def _guess_revision(index: Index) -> ChosenRevision:
 
 
 def _shown_design(index: Index, *, has_levels: bool) -> ChosenRevision | None:
-    """Return the design, or the release with levels in its configuration, that has the distinctive fields of the
-    input.
+    """Return the revision that has the distinctive fields of the input: a design, or the release with levels in its
+    configuration.
     """
     if has_levels and (key := _key_of(ALPHA_8, index)) is not None:
         return ChosenRevision(ALPHA_8, f"levels in the configuration, and {key}")
@@ -597,7 +597,9 @@ def _second_message(chosen: KubeObject, other: KubeObject, real: Mapping[str, st
 
 
 def _shape_findings(operators: list[Operator], revision: Revision, shape: list[Finding]) -> list[Finding]:
-    """Return findings about wrong types in configurations: from Grove's decoder, and the others of `shape`."""
+    """Return findings about wrong types in configurations: from Grove's decoder, and from `shape` about other
+    fields.
+    """
     if not operators:
         return shape
     from packwise.settings.operator import operator_findings

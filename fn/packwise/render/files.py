@@ -386,7 +386,7 @@ def part_of(item: KubeObject) -> str:
 
 
 def path_within(part: str, path: str) -> str:
-    """Return `path` within the folder `part`. A path that is there already is kept, so that a second render moves no
+    """Return `path` within the folder `part`. A path that is already in `part` is kept, so a second render moves no
     file.
     """
     if path.startswith(f"{part}/"):

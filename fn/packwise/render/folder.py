@@ -420,13 +420,13 @@ def apply(
     *,
     at_once: bool = False,
     as_read: Mapping[Path, bytes] | None = None,
-    look: Callable[[Path], object] | None = None,
+    before_swap: Callable[[Path], object] | None = None,
 ) -> str | None:
     """Make the changes, and remove folders that lost their last file.
 
-    With `at_once`, other processes see only the old or the new folder. `look` is called with the new folder before
-    other processes see it. If the system cannot exchange folders, files change one by one and the reason is returned.
-    Raise OSError if the disk refuses a file, or if a file in `as_read` has new content.
+    With `at_once`, other processes see only the old or the new folder. `before_swap` is called with the new folder
+    before other processes see it. If the system cannot exchange folders, files change one by one and the reason is
+    returned. Raise OSError if the disk refuses a file, or if a file in `as_read` has new content.
     """
     if not at_once:
         change_files(folder, _as_list(folder, changes), as_read or {})
@@ -434,8 +434,8 @@ def apply(
     try:
         with swap_folder(folder) as copy:
             _apply(folder, copy, changes)
-            if look is not None:
-                look(copy)
+            if before_swap is not None:
+                before_swap(copy)
     except SwapError as reason:
         folder.mkdir(parents=True, exist_ok=True)
         change_files(folder, _as_list(folder, changes), {})
@@ -512,7 +512,9 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 def _open_anew(path: str) -> int:
-    """Replace a file by a new one with the same permissions, except permission to execute it."""
+    """Replace a file by an empty one with the same permissions, except permission to execute it. Return the
+    descriptor.
+    """
     mode = stat.S_IMODE(os.lstat(path).st_mode) & 0o666
     os.unlink(path)  # noqa: PTH108
     file = os.open(path, _NEW, mode)

@@ -137,7 +137,9 @@ def listed_gangs(gangs: Sequence[GangBox]) -> list[tuple[int, GangBox]]:
 
 
 def constraint_of(gang: GangBox) -> str:
-    """Return the level that bounds the gang, or its first part that has a level, or "" if there is none."""
+    """Return the level that bounds the gang, or else the level of the first part that has one, or "" without a
+    level.
+    """
     part = next((part for part in gang.parts if part.required or part.preferred), None)
     if part is None:
         return ""
@@ -220,7 +222,7 @@ class _Canvas:
         self._largest = max([node.gpus for node in picture.nodes], default=0)
 
     def head(self, drawn: Drawn) -> float:
-        """Draw the headline, and below it the nodes, the GPUs and the notes."""
+        """Draw the headline, and below it the nodes, the GPUs and the notes. Return the y of the end."""
         picture = self._picture
         self._write(_PAD, 26, drawn.headline, "t k")
         gpus = sum([node.gpus for node in picture.nodes])
@@ -238,7 +240,7 @@ class _Canvas:
         return y + _PAD
 
     def cluster(self, drawn: TopologyMap, y: float) -> float:
-        """Draw the domains of a topology, and the nodes in none."""
+        """Draw the domains of a topology, and the nodes in none. Return the y of the end."""
         area = _Area(_PAD, y, _WIDTH - 2 * _PAD)
         self._deepest = len(drawn.levels) - 1 if self._with_nodes else deepest_level(drawn.domains)
         y = self._domains(drawn.domains, area, 0)
@@ -254,7 +256,7 @@ class _Canvas:
         return y
 
     def gangs(self, y: float) -> float:
-        """Draw the gangs: number, name, state and place. Gangs without a place come first."""
+        """Draw the gangs: number, name, state and place. Gangs without a place come first. Return the y of the end."""
         listed = listed_gangs(self._picture.gangs)
         for number, gang in listed:
             self._gang(number, gang, y)
@@ -278,7 +280,10 @@ class _Canvas:
         self._write(510, y + 12, _shorten(where or reason, 72), "m l")
 
     def _domains(self, domains: Sequence[DomainBox], area: _Area, depth: int) -> float:
-        """Draw domains below each other. Innermost domains are also next to each other if there is room."""
+        """Draw domains below each other, and return the y of the end.
+
+        Innermost domains are also next to each other if there is room.
+        """
         card = _CARD if self._with_nodes else _BAR_CARD
         columns = max(1, min(len(domains), int(area.width // card))) if depth == self._deepest else 1
         gap = _PAD * (columns - 1)
@@ -311,7 +316,7 @@ class _Canvas:
         return bottom
 
     def _bar(self, domain: DomainBox, area: _Area) -> float:
-        """Draw the used GPUs of a domain as a bar, without its nodes."""
+        """Draw the used GPUs of a domain as a bar, without its nodes. Return the y of the end."""
         unit = area.width / domain.gpus if domain.gpus else 0
         self._rect("f", area.x, area.y, area.width, 8)
         self._rect("u", area.x, area.y, domain.in_use * unit, 8)

@@ -498,7 +498,7 @@ def report(command: ReportOptions, terminal: Terminal = PLAIN) -> Answer:
 def _picture(
     command: ReportOptions, inputs: Inputs, rendered: Rendered, snapshot: Snapshot
 ) -> tuple[Picture, bool, tuple[str, ...]]:
-    """Return the picture, True if every gang fits, and lines about the comparison."""
+    """Return the picture, whether every gang fits, and lines about the comparison."""
     paths = tuple("<stdin>" if path == STDIN else path for path in command.named.paths)
     accepted, comparison = rendered, _Comparison()
     if command.named.baseline is not None and not exit_code(inputs.results):
@@ -543,9 +543,10 @@ def _facts(rendered: Rendered, snapshot: Snapshot, source_url: str | None) -> It
 
 
 class _Comparison(Record):
-    """The state before the change, or None if only its objects are known, and the kinds with changes.
+    """A comparison with the state before the change.
 
-    Both are None if a state cannot be rendered.
+    `before` is this state, or None if only its objects are known. `changes` are the kinds with changes. Both are None
+    if a state cannot be rendered.
     """
 
     before: Side | None = None

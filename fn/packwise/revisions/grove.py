@@ -182,7 +182,9 @@ class Revision(Record):
     """The tags of Grove with this behaviour, oldest first. Each is also a name of the revision. A design has none."""
 
     validated_by: str
-    """The release whose webhook validates workloads of a design, or "" if the design is older than all of them."""
+    """The release with the webhook that validates workloads of a design, or "" if the design is older than all
+    releases.
+    """
 
     workload_api: str
     """The key of the workloads' fields in `API_FIELDS` or in the table of the front end."""
@@ -329,11 +331,12 @@ class Revision(Record):
     """
 
     min_available_default: Literal["WrittenReplicas", "One"]
-    """The default of a clique's minAvailable: the replicas as written, which may be 0, or 1."""
+    """The default of a clique's minAvailable. It is either 1, or the replicas as written, which may be 0."""
 
     min_replicas_default: Literal["WrittenReplicas", "Replicas"]
-    """The default minReplicas of a clique's autoscaler: the replicas as written, which may be 0, or the clique's
-    replicas.
+    """The default minReplicas of a clique's autoscaler.
+
+    It is either the clique's replicas, or the replicas as written, which may be 0.
     """
 
     rolling_updates: bool

@@ -124,7 +124,7 @@ LEVEL_ALIASES = 17
 
 
 SEGMENT_COUNTS = 16
-"""The first version whose pod-grouper writes the number of needed subgroups, not of pods."""
+"""The first version with a pod-grouper that writes the number of needed subgroups, not of pods."""
 
 
 NO_DEPARTMENTS = 13
@@ -135,7 +135,7 @@ It is also the first one that skips pods of a queue with children, and that repo
 
 
 NO_TAINT_NAMES = 17
-"""The first version whose messages do not name the taint that a pod does not tolerate."""
+"""The first version with messages that do not name the taint that a pod does not tolerate."""
 
 
 def minor_of(version: str | None) -> int:

@@ -417,12 +417,12 @@ class _LevelCheck:
 
 
 def is_settings(item: KubeObject) -> bool:
-    """True if the object is a TopologyRender."""
+    """Return True if the object is a TopologyRender."""
     return group_and_kind(item.value) == (GROUP, KIND)
 
 
 def is_operator(item: KubeObject) -> bool:
-    """True if the object is an OperatorConfiguration, or a ConfigMap that holds one."""
+    """Return True if the object is an OperatorConfiguration, or a ConfigMap that holds one."""
     kind = group_and_kind(item.value)
     if kind == (OPERATOR_GROUP, OPERATOR_KIND):
         return True

@@ -47,7 +47,7 @@ KAI_PROFILE = "kai-scheduler"
 """The name of the KAI Scheduler in Grove's scheduler profiles, and in pods."""
 
 DIALECTS = ("topologyAwareScheduling", "clusterTopology", "topology")
-"""The keys of a topology section, one for each spelling of Grove."""
+"""The keys of a topology section. Each revision of Grove reads one of them."""
 
 
 class Osmo(Record):
