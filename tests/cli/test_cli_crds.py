@@ -117,7 +117,7 @@ def test_several_folders(call: Call, files: Path) -> None:
 
     assert (found["rule"], found["message"], found["operatorMessage"], found["file"]) == (
         "object-schema",
-        "the CRD refuses PodGang shop/web-0, which packwise renders from this: spec.queue must be set",
+        "packwise renders PodGang shop/web-0 from this object, and the CRD refuses it: spec.queue must be set",
         "spec.queue: Required value",
         "in/web.yaml",
     )

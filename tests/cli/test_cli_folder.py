@@ -301,7 +301,7 @@ def test_documents_that_are_no_objects_have_no_file(call: Call, tmp_path: Path) 
     assert (ran.code, list(tmp_path.iterdir())) == (1, [])
     assert ran.stderr.splitlines()[0] == (
         "error: <stdin>:15:1: this document is not a Kubernetes object, and packwise cannot write it to a folder; "
-        "pass its file instead [output-path]"
+        "pass the path of its file [output-path]"
     )
 
 

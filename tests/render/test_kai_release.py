@@ -63,8 +63,8 @@ spec: {url: "oci://ghcr.io/kai-scheduler/kai-scheduler/kai-scheduler", ref: {tag
 )
 def test_a_release_that_is_deployed_is_offered(text: str, where: str, tag: str) -> None:
     assert [line for line in lines(rendered(CONFIG, POD, text).results) if "kai-unnamed" in line] == [
-        f"warning: {where}: the release of KAI is not set: packwise assumed v0.17, but this deploys KAI {tag}. If "
-        "your cluster runs it, set `kai: {version: v0.15}` in a TopologyRender [kai-unnamed]"
+        f"warning: {where}: the release of KAI is not set: packwise assumed v0.17, but this object deploys KAI "
+        f"{tag}. If your cluster runs this release, set `kai: {{version: v0.15}}` in a TopologyRender [kai-unnamed]"
     ]
 
 

@@ -245,7 +245,7 @@ def test_a_release_that_is_deployed_is_offered(text: str, where: str) -> None:
 
     assert lines(found.results) == [
         f"warning: {where}: the release of Grove is not set: packwise assumed "
-        '"grep-244-multi", but this deploys Grove v0.1.0-alpha.13. If your cluster runs it, set '
+        '"grep-244-multi", but this object deploys Grove v0.1.0-alpha.13. If your cluster runs this release, set '
         "`revision: v0.1.0-alpha.13` in a TopologyRender [revision-unnamed]"
     ]
     assert found.generated

@@ -261,7 +261,10 @@ _TEMPLATE: FieldPath = ("spec", "template")
 
 
 def owners(item: KubeObject) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
-    """Yield the mappings that can hold a constraint, by their path below the template: itself, cliques, groups."""
+    """Yield each mapping that can hold a constraint, with its path below the template.
+
+    The template itself is first, then the cliques, then the scaling groups.
+    """
     template = item.get(_TEMPLATE)
     if not isinstance(template, dict):
         return
@@ -299,8 +302,8 @@ class Deployed(Record):
 
 def _offer(deployed: Deployed, assumed: Revision) -> Finding:
     message = (
-        f'the release of Grove is not set: packwise assumed "{assumed.name}", but this deploys Grove '
-        f"{deployed.release}. If your cluster runs it, set `revision: {deployed.release}` in a TopologyRender"
+        f'the release of Grove is not set: packwise assumed "{assumed.name}", but this object deploys Grove '
+        f"{deployed.release}. If your cluster runs this release, set `revision: {deployed.release}` in a TopologyRender"
     )
     return Finding.of(UNNAMED, deployed.item, deployed.path, message)
 
@@ -402,8 +405,8 @@ def kai_evidence(index: Index, settings: TopologyRender) -> Iterator[Finding]:
             continue
         if release is not NEWEST and _has_users(index, settings.kai_name):
             message = (
-                f"the release of KAI is not set: packwise assumed {NEWEST.name}, but this deploys KAI {text}. If "
-                f"your cluster runs it, set `kai: {{version: {release.name}}}` in a TopologyRender"
+                f"the release of KAI is not set: packwise assumed {NEWEST.name}, but this object deploys KAI "
+                f"{text}. If your cluster runs this release, set `kai: {{version: {release.name}}}` in a TopologyRender"
             )
             yield Finding.of(KAI_UNNAMED, item, path, message)
         return

@@ -624,7 +624,8 @@ class _Plan:
         if document.is_blank:
             return
         message = (
-            "this document is not a Kubernetes object, and packwise cannot write it to a folder; pass its file instead"
+            "this document is not a Kubernetes object, and packwise cannot write it to a folder; pass the path of "
+            "its file"
         )
         tags = {"rule": OUTPUT.name, "line": str(document.line), "column": "1"}
         self.results.append(Result(message, tags=tags))

@@ -229,7 +229,8 @@ def check_objects(
 def _crd_finding(rendered: Generated, problem: Problem, order: int, unknown: Severity) -> Finding:
     where = format_identity(identity(rendered.value))
     message = (
-        f"the CRD refuses {where}, which packwise renders from this: {format_path(problem.path)} {problem.message}"
+        f"packwise renders {where} from this object, and the CRD refuses it: {format_path(problem.path)} "
+        f"{problem.message}"
     )
     severity = unknown if problem.effect is Effect.UNKNOWN else None
     # The finding is about the source object. The field is one of the rendered object, so the path is removed.

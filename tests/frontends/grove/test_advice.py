@@ -144,7 +144,7 @@ def test_advice_on_groups_and_constraints() -> None:
             "autoscaler-moves-gangs",
             f"{T}podCliqueScalingGroups[0].scaleConfig",
             "an autoscaler sets 1 to 4 replicas, but packwise renders PodGangs for 2. Add the live "
-            "PodCliqueScalingGroup to the input to use its number",
+            "PodCliqueScalingGroup with its current replicas to the input",
             None,
         ),
         (

@@ -75,7 +75,7 @@ _NUMBERS = frozenset({int, float})
 
 
 def unquoted_quantities(pods: Pods) -> Iterator[tuple[FieldPath, int | float]]:
-    """Yield path and value of each resource quantity in the pod templates that is a number."""
+    """Yield the path and the value of each resource quantity in the pod templates that is a number."""
     for path, pod_spec in pods:
         overhead = pod_spec.get("overhead")
         for name, amount in mapping(overhead).items():
@@ -184,7 +184,7 @@ def _autoscaled_groups(at: _Subject, _context: Context) -> Iterator[Problem]:
             least = group.replicas if scaling.min_replicas is None else scaling.min_replicas
             message = (
                 f"an autoscaler sets {least} to {scaling.max_replicas} replicas, but packwise renders PodGangs for "
-                f"{group.replicas}. Add the live PodCliqueScalingGroup to the input to use its number"
+                f"{group.replicas}. Add the live PodCliqueScalingGroup with its current replicas to the input"
             )
             yield Problem((*TEMPLATE, "podCliqueScalingGroups", index, "scaleConfig"), message)
 
@@ -219,7 +219,7 @@ def _redundant_constraints(at: _Subject, _context: Context) -> Iterator[Problem]
 
 
 def _is_same(parent: TopologyConstraint | None, child: TopologyConstraint | None) -> bool:
-    """Return True if both constraints exist and name the same domains, at least one."""
+    """Return True if both constraints exist, have a domain, and request the same domains."""
     if parent is None or child is None or parent.required != child.required or parent.preferred != child.preferred:
         return False
     return bool(parent.domains)

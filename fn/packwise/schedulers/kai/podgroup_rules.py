@@ -544,7 +544,7 @@ def _unusable_names(tree: SubGroupTree, supported: Versions) -> Iterator[Problem
         parent = node.parent
         if lowers and parent in names and parent != parent.lower():
             consequence = f"{_LOWERS_PARENTS.text} looks up parents in lower case, finds none, and schedules no pod"
-            message = f"must be in lower case, like the name of that subgroup; got {describe(parent)}"
+            message = f"must be in lower case, and so must the name of the parent subgroup; got {describe(parent)}"
             yield Problem((*node.path, "parent"), message, consequence=consequence)
 
 

@@ -331,8 +331,8 @@ def _unlike_pods(pods: Sequence[KubeObject], name: str, copied_labels: Sequence[
         if ours != theirs:
             key = next(key for key in TOPOLOGY_KEYS if ours.get(key) != theirs.get(key))
             message = (
-                f'differs from the pod "{before.name}" of the group "{name}", which Kueue uses for all pods like it: '
-                f"{key} is {_quote(ours.get(key))} here and {_quote(theirs.get(key))} there"
+                f'Kueue uses the annotations of the pod "{before.name}" for all similar pods of the group "{name}": '
+                f"{key} is {_quote(theirs.get(key))} there and {_quote(ours.get(key))} here"
             )
             path = ("metadata", "annotations", *((key,) if key in ours else ()))
             yield Finding.of(PODS, pod, path, message)

@@ -89,8 +89,8 @@ def _queues_of_pods(item: KubeObject, kind: WorkloadKind) -> Iterator[Finding]:
         path = (*part.path, "labels", QUEUE_NAME)
         if item.get(path):
             message = (
-                f'Kueue\'s configuration does not enable "{framework_of(POD_KIND)}", and Kueue ignores this queue of '
-                "the pods. They start at once"
+                f'Kueue\'s configuration does not enable "{framework_of(POD_KIND)}", and Kueue ignores this queue. '
+                "The pods start at once"
             )
             yield Finding.of(INTEGRATION, item, path, message)
 
