@@ -38,7 +38,9 @@ __all__ = [
 
 
 def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: list[Value] | None) -> list[str]:
-    """Return the list's text with `items` and `results`, in pieces. If one of them is None, the original ones stay.
+    """Return the list's text with `items` and `results`, in pieces.
+
+    If `items` is None, the original items stay. If `results` is None, the original results stay.
 
     Raise FieldError if an item cannot be written.
     """

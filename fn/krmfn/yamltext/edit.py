@@ -39,7 +39,7 @@ _DEEP_COMMENT = re.compile(r"(?:[ \t\r]*\n)* +#")
 
 
 def insert_entry(text: str, nodes: Sequence[YamlNode], name: str, value: Value) -> str:
-    """Return `text` with the key `name` and `value` at the end of the last of `nodes`, a mapping."""
+    """Return `text` with the key `name` and `value` at the end of the mapping `nodes[-1]`."""
     node = nodes[-1]
     if node.is_flow:
         if _opens_up(text, node):
@@ -55,7 +55,7 @@ def insert_entry(text: str, nodes: Sequence[YamlNode], name: str, value: Value) 
 
 
 def insert_item(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
-    """Return `text` with the item `value` at the end of the last of `nodes`, a list."""
+    """Return `text` with the item `value` at the end of the list `nodes[-1]`."""
     node = nodes[-1]
     if node.is_flow:
         if _opens_up(text, node):
@@ -65,7 +65,7 @@ def insert_item(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
 
 
 def replace(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
-    """Return `text` with `value` instead of the last of `nodes`."""
+    """Return `text` with `value` instead of the node `nodes[-1]`."""
     node = nodes[-1]
     if node.in_flow:
         new = flow_text(value, quoted_keys=_quotes_keys(text, nodes))
@@ -77,7 +77,7 @@ def replace(text: str, nodes: Sequence[YamlNode], value: Value) -> str:
 
 
 def remove_entry(text: str, nodes: Sequence[YamlNode]) -> str:
-    """Return `text` without the last of `nodes` and its key. Its mapping must have another entry."""
+    """Return `text` without the node `nodes[-1]` and its key. The mapping must have another entry."""
     parent, node = nodes[-2:]
     if parent.is_flow:
         return _remove_in_flow(text, parent, node, _entry_start(text, parent, node))
@@ -85,7 +85,7 @@ def remove_entry(text: str, nodes: Sequence[YamlNode]) -> str:
 
 
 def remove_item(text: str, nodes: Sequence[YamlNode]) -> str:
-    """Return `text` without the last of `nodes`, an item of a list. The list must have another item."""
+    """Return `text` without the list item `nodes[-1]`. The list must have another item."""
     parent, node = nodes[-2:]
     if parent.is_flow:
         return _remove_in_flow(text, parent, node, node.start)
@@ -221,7 +221,7 @@ def _remove_in_flow(text: str, parent: YamlNode, node: YamlNode, start: int) -> 
 
 
 def _quotes_keys(text: str, nodes: Sequence[YamlNode]) -> bool:
-    """Return True if the keys around the last of `nodes` are in double quotes, as in JSON."""
+    """Return True if the keys around `nodes[-1]` are in double quotes, as in JSON."""
     if nodes[-1].last_key is not None:
         return nodes[-1].last_key == '"'
     keys = [node.key_start for node in nodes if node.key_start >= 0]

@@ -383,7 +383,7 @@ def owners_in(tree: FileTree, path: str) -> Iterator[Found]:
 
 
 def _find_owner(value: Mapping[str, Value], file: str, item: KubeObject | None, cluster: str) -> Found | None:
-    """Return the owner in an object, or None."""
+    """Return the owner in an object, such as an Application or a TopologyRender with sources, or None."""
     kind, group = text(value.get("kind")), text(value.get("apiVersion")).partition("/")[0]
     if kind == "TopologyRender":
         owner = Owner(kind, text_at(value, "metadata", "name"), "", file, item)

@@ -30,7 +30,7 @@ HELM_PLUGIN = "HelmChartInflationGenerator"
 
 
 class LeafShape(Enum):
-    """A single value. From FILE to PLUGIN, it is a text that names a file or folder for kustomize."""
+    """The shape of a single value. FILE, FOLDER, BASE, MERGE, DATA and PLUGIN can name files or folders."""
 
     TEXT = auto()
     FLAG = auto()

@@ -447,7 +447,7 @@ def _misplacement(entry: _Listed, bases: Mapping[str, str]) -> Iterator[str]:
 
 
 def _faults_of_kustomize(entry: _Listed, is_executable: Callable[[str, str], bool]) -> Iterator[str]:
-    """Yield the problems that keep kustomize from running packwise through this entry."""
+    """Yield the problems that keep kustomize from running packwise for the TopologyRender of `entry`."""
     function = mapping_at(entry.value, "metadata", "annotations").get(_ANNOTATION)
     if entry.field == "resources":
         if function is not None:

@@ -139,7 +139,7 @@ def _below_top(folder: str) -> tuple[str, str]:
 class _Finder(Record):
     """Finds the packages of trees below `top`, in the folder `root`. With `--build`, `cache` stores the builds.
 
-    `stack` closes the commits.
+    Commits stay open until `stack` is closed.
     """
 
     command: Fleet

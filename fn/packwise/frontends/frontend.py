@@ -87,5 +87,5 @@ class FrontEnd(Protocol):
         revision: Revision,  # noqa: ARG002
         known: KnownTopologies,  # noqa: ARG002
     ) -> Iterable[ListedTopology]:
-        """Return the topologies that workloads of its kinds can name, sorted by name. Include invalid topologies."""
+        """Return the topologies that workloads of this front end can name, by name. Include invalid topologies."""
         return ()

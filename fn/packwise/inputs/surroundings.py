@@ -121,7 +121,7 @@ class _Search:
         self.errors = dict[str, tuple[FieldError, ...]]()
 
     def look_above(self, path: InputPath) -> None:
-        """Keep the definitions of the package around the file at `path`."""
+        """Read the package around the file at `path`, and keep the definitions in it."""
         start = folder_of(path.real_path)
         if start in self._looked:
             return

@@ -160,7 +160,7 @@ def pods_of(item: KubeObject) -> Iterator[Pods]:
 
 
 def _specs(value: Value, path: FieldPath, depth: int) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
-    """Yield path and value of each pod spec with the field `schedulingGroup`."""
+    """Yield the path and the value of each pod spec with the field `schedulingGroup`."""
     if depth > 2 * _MAX_DEPTH:
         return
     if isinstance(value, dict):

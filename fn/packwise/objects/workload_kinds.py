@@ -220,7 +220,7 @@ def _mappings_at(value: Value, steps: tuple[str, ...]) -> Iterator[Mapping[str, 
 
 
 def pod_templates_in(value: Mapping[str, Value]) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
-    """Yield path and value of each pod template anywhere in an object, in order. A template has a spec with containers.
+    """Yield the path and the value of each pod template in an object, in order. A template has a spec with containers.
 
     Whole manifests within the object are skipped. Parts that become a workload of a kind with its own row are too.
     """

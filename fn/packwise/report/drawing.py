@@ -108,7 +108,7 @@ class Drawn(Record):
 
     @property
     def headline(self) -> str:
-        """Return the picture in one line."""
+        """Return the numbers of gangs and errors in one line, such as `3 of 4 gangs fit, 1 error`."""
         outcomes = [gang.after for gang in self.picture.gangs if gang.after is not None]
         errors = sum([result.severity is Severity.ERROR for result in self.picture.findings])
         also = f", {count_text(errors, 'error')}" if errors else ""

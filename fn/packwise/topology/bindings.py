@@ -66,7 +66,7 @@ _REFERENCE_FIELDS = ("schedulerName", "topologyReference")
 
 
 def references_of(value: Mapping[str, Value]) -> dict[str, str]:
-    """Return the names of the topologies that another component maintains, by scheduler."""
+    """Map each scheduler to the topology that another component maintains for the scheduler."""
     references: dict[str, str] = {}
     for entry in _references(value):
         if isinstance(entry, dict):

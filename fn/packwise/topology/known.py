@@ -500,7 +500,7 @@ class KnownTopology(Record):
     is_valid: bool = True
     """False if the object has errors. Workloads can still name the topology, so that none reports it as missing."""
     references: Mapping[str, str] = {}
-    """The topologies that another component maintains for this one, by scheduler."""
+    """Maps each scheduler to the topology that another component maintains for it."""
 
     @classmethod
     def of_item(cls, item: KubeObject, *, valid: bool, references: Mapping[str, str] = {}) -> KnownTopology:

@@ -313,7 +313,7 @@ def _label(item: KubeObject, key: str) -> str:
 
 
 def _is_number(text: Value) -> bool:
-    """Return True if `text` is an epoch: a string of digits, no longer than the time of any clock."""
+    """Return True if `text` can be an epoch: at most 20 decimal digits."""
     return isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS
 
 

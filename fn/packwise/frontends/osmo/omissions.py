@@ -93,7 +93,7 @@ def _bounds(submission: Submission, group: TaskGroup) -> Iterator[Omission]:
 
 
 def _entry(submission: Submission, group: TaskGroup, key: str) -> tuple[FieldPath, Requirement] | None:
-    """Return path and value of the first requirement with this key among the tasks of a group, or None."""
+    """Return the path and the value of the first requirement with this key among the tasks of a group, or None."""
     for task in group.tasks:
         for place, requirement in enumerate(submission.topology(task)):
             if requirement.key == key:

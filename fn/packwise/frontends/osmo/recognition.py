@@ -176,7 +176,7 @@ def _configs_in_values(values: Value) -> Iterator[FieldPath]:
 
 
 def pod_templates(configs: Value) -> Iterator[tuple[FieldPath, dict[str, Value]]]:
-    """Yield path and value of each pod template in a configuration. OSMO merges them into the pods of pools."""
+    """Yield the path and the value of each pod template in a configuration. OSMO merges them into the pods of pools."""
     for key in _POD_TEMPLATES:
         templates = _entry(configs, (key,))
         for name, template in mapping(templates).items():

@@ -116,7 +116,7 @@ def _local_files(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
 
 
 def _tasks(workflow: Mapping[str, Value]) -> Iterator[tuple[Mapping[str, Value], FieldPath]]:
-    """Yield value and path of every task that is a mapping: first tasks in no group, then tasks in groups."""
+    """Yield the value and the path of every task that is a mapping: first tasks in no group, then tasks in groups."""
     owners: list[tuple[Mapping[str, Value], FieldPath]] = [(workflow, ("workflow",))]
     owners += [(group, ("workflow", "groups", at)) for at, group in mappings_by_place(workflow.get("groups"))]
     for owner, path in owners:
@@ -157,7 +157,7 @@ def _names_unique(subject: tuple[Place, Value]) -> Iterator[ProblemAt]:
 
 
 def _names(workflow: Mapping[str, Value]) -> Iterator[tuple[str, FieldPath]]:
-    """Yield name and path of every task and group, and at last of the groups that OSMO makes from single tasks."""
+    """Yield the name and the path of every task and group. The groups that OSMO makes from single tasks are last."""
     alone: list[tuple[str, FieldPath]] = []
     for name, path, _ in _named_entries(workflow.get("tasks"), ("workflow", "tasks")):
         yield name, path

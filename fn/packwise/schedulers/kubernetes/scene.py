@@ -163,9 +163,9 @@ def _node(name: str, value: Mapping[str, Value], used: Mapping[str, int]) -> Clu
 
 
 def effective_gates(settings: Kubernetes, release: KubernetesRelease) -> frozenset[str]:
-    """Return the feature gates that are enabled in the release.
+    """Return the gates of the settings that are effective in `release`.
 
-    They are the ones that the settings enable, or all that gangs need if the settings name no gates.
+    If the settings name no gates, all gates that gangs need count as enabled.
     """
     wanted = NEEDS if settings.feature_gates is None else settings.feature_gates
     return release.effective_gates(

@@ -139,7 +139,7 @@ def parse_int32(text: str) -> int | None:
 
 
 def merge_texts(problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems. Problems with the same place and message become one, and its text lists their texts."""
+    """Return one problem for each path and message, with the operator's texts of all problems that share them."""
     texts: dict[tuple[FieldPath, str], list[str]] = {}
     first: dict[tuple[FieldPath, str], Problem] = {}
     for problem in problems:

@@ -210,7 +210,10 @@ def _transfer(at: Subject) -> Iterator[Problem]:
 
 
 def _domains(at: Subject) -> Iterator[tuple[FieldPath, str, Component | None]]:
-    """Yield path and value of every packDomain, and its component. First comes the graph, with None as component."""
+    """Yield the path and the value of every packDomain, with its component.
+
+    The packDomain of the graph is first, with None as its component.
+    """
     if at.graph.constraint is not None:
         yield (*_SPEC, "packDomain"), at.graph.pack_domain, None
     for component in at.graph.components:

@@ -68,12 +68,12 @@ class ConstraintAt(Record):
 
     @property
     def owner(self) -> str:
-        """Return kind and name of the owner, in the form of the operator's texts."""
+        """Return the kind and the name of the owner, in the form of the operator's texts."""
         return self.kind if self.name is None else f"{self.kind} '{self.name}'"
 
     @property
     def owner_if_named(self) -> str:
-        """Return kind and name of the owner, or only its kind if its name is empty."""
+        """Return the kind and the name of the owner, or only its kind if its name is empty."""
         return self.owner if self.name else self.kind
 
     def field(self, *steps: str) -> str:
@@ -109,7 +109,7 @@ def _places(pcs: PodCliqueSet, *, with_empty: bool) -> Iterator[ConstraintAt]:
 
 
 def placed_domains(pcs: PodCliqueSet) -> Iterator[tuple[FieldPath, str]]:
-    """Yield path and value of every domain in a constraint: packDomain, then the required and the preferred domain."""
+    """Yield the path and the value of each domain. A constraint gives packDomain, then `required`, then `preferred`."""
     for place in constraints_at(pcs):
         constraint = place.constraint
         if constraint is None:
