@@ -34,7 +34,7 @@ def test_a_constraint_of_no_topology_is_refused() -> None:
             "scheduler-podgroup",
             Severity.ERROR,
             ("metadata", "name"),
-            "the constraint of the PodGang names no topology, and KAI refuses it; change it, or remove "
+            "the constraint of the PodGang names no topology, and KAI refuses the PodGroup; change it, or remove "
             "PodGroup from `emit`",
             "topology name cannot be empty when topology constraints are defined",
         )

@@ -236,7 +236,7 @@ class _PluginFiles:
         elif self._visited > _MOST_BASES + 1:
             pass
         elif self._visited > _MOST_BASES:
-            message = f'"{entry}" leads through more than {_MOST_BASES} folders to the configuration of plugins'
+            message = f'the configuration of plugins in "{entry}" needs more than {_MOST_BASES} folders'
             self.problems.append(ClientProblem(name, message))
         else:
             self._add_folder(inner)

@@ -461,8 +461,9 @@ class CommitTree:
 
     @property
     def form(self) -> str:
-        """Return the git blob ID of some file, which shows the hash algorithm of the repository, or "" for an empty
-        commit.
+        """Return the blob ID of any file of the commit, or "" for an empty commit.
+
+        The length of the ID shows the hash algorithm of the repository.
         """
         return next(iter(self._commit.blobs.values()), "")
 

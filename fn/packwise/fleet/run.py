@@ -229,8 +229,9 @@ def _run(
 
 
 def _cluster(scheduler: str, warn: Callable[[str], None]) -> DaskCluster:
-    """Return the Dask cluster of that scheduler. Warn if its messages, which are pickles, cross a network without
-    TLS.
+    """Return the Dask cluster with the address `scheduler`.
+
+    Warn if the cluster sends pickles over a network without TLS.
     """
     from packwise.fleet.cluster import is_exposed
 

@@ -107,8 +107,9 @@ def _name(record: Revision) -> str:
 
 
 def _with_levels(facts: Facts, index: Index, operators: list[Operator]) -> Facts:
-    """Return the facts with levels of the operator's configuration, else of a topology, else proposed for the nodes.
+    """Return the facts with the levels of the operator's configuration.
 
+    Without a configuration, the levels are from the first topology. Without a topology, propose levels for the nodes.
     Raise UsageError if a node cannot be read.
     """
     topologies = tuple(

@@ -244,7 +244,7 @@ def front_ends(inventory: Inventory) -> tuple[FrontEnd, ...]:
 
 
 def omission_sources(inventory: Inventory) -> tuple[FindOmissions, ...]:
-    """Return the sources of missing values, for the front ends that may have workloads in the input."""
+    """Return the functions that find omissions, one of each front end that may have workloads in the input."""
     return tuple(
         entry.omissions()
         for entry in FRONT_ENDS

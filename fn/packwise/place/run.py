@@ -376,7 +376,7 @@ def _section(title: str, entries: Iterable[list[str]], *, is_open: bool = False)
 
 
 def as_json(placed: Placed) -> str:
-    """Return one object: `fits` for all gangs, the cluster, and the outcome of each gang."""
+    """Return a JSON object with `fits` for all gangs, the cluster, and the outcome of each gang."""
     total, before, after = placed.placing.gpus
     whole: dict[str, Any] = {
         "fits": placed.placing.fits,

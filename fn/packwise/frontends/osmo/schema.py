@@ -427,7 +427,7 @@ def _message(kind: str, path: FieldPath, text: str, value: Value) -> str:
 
 
 def _known_fields(path: FieldPath) -> list[str]:
-    """Return the fields that the mapping around the last step of `path` may have in a workflow spec."""
+    """Return the fields that are known beside the field at `path` of a workflow spec."""
     if "topology" in path[:-1]:
         return list(TopologyRequirement.model_fields)
     if "resources" in path[:-1]:

@@ -331,7 +331,9 @@ def _check_single_member(workload: Workload) -> Iterator[Finding]:
     pods, level = pods_of(workload), _first_level(workload.owner.annotations)
     if pods > 1 and level is not None:
         path = annotation_path(workload.owner.path, level)
-        message = f"the PodGroup needs only 1 of the {pods} pods; the first pod that starts chooses the domain of all"
+        message = (
+            f"the PodGroup needs only 1 of the {pods} pods; the first pod that starts chooses the domain of all pods"
+        )
         yield Finding.of(_ALONE, workload.item, path, message, severity=Severity.INFO)
 
 

@@ -146,7 +146,7 @@ class _Writer:
                 self._report_missing(workload, gang, error)
                 continue
             except ValueError as error:
-                message = "the constraint of the PodGang names no topology, and KAI refuses it"
+                message = "the constraint of the PodGang names no topology, and KAI refuses the PodGroup"
                 self.findings.append(self._finding(workload, gang.origin.place.path, message, str(error)))
                 continue
             self._check(workload, gang, value)

@@ -386,7 +386,7 @@ def with_use(queues: Sequence[QueueShare], others: Iterable[BoundPod], snapshot:
 
 
 def count_evictable(others: Iterable[BoundPod], snapshot: Snapshot) -> int:
-    """Return the number of PodGroups of the pods `others` that KAI may evict."""
+    """Return how many PodGroups KAI may evict. `others` are the pods to search for PodGroups."""
     return len({
         (bound.pod.namespace, bound.group)
         for bound in others
