@@ -411,15 +411,15 @@ def _constraint(at: Subject) -> Iterator[Problem]:
     fitting = f"{other[0]} to {other[-1]}"
     if is_old:
         message = (
-            f"becomes `packDomain` with {dynamo}, but {grove} refuses that. Name the releases of your cluster: "
-            f"Dynamo {fitting} with this Grove, or Grove before v0.1.0-alpha.9"
+            f"becomes `packDomain` with {dynamo}, but {grove} refuses `packDomain`. Set the release that "
+            f"your cluster runs: `dynamo.release` from {fitting}, or `revision` before v0.1.0-alpha.9"
         )
         yield refusal(path, message, _DEPRECATED) if revision.deprecates_pack_domain else Problem(path, message)
     else:
         message = (
             f"becomes `pack` with {dynamo}, but {grove} drops this unknown field, and the pods can start on any node. "
-            f"Name the releases of your cluster: Dynamo {fitting} with this Grove, or Grove "
-            "v0.1.0-alpha.10 or newer"
+            f"Set the release that your cluster runs: `dynamo.release` from {fitting}, or `revision` from "
+            "v0.1.0-alpha.10 on"
         )
         yield Problem(path, message)
 
