@@ -179,9 +179,9 @@ def _find_first(value: str, units: Sequence[_Unit], start: int) -> int:
 
 
 def _match_end(value: str, units: Sequence[_Unit], *, is_longest: bool) -> int:
-    """Return the end of the shortest or longest start of `value` that a glob matches, or 0 if none matches.
+    """Return the length of the shortest or longest prefix of `value` that matches the glob, or 0 if none matches.
 
-    Each part between two `*` is searched for once: its first match leaves the most text for the other parts.
+    Search once for each part between two `*`. The first match leaves the most text for the other parts.
     """
     stars = [at for at, unit in enumerate(units) if unit.is_star]
     starts, ends = [0, *[at + 1 for at in stars]], [*stars, len(units)]

@@ -161,7 +161,7 @@ class Kind(Record):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return group and name. They identify the kind in all versions."""
+        """Return the API group and the name. They identify the kind in all versions."""
         return self.group, self.name
 
 

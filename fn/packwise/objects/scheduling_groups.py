@@ -142,7 +142,7 @@ class Pods(Record):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return namespace and name of the group."""
+        """Return the namespace and the name of the group."""
         return identity(self.item.value)[2], self.group
 
 

@@ -458,7 +458,7 @@ def _makes_topologies(selection: Selection) -> bool:
 
 
 def cluster_of(selection: Selection, known: KnownTopologies, nodes: tuple[Mapping[str, Value], ...] = ()) -> Cluster:
-    """Return the cluster of the render. `nodes` are the objects of the cluster that the user passed, with its Nodes."""
+    """Return the known facts about the cluster. `nodes` are the Nodes and other objects that `--nodes` names."""
     configuration, around, revision = selection.configuration, selection.around, selection.revision
     return Cluster(
         revision=revision,
@@ -585,7 +585,7 @@ _BESIDE_CHOSEN = (
 
 
 def _second_message(chosen: KubeObject, other: KubeObject, real: Mapping[str, str]) -> str:
-    """Return the message about a second TopologyRender. In another folder, it belongs to another cluster."""
+    """Return the message about a second TopologyRender. Two TopologyRenders in two folders are for two clusters."""
     folders = [(each.file or "").rpartition("/")[0] for each in (chosen, other)]
     # One folder may have a full path, and a path relative to the current folder. Compare the real paths.
     at = [posixpath.normpath(real.get(folder, folder)) for folder in folders]

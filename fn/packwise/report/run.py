@@ -298,7 +298,7 @@ class Picture(Record):
 
 
 def _boxes(after: Side, before: Side | None) -> tuple[tuple[GangBox, ...], tuple[NodeBox, ...]]:
-    """Return the gangs and nodes of these states. Removed gangs come after the current ones."""
+    """Return the boxes of gangs and nodes to draw. Removed gangs come after the current ones."""
     # Gangs that do not fit come first, so that numbers and lists have one order.
     pairs = sorted(_pairs(after, before), key=lambda pair: not _is_waiting(after, pair[0]))
     drawer = _Drawer(after.situation.nodes)

@@ -142,7 +142,7 @@ def _text(data: bytes, wanted: int) -> str:
 
 
 def _fields(data: bytes) -> Iterator[Field]:
-    """Yield number and content of each field of a message: an integer, or the bytes of a text or a message."""
+    """Yield the number and the content of each field: an integer, or the bytes of a text or a message."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)

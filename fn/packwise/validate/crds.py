@@ -120,7 +120,7 @@ def is_definition(item: KubeObject) -> bool:
 
 
 def _kind_of(item: KubeObject) -> tuple[str, str]:
-    """Return group and name of the kind that a CRD defines."""
+    """Return the API group and the name of the kind that a CRD defines."""
     return str(item.get("spec.group")), str(item.get("spec.names.kind"))
 
 

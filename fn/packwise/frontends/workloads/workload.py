@@ -609,7 +609,7 @@ def _read(item: KubeObject) -> list[Mapping[str, Value]] | None:
 
 
 def _names(index: Index) -> Iterator[tuple[str, str]]:
-    """Yield namespace and name of the ConfigMap in the pod-grouper's flags. Each is "" if its flag is not set."""
+    """Yield the namespace and the name of the ConfigMap in the pod-grouper's flags, each "" if its flag is not set."""
     for item in index.of_kind(*_CONFIG):
         args = mapping(item.get(("spec", "podGrouper", "args")))
         parts = [args.get(f"defaultPrioritiesConfigMap{part}") for part in ("Namespace", "Name")]
