@@ -58,7 +58,7 @@ LOCKED = (
 IN_USE = (
     "clustertopology-in-use",
     "before.yaml:3:18",
-    "cannot be deleted: PodCliqueSet team-a/a names it; name another topology there first",
+    "cannot be deleted: PodCliqueSet team-a/a names it. Choose another topology in each workload first",
 )
 
 

@@ -152,7 +152,7 @@ def _list(section: Mapping[str, Value], *, uses_go: bool) -> list[Parameters]:
 
 def _string(value: Value, key: str) -> str:
     if not isinstance(value, str):
-        message = f'element "{key}" must be a string in a set without goTemplate'
+        message = f'element "{key}" must be a string in an ApplicationSet without goTemplate'
         raise SourceError(Obstacle.FAILED, message, is_wrong=True)
     return value
 

@@ -735,7 +735,7 @@ def check_protection(inventory: Inventory, revision: Revision, uses: Iterable[Us
         if before.name == revision.default_topology or not users:
             continue
         if after is None:
-            message = f"cannot be deleted: {_naming_text(users)} it; name another topology there first"
+            message = f"cannot be deleted: {_naming_text(users)} it. Choose another topology in each workload first"
             findings.append(Finding.of(IN_USE, before, ("metadata", "name"), message))
         elif read_levels(after).levels != read_levels(before).levels:
             running = [use for use in users if use.scheduled_pods]

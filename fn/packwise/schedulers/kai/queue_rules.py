@@ -78,8 +78,8 @@ def check_pools(source: SchedulerInput) -> Iterator[Finding]:
     for pool, place in places:
         if isinstance(pool, str) and pool and pool not in known and not is_placeholder(pool):
             message = (
-                f'no {SCHEDULING_SHARD.name} of the input has the node pool "{pool}", so no '
-                f"scheduler of KAI serves it. Set partitionLabelValue of a shard to it{did_you_mean(pool, known)}"
+                f'no {SCHEDULING_SHARD.name} of the input has the node pool "{pool}", so no scheduler '
+                f"of KAI serves it. Set partitionLabelValue of a shard to this pool{did_you_mean(pool, known)}"
             )
             yield place.finding(_SHARD, message)
 
