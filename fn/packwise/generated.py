@@ -45,7 +45,7 @@ _PREFIX = "packwise.dev/"
 
 
 def is_local_config(item: KubeObject) -> bool:
-    """Return True if no client applies the object. API servers refuse annotations that are not strings."""
+    """Return True if an annotation with the string `true` says that no client applies the object."""
     return item.get(("metadata", "annotations", LOCAL_CONFIG)) == "true"
 
 

@@ -210,7 +210,7 @@ class ObjectTable:
         self.shape = None if CORE is None else CORE.Shape(partial(_types_of, find))
 
     def prepare(self) -> None:
-        """Read and prepare the fields."""
+        """Read the kind, and set the attributes that checks of its values need."""
         kind = self.kind = self._find()
         self.struct, self.rules = kind.struct, kind.rules
         self.fields = {name: _PreparedField(field) for name, field in kind.fields.items()}

@@ -66,9 +66,9 @@ _TEXT = Field(Text())
 
 
 def replacement(path: FieldPath) -> str | None:
-    """Return the name that replaced the name of a field in an earlier design or sample, or None.
+    """Return the present name of a field that earlier designs or samples called `path[-1]`, or None.
 
-    Return None for fields within a pod spec, because they can have the same names.
+    Return None for fields within a pod spec, because fields of a pod can have the earlier names.
     """
     return None if "podSpec" in path else _REPLACED.get(str(path[-1]))
 
@@ -448,7 +448,7 @@ class PodCliqueSet(Record):
 
     @classmethod
     def read(cls, value: Mapping[str, Value]) -> PodCliqueSet:
-        """Return the PodCliqueSet in `value`, the result of `default.default`."""
+        """Return the PodCliqueSet in `value`. `value` must be a result of `default.default`, with all defaults."""
         metadata = mapping(value.get("metadata"))
         spec = mapping(value.get("spec"))
         template = mapping(spec.get("template"))

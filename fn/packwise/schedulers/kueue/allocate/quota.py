@@ -262,7 +262,7 @@ class FlavorChoice:
     ) -> tuple[str | None, Mode, list[str]]:
         """Return the first flavor with free quota, or else the first one that needs preemption, or None.
 
-        Also return the outcome and Kueue's reasons. `asked` are the requests of the pod sets for the group.
+        Also return the outcome and Kueue's reasons. `asked` has the requests of the pod sets by resource.
         """
         reasons: list[str] = []
         best: str | None = None
