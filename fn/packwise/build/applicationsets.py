@@ -333,7 +333,7 @@ def _patch(
     *,
     uses_go: bool,
 ) -> list[Mapping[str, Value]]:
-    """Return the Applications after `patch`, the set's patch. It is a template of YAML."""
+    """Return the Applications after the ApplicationSet's `templatePatch` in `patch`, a template of YAML."""
     if uses_go:
         texts = [each[0] for each in evaluate([patch], parameters)] if parameters else []
     else:

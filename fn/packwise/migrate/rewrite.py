@@ -491,8 +491,8 @@ def _is_later(target: Revision, source: Revision) -> bool:
 
 def _unknown_source() -> Finding:
     message = (
-        "packwise cannot infer the revision of these objects from a topology configuration; pass its file too, or "
-        "pass --from REVISION"
+        "packwise cannot infer the revision of these objects without a topology configuration; pass the file with it, "
+        "or pass --from REVISION"
     )
     return Finding.of(UNKNOWN, None, (), message)
 

@@ -448,9 +448,10 @@ def _ignored_problem(path: FieldPath, message: str, consequence: str, text: str)
 
 
 def known_topologies(source: SchedulerInput, rendered: Iterable[Generated]) -> KnownKaiTopologies:
-    """Return the Topologies of the input and of the render. If two have the same name, the user's one counts.
+    """Return the Topologies of the input and of the render.
 
-    They have no aliases if the version of KAI does not know aliases.
+    If two have the same name, the Topology of the input counts. Topologies have no aliases if the
+    version of KAI does not know aliases.
     """
     has_aliases = minor_of(source.settings.kai_version) >= LEVEL_ALIASES
     users = [item.value for item in source.inventory.items.of_kind(*TOPOLOGY.key)]
