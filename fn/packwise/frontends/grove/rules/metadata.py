@@ -375,7 +375,7 @@ def _change(part: _Annotated, annotation: str, old: str | None, new: str | None,
     if old is None or new is None:
         verb = "added" if old is None else "removed"
         text = f"annotation {annotation} cannot be {verb} after {creation}"
-        message = f"must not be {verb} once the PodCliqueSet exists; delete it and create it again"
+        message = f"must not be {verb} once the PodCliqueSet exists; delete the PodCliqueSet and create it again"
         yield forbidden_problem(path, text, message, field=field)
         return
     text = f"annotation {annotation} is immutable and cannot be changed from {go_quote(old)} to {go_quote(new)}"
