@@ -208,7 +208,7 @@ class Rooted(Record):
         return posixpath.relpath(folder or ".", self.root or ".")
 
     def folder(self, below: str) -> str:
-        """Return the full path of the folder `below`, a path relative to the root."""
+        """Return the folder `below`, joined to the root."""
         joined = posixpath.normpath(posixpath.join(self.root, below))
         return "" if joined == "." else joined
 

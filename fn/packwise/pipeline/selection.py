@@ -458,7 +458,7 @@ def _makes_topologies(selection: Selection) -> bool:
 
 
 def cluster_of(selection: Selection, known: KnownTopologies, nodes: tuple[Mapping[str, Value], ...] = ()) -> Cluster:
-    """Return the known facts about the cluster. `nodes` are the Nodes and other objects that `--nodes` names."""
+    """Return the known facts about the cluster. `nodes` are the objects of `--nodes`, or the Nodes of the input."""
     configuration, around, revision = selection.configuration, selection.around, selection.revision
     return Cluster(
         revision=revision,
