@@ -20,7 +20,7 @@ from packwise.frontends.osmo import confined
 from packwise.frontends.osmo.account import MAX_CHARACTERS_TOGETHER, MAX_SECONDS_TOGETHER
 from packwise.frontends.osmo.template import MAX_TEMPLATE
 from packwise.place.cluster import MAX_ADDED
-from packwise.place.run import MOST_EXACT
+from packwise.place.run import MAX_EXACT
 from packwise.placement import LIMIT, MAX_GANGS
 from packwise.render.files import MAX_PATH
 from packwise.schedulers.kai.allocate.session import MAX_QUEUE_DEPTH
@@ -31,7 +31,7 @@ from packwise.validate import cel, schema
 from packwise.validate.cost import MAX_COST, MAX_COST_OF_OBJECT, MAX_ITERATIONS
 from packwise.validate.definition import MAX_RULES
 from packwise.validate.structure import MAX_PATTERN_LENGTH, MAX_STATES, MAX_STATES_OF_OBJECT
-from packwise.wording import MOST_COMPARED, MOST_LISTED
+from packwise.wording import MAX_COMPARED, MAX_LISTED
 from tests.places import ROOT
 
 PAGE = (ROOT / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
@@ -55,11 +55,11 @@ LIMITS: list[tuple[str, int, str]] = [
         "--add-nodes needs a file or a text such as 4xexample.com/rack=r9 (1 to 100000 nodes)",
     ),
     ("names of a Slurm topology", MAX_NAMES, "must list at most 200000 names"),
-    ("gangs that `--exact` examines", MOST_EXACT, "--exact examines only the first 20"),
+    ("gangs that `--exact` examines", MAX_EXACT, "--exact examines only the first 20"),
     ("nodes of a component that shares GPU memory between pods", MAX_RANKS, "must be at most 256 if pods share"),
     ("characters of one text in a finding", MAX_TEXT, "…"),
-    ("known names that a message lists", MOST_LISTED, "and 900 more"),
-    ("known names that packwise compares to suggest the nearest", MOST_COMPARED, ""),
+    ("known names that a message lists", MAX_LISTED, "and 900 more"),
+    ("known names that packwise compares to suggest the nearest", MAX_COMPARED, ""),
     (
         "characters of a text, multiplied by the states of its CRD's pattern",
         MAX_STATES,

@@ -6,7 +6,7 @@ from difflib import unified_diff as _unified
 
 __all__ = ["difference", "unified_diff"]
 
-_MOST_LINES = 5_000
+_MAX_LINES = 5_000
 """The largest number of lines of a text that is compared line by line. difflib needs a second for this number of lines
 if every fifth line differs.
 """
@@ -23,12 +23,12 @@ def unified_diff(name: str, before: str, after: str) -> str:
 def difference(before: str, after: str, old_name: str, new_name: str) -> str:
     """Return the difference from `before` to `after` under the names of both, or "" if they are equal.
 
-    If a text has more than `_MOST_LINES` lines, the difference replaces all of it.
+    If a text has more than `_MAX_LINES` lines, the difference replaces all of it.
     """
     if before == after:
         return ""
     old, new = _lines(before), _lines(after)
-    if max(len(old), len(new)) > _MOST_LINES:
+    if max(len(old), len(new)) > _MAX_LINES:
         hunk = [f"@@ -{_range(old)} +{_range(new)} @@\n", *[f"-{line}" for line in old], *[f"+{line}" for line in new]]
         changes = [f"--- {old_name}\n", f"+++ {new_name}\n", *hunk]
     else:

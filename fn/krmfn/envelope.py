@@ -14,7 +14,7 @@ from krmfn.hints import TYPE_CHECKING, Record, cast
 from krmfn.kubeobject import KubeObject, Source
 from krmfn.yamltext import YamlError, read
 from krmfn.yamltext.edit import set_value
-from krmfn.yamltext.reader import MOST_KEPT, YamlNode, keep_tree, line_and_column, read_tree, skip_gap, unify_breaks
+from krmfn.yamltext.reader import MAX_KEPT, YamlNode, keep_tree, line_and_column, read_tree, skip_gap, unify_breaks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ MAX_ITEMS = 1_000_000
 """The largest number of items in an input. Even a small item needs more memory than its text."""
 
 _SPACE = " \t\r\n"
-_MOST_BRACKETS = 500
+_MAX_BRACKETS = 500
 
 
 class Envelope(Record):
@@ -287,7 +287,7 @@ def _pieces(whole: _Whole, cut: _Cut, fields: dict[str, Value] | None) -> Envelo
     tail = text[edges[-1] :]
     items: list[KubeObject] = []
     line, line_start = text.count("\n", 0, edges[0]) + 1, text.rfind("\n", 0, edges[0]) + 1
-    is_kept = fields is not None and len(entries) <= MOST_KEPT
+    is_kept = fields is not None and len(entries) <= MAX_KEPT
     for (number, dash), (start, end), value in zip(entries, pairwise(edges), whole.values, strict=True):
         piece = text[start:end]
         items.append(KubeObject.cut(Source(piece, (0,), line, start - line_start + 1), value))
@@ -483,7 +483,7 @@ class _JsonList:
 
     def _read(self, at: int) -> tuple[Any, int]:
         value, end = self._scan(self._text, at)
-        if self._text.count("{", at, end) + self._text.count("[", at, end) > _MOST_BRACKETS:
+        if self._text.count("{", at, end) + self._text.count("[", at, end) > _MAX_BRACKETS:
             raise _NotPlainError
         return value, end
 

@@ -455,10 +455,10 @@ _DECIMAL_SUFFIXES = {power: suffix for suffix, power in _DECIMAL.items()}
 _NANO = -9
 NANOS = 10**-_NANO
 """Billionths of one. A quantity has no smaller part."""
-_MOST_FACTORS = 18
+_MAX_FACTORS = 18
 """A number with at most this many digits fits into 64 bits. It is not rounded, and may keep its text."""
 
-_MOST_DIGITS = 1000
+_MAX_DIGITS = 1000
 """The largest number of digits that are read, and the largest power of ten. No cluster has such amounts."""
 
 MAX_QUANTITY = 2**63 - 1
@@ -483,8 +483,8 @@ class _Quantity(Record):
 
     @property
     def nanos(self) -> int:
-        """Return the number in billionths. A power of ten above `_MOST_DIGITS` counts as `_MOST_DIGITS`."""
-        return self.unscaled * 10 ** max(0, min(self.power, _MOST_DIGITS) - _NANO)
+        """Return the number in billionths. A power of ten above `_MAX_DIGITS` counts as `_MAX_DIGITS`."""
+        return self.unscaled * 10 ** max(0, min(self.power, _MAX_DIGITS) - _NANO)
 
 
 @lru_cache(maxsize=4096)
@@ -504,7 +504,7 @@ def _parse_quantity(text: str) -> _Quantity | str:
         return _SUFFIX_TEXT
     notation = "decimal" if exponent is None else "exponent"
     digits, scale = number + fraction, power - len(fraction)
-    if len(digits) > _MOST_FACTORS or scale < _NANO:
+    if len(digits) > _MAX_FACTORS or scale < _NANO:
         return _round_number(match, sign, scale, notation)
     is_canonical = scale % 3 == 0 and digits[0] != "0" and not digits.endswith("000")
     return _Quantity(sign * int(digits), scale, notation, match[0] if is_canonical else "")
@@ -527,12 +527,12 @@ def _round_number(match: re.Match[str], sign: int, power: int, notation: _Notati
     digits = match[2] + (match[3] or "")
     if not digits and not match[0].lstrip("+-").startswith("0"):
         return _NUMERIC_TEXT
-    unscaled = int(digits[:_MOST_DIGITS] or "0")
-    cut = digits[_MOST_DIGITS:]
+    unscaled = int(digits[:_MAX_DIGITS] or "0")
+    cut = digits[_MAX_DIGITS:]
     unscaled, power = (unscaled + (cut.strip("0") != "")) * factor, power + len(cut)
     if unscaled and power < _NANO:
         finer = _NANO - power
-        unscaled = -(-unscaled // 10**finer) if finer < 2 * _MOST_DIGITS else 1
+        unscaled = -(-unscaled // 10**finer) if finer < 2 * _MAX_DIGITS else 1
         power = _NANO
     if factor > 1 and unscaled * 10 ** max(0, power - _NANO) > MAX_QUANTITY * NANOS:
         unscaled, power = MAX_QUANTITY, 0

@@ -12,12 +12,12 @@ from krmfn.hints import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-MOST_COMPARED = 64
+MAX_COMPARED = 64
 """The largest number of names among which the nearest one is searched."""
 
 _LISTED_FIRST = 3
 
-MOST_LISTED = 100
+MAX_LISTED = 100
 """The largest number of names that a message lists. It counts the others."""
 
 _MANY = 12
@@ -25,14 +25,14 @@ _FEW = 3
 _LEAST = 0.6
 """The least similarity of two names, as difflib counts it."""
 _LONGEST = 100
-_MOST_APART = 2
+_MAX_APART = 2
 _SHORT = 5
 """In a name of at most this many letters, only one letter may differ. A beginning shorter than this is not
 completed.
 """
 
 
-def did_you_mean(name: str, known: Collection[str], most: int = MOST_COMPARED) -> str:
+def did_you_mean(name: str, known: Collection[str], most: int = MAX_COMPARED) -> str:
     """Return `; did you mean "x"?` for the nearest of `known`, or "". At most `most` names are compared.
 
     If no name is similar, suggest the known name that adds a prefix or suffix, provided that only one does.
@@ -63,8 +63,8 @@ def did_you_mean(name: str, known: Collection[str], most: int = MOST_COMPARED) -
 
 def list_known(names: Collection[str]) -> str:
     """Return the names for a message: `"a", "b"`, or `none`."""
-    shown = ", ".join([f'"{_shorten_name(name)}"' for name in islice(names, MOST_LISTED)]) or "none"
-    more = len(names) - MOST_LISTED
+    shown = ", ".join([f'"{_shorten_name(name)}"' for name in islice(names, MAX_LISTED)]) or "none"
+    more = len(names) - MAX_LISTED
     return f"{shown} and {more} more" if more > 0 else shown
 
 
@@ -97,16 +97,16 @@ def near_miss(name: str, known: Collection[str]) -> str:
     if len(begun) == 1:
         return f'; did you mean "{begun[0]}"?'
     best = min(
-        [(letters_apart(name.casefold(), each.casefold()), each) for each in known], default=(_MOST_APART + 1, "")
+        [(letters_apart(name.casefold(), each.casefold()), each) for each in known], default=(_MAX_APART + 1, "")
     )
-    most = _MOST_APART if len(best[1]) > _SHORT else 1
+    most = _MAX_APART if len(best[1]) > _SHORT else 1
     return f'; did you mean "{best[1]}"?' if best[0] <= most else ""
 
 
 def letters_apart(left: str, right: str) -> int:
     """Return how many letters are inserted, deleted, replaced or swapped with their neighbour. 3 means more than 2."""
-    if len(left) > 100 or abs(len(left) - len(right)) > _MOST_APART:
-        return _MOST_APART + 1
+    if len(left) > 100 or abs(len(left) - len(right)) > _MAX_APART:
+        return _MAX_APART + 1
     older: list[int] = []
     before: list[int] = []
     row = list(range(len(right) + 1))
@@ -117,10 +117,10 @@ def letters_apart(left: str, right: str) -> int:
             if at > 1 and to > 1 and letter == right[to - 2] and left[at - 2] == other:
                 cost = min(cost, older[to - 2] + 1)
             row.append(cost)
-        if min(row) > _MOST_APART and min(before) >= _MOST_APART:
+        if min(row) > _MAX_APART and min(before) >= _MAX_APART:
             # No later row has a smaller number. Most names differ after a few letters.
-            return _MOST_APART + 1
-    return min(row[-1], _MOST_APART + 1)
+            return _MAX_APART + 1
+    return min(row[-1], _MAX_APART + 1)
 
 
 def _shorten_name(name: str) -> str:

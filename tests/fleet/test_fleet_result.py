@@ -10,7 +10,7 @@ import pytest
 
 from krmfn.result import ResourceRef, Result, ResultField, ResultFile, Severity
 from packwise.fleet.result import (
-    MOST_FINDINGS,
+    MAX_FINDINGS,
     PackageGroup,
     PackageResult,
     PackageStatus,
@@ -71,7 +71,7 @@ def test_another_value_is_no_result(wrong: dict[str, object]) -> None:
 def test_errors_are_kept_before_warnings_and_infos_are_not() -> None:
     assert kept_findings([INFO, WARNING, ERROR]) == (1, 1, (ERROR, WARNING))
     errors, warnings, kept = kept_findings([WARNING] * 30 + [ERROR] * 2)
-    assert (errors, warnings, kept) == (2, 30, (ERROR, ERROR) + (WARNING,) * (MOST_FINDINGS - 2))
+    assert (errors, warnings, kept) == (2, 30, (ERROR, ERROR) + (WARNING,) * (MAX_FINDINGS - 2))
 
 
 def test_a_change_reaches_what_reads_something_that_differs() -> None:
@@ -89,7 +89,7 @@ def summarized(results: Iterable[PackageResult]) -> Summary:
 
 
 def test_results_come_back_from_a_file_in_order() -> None:
-    failing = PackageResult("b", "kpt", PackageStatus.FAILING, 1, 0, (ERROR,) * MOST_FINDINGS)
+    failing = PackageResult("b", "kpt", PackageStatus.FAILING, 1, 0, (ERROR,) * MAX_FINDINGS)
     results = [failing.replace(folder=f"{number * 7919 % 500:03}") for number in range(500)]
     with closing(Spool()) as spool:
         for result in results:

@@ -314,7 +314,7 @@ def _keep(kept: dict[str, Tree], text: str, tree: Tree) -> Tree:
     A full cache drops its oldest one.
     """
     kept[text] = tree
-    if len(kept) > (MOST_KEPT if kept is _short else _MOST_LONG):
+    if len(kept) > (MAX_KEPT if kept is _short else _MAX_LONG):
         for first in kept:
             del kept[first]
             break
@@ -356,8 +356,8 @@ The nodes of a text need about five times as many bytes as it has characters.
 # A list is written after all of its items were checked. Items beyond this number are then read again, which takes a
 # fifth of the time of 10,000 workloads. The nodes of an item take 12 KiB in the native core, and 100 KiB as Python
 # objects.
-MOST_KEPT = 1024 if CORE is None else 16384
-_MOST_LONG = 4
+MAX_KEPT = 1024 if CORE is None else 16384
+_MAX_LONG = 4
 _short: dict[str, Tree] = {}
 _long: dict[str, Tree] = {}
 

@@ -33,7 +33,7 @@ _SIGN_AFTER_PREFIX = r"0(?:b([-+][01]+)|o([-+][0-7]+))"
 _LOOSE_UNDERSCORE = r"(?<![0-9])_|_(?![0-9])"
 _BASES = {"x": 16, "b": 2, "o": 8, "d": 10}
 # The most digits of a 64-bit integer in any base. The time to read more digits is quadratic.
-_MOST_DIGITS = 64
+_MAX_DIGITS = 64
 
 
 def resolve(plain: str) -> Scalar:
@@ -151,7 +151,7 @@ def _bounded_number(digits: str, base: int) -> int | None:
 def _number(digits: str, base: int) -> int | None:
     """Return `digits` as a number, or None if they exceed 64 bits."""
     digits = digits.lstrip("0") or "0"
-    return int(digits, base) if len(digits) <= _MOST_DIGITS else None
+    return int(digits, base) if len(digits) <= _MAX_DIGITS else None
 
 
 def key_text(key: Scalar) -> str | None:

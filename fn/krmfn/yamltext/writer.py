@@ -31,7 +31,7 @@ _CONSTANTS = {None: "null", True: "true", False: "false"}
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 # A package repeats few strings many times, and long strings seldom. Other strings would only displace them in the
 # cache.
-_MOST_QUOTED = 2048
+_MAX_QUOTED = 2048
 _LONGEST_QUOTED = 256
 AFTER_MARK: dict[str, str] = {}
 """Cached results of `after_mark`. The keys are strings only, because 1, 1.0 and true are one key of a dict."""
@@ -62,7 +62,7 @@ def after_mark(text: str) -> str:
         return ""
     else:
         spelled = " " + scalar_text(text)
-    if len(AFTER_MARK) < _MOST_QUOTED and len(text) <= _LONGEST_QUOTED:
+    if len(AFTER_MARK) < _MAX_QUOTED and len(text) <= _LONGEST_QUOTED:
         AFTER_MARK[text] = spelled
     return spelled
 
@@ -120,7 +120,7 @@ def _float(value: float) -> str:
 _MAX_DEPTH = 500
 # Readers look for the colon of a plain `key: value` only within 1,024 characters.
 _LONGEST_KEY = 1000
-_MOST_KEPT = 1024
+_MAX_KEPT = 1024
 _LONGEST_KEPT = 256
 
 
@@ -195,7 +195,7 @@ class _LineStart(dict[str, str]):
         if len(head) > _LONGEST_KEY:
             head = f"? {head}\n{' ' * self.column}"
         head = f"{self.lead}{head}:"
-        if len(self) < _MOST_KEPT and len(name) <= _LONGEST_KEPT:
+        if len(self) < _MAX_KEPT and len(name) <= _LONGEST_KEPT:
             self[name] = head
         return head
 

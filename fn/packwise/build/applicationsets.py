@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Evaluate = Callable[[Sequence[str], Sequence[Parameters]], list[list[str]]]
     """Evaluate Go templates with Helm: each text with each mapping of parameters. Raises SourceError."""
 
-_MOST_APPLICATIONS = 2000
+_MAX_APPLICATIONS = 2000
 _KNOWN = frozenset({"list", "git", "matrix", "template", "selector"})
 
 
@@ -59,8 +59,8 @@ def applications_of(
         try:
             template = merge_patch(dict(mapping(spec.get("template"))), mapping(_section(generator).get("template")))
             parameters = _parameters(generator, repository, evaluate, uses_go=uses_go)
-            if len(applications) + len(parameters) > _MOST_APPLICATIONS:
-                raise SourceError(Obstacle.UNSUPPORTED, f"more than {_MOST_APPLICATIONS} Applications")
+            if len(applications) + len(parameters) > _MAX_APPLICATIONS:
+                raise SourceError(Obstacle.UNSUPPORTED, f"more than {_MAX_APPLICATIONS} Applications")
             created = _fill(template, parameters, evaluate, uses_go=uses_go)
             patch = text(spec.get("templatePatch"))
             if patch:
@@ -120,8 +120,8 @@ def _matrix(
     if "{{" in json.dumps(inner[1]):
         raise unsupported_error("a matrix with a second generator that uses parameters of the first")
     first, second = (_parameters(each, repository, evaluate, uses_go=uses_go) for each in inner)
-    if len(first) * len(second) > _MOST_APPLICATIONS:
-        raise SourceError(Obstacle.UNSUPPORTED, f"more than {_MOST_APPLICATIONS} Applications")
+    if len(first) * len(second) > _MAX_APPLICATIONS:
+        raise SourceError(Obstacle.UNSUPPORTED, f"more than {_MAX_APPLICATIONS} Applications")
     return [
         cast("Parameters", merge_patch(dict(single), other)) if uses_go else {**single, **other}
         for single in first

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 CHART = "Chart.yaml"
 _ADVICE = "helm is not on PATH: https://helm.sh/docs/intro/install"
-_MOST_BYTES = 64 << 20
-_MOST_DEPTH = 20
+_MAX_BYTES = 64 << 20
+_MAX_DEPTH = 20
 _REQUIRED = ("requirements.yaml",)
 _REFERENCE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|/|\.\./)", re.IGNORECASE)
 
@@ -85,7 +85,7 @@ class _Collected(Record):
 
 def _collect(tree: FileTree, folder: str, into: str, collected: _Collected, depth: int) -> None:
     copied = collected.copied
-    if depth > _MOST_DEPTH:
+    if depth > _MAX_DEPTH:
         raise SourceError(Obstacle.FAILED, f"{folder} depends on itself, or on too many charts", is_wrong=True)
     collected.folders[into] = folder
     start = len(folder) + 1 if folder else 0
@@ -158,8 +158,8 @@ def chart_contents(tree: FileTree, source: ChartSource) -> dict[str, bytes]:
         except OSError as error:
             raise SourceError(Obstacle.FAILED, f"cannot read {path}: {error.strerror}") from None
         size += len(content)
-        if size > _MOST_BYTES:
-            raise SourceError(Obstacle.FAILED, f"the chart has more than {_MOST_BYTES >> 20} MiB")
+        if size > _MAX_BYTES:
+            raise SourceError(Obstacle.FAILED, f"the chart has more than {_MAX_BYTES >> 20} MiB")
         if posixpath.basename(into) == "values.schema.json":
             _refuse_remote_schema(content, path)
         contents[f"chart/{into}"] = content
@@ -302,7 +302,7 @@ def _complaint(error: ProgramError) -> str:
     return f"{error}: {text_}" if text_ else str(error)
 
 
-_MOST_TEMPLATES = 2000
+_MAX_TEMPLATES = 2000
 
 
 def evaluate_templates(templates: Sequence[str], values: Sequence[Mapping[str, Value]]) -> list[list[str]]:
@@ -315,7 +315,7 @@ def evaluate_templates(templates: Sequence[str], values: Sequence[Mapping[str, V
     ]
     if lacking:
         raise SourceError(Obstacle.UNSUPPORTED, f"the template function {lacking[0]} is not supported")
-    if len(templates) * len(values) > _MOST_TEMPLATES * 50:
+    if len(templates) * len(values) > _MAX_TEMPLATES * 50:
         raise SourceError(Obstacle.UNSUPPORTED, "the set has too many templates")
     names = [f"t{at}" for at, _ in enumerate(templates)]
     definitions = "".join(

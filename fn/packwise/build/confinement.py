@@ -65,7 +65,7 @@ class Bounds(Record):
 
 
 BOUNDS = Bounds()
-_MOST_COMPLAINT = 1 << 20
+_MAX_COMPLAINT = 1 << 20
 """The largest number of stderr bytes that are kept from a program."""
 
 
@@ -255,7 +255,7 @@ def _communicate(process: subprocess.Popen[bytes], bounds: Bounds) -> tuple[byte
     with selectors.DefaultSelector() as selector:
         for pipe, kept, most in (
             (process.stdout, output, bounds.output),
-            (process.stderr, complaint, _MOST_COMPLAINT),
+            (process.stderr, complaint, _MAX_COMPLAINT),
         ):
             if pipe is not None:
                 selector.register(pipe, selectors.EVENT_READ, (pipe.fileno(), kept, most))

@@ -52,7 +52,7 @@ _OWNING = re.compile(rb"\bargoproj\.io/|\btoolkit\.fluxcd\.io/|\bTopologyRender\
 _MAKES = re.compile(rb"^ *+kind: *+[\"']?(?:Application|ApplicationSet|HelmRelease|Kustomization)\b", re.MULTILINE)
 _REFERRED = re.compile(rb"\bGitRepository\b|\bHelmChart\b|\bConfigMap\b|\bSecret\b")
 _REFERRED_KINDS = frozenset({"GitRepository", "HelmChart", "ConfigMap", "Secret"})
-_MOST_ROUNDS = 20
+_MAX_ROUNDS = 20
 
 
 class Found(Record):
@@ -166,7 +166,7 @@ class _Delivering:
     def _follow(self, planned: Sequence[tuple[Planned, frozenset[str]]], owners: Sequence[Found] = ()) -> None:
         """Build the planned sources, then the deliveries of the owners among the built objects, and so on."""
         self._met.update(each.owner.key for each in owners)
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             if not planned:
                 return
             deliveries: list[Delivery] = []

@@ -230,13 +230,13 @@ def _locate(result: Result, places: _Places) -> Result:
     return result.replace(message=message, file=ResultFile(built.template), tags=tags)
 
 
-_MOST_VALUES = 5
+_MAX_VALUES = 5
 
 
 def _with_values(values: Sequence[str]) -> str:
     if not values:
         return ""
-    named = [*values[:_MOST_VALUES], *(["…"] if len(values) > _MOST_VALUES else [])]
+    named = [*values[:_MAX_VALUES], *(["…"] if len(values) > _MAX_VALUES else [])]
     return f" with {', '.join(named)}"
 
 

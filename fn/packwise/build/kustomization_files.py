@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from krmfn.value import Value
     from packwise.build.tree import FileTree
 
-_MOST_BASES = 100
+_MAX_BASES = 100
 """The largest number of kustomizations in a chain, and of folders below an entry of plugins."""
 
-_MOST_REPEATED = 4000
+_MAX_REPEATED = 4000
 """The largest number of files that a build may read again, because kustomize builds a base for each reference to it."""
 
-_MOST_NAMED = 12
+_MAX_NAMED = 12
 """The largest number of folders of a chain that a message lists."""
 
 _LONGEST_KEY = 1000
@@ -233,10 +233,10 @@ class _PluginFiles:
         inner = file_of(self._tree, target)
         if inner is None:
             self.problems.append(ClientProblem(name, f'the folder "{entry}" has no kustomization'))
-        elif self._visited > _MOST_BASES + 1:
+        elif self._visited > _MAX_BASES + 1:
             pass
-        elif self._visited > _MOST_BASES:
-            message = f'the configuration of plugins in "{entry}" needs more than {_MOST_BASES} folders'
+        elif self._visited > _MAX_BASES:
+            message = f'the configuration of plugins in "{entry}" needs more than {_MAX_BASES} folders'
             self.problems.append(ClientProblem(name, message))
         else:
             self._add_folder(inner)
@@ -293,12 +293,12 @@ class Kustomizations:
     def repetition_problem(self, folder: str) -> ClientProblem | None:
         """Return the problem if a build in `folder` reads too many files repeatedly, otherwise None."""
         inputs = self.inputs(folder)
-        if inputs.reads - len(inputs.files) <= _MOST_REPEATED:
+        if inputs.reads - len(inputs.files) <= _MAX_REPEATED:
             return None
         message = (
             f"{self._chain(folder)} reads {_number(inputs.reads)} files, but there are only {len(inputs.files)}, "
             "because "
-            f"kustomize builds a base again for each entry that names it. At most {_MOST_REPEATED} files may be read "
+            f"kustomize builds a base again for each entry that names it. At most {_MAX_REPEATED} files may be read "
             "again; name each base once"
         )
         return ClientProblem(file_of(self._tree, folder) or folder, message)
@@ -306,11 +306,11 @@ class Kustomizations:
     def _chain(self, folder: str) -> str:
         """Return a chain of folders as text. Each step leads to the base with the most reads."""
         chain = [folder]
-        while chain[-1] in self._heaviest and len(chain) <= _MOST_BASES:
+        while chain[-1] in self._heaviest and len(chain) <= _MAX_BASES:
             chain.append(self._heaviest[chain[-1]])
         named = [each or "." for each in chain]
-        if len(named) > _MOST_NAMED:
-            named = [*named[: _MOST_NAMED - 1], "…", named[-1]]
+        if len(named) > _MAX_NAMED:
+            named = [*named[: _MAX_NAMED - 1], "…", named[-1]]
         return " → ".join(named)
 
     def _inputs(self, folder: str, outer: tuple[str, ...]) -> BuildInputs:
@@ -323,10 +323,9 @@ class Kustomizations:
         if folder in outer:
             chain = " → ".join([each or "." for each in (*outer[outer.index(folder) :], folder)])
             return BuildInputs((), (ClientProblem(file, f"the kustomization builds on itself: {chain}"),))
-        if len(outer) >= _MOST_BASES:
+        if len(outer) >= _MAX_BASES:
             message = (
-                f"at most {_MOST_BASES} kustomizations may build on each other; there are more from "
-                f"{outer[0] or '.'} on"
+                f"at most {_MAX_BASES} kustomizations may build on each other; there are more from {outer[0] or '.'} on"
             )
             return BuildInputs((), (ClientProblem(file, message),))
         try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ACTION = re.compile(r"\{\{(?:[^{}\n]|\{(?!\{)|\}(?!\}))*+\}\}")
-_MOST_LINES = 5000
+_MAX_LINES = 5000
 _LONGEST = 2000
 
 
@@ -25,7 +25,7 @@ def template_line(template: str, built: str, line: int) -> int | None:
     A line that a function of the template made is located at the nearest parent line with a known origin.
     """
     lines = built.split("\n")
-    if not 0 < line <= len(lines) or len(lines) > _MOST_LINES:
+    if not 0 < line <= len(lines) or len(lines) > _MAX_LINES:
         return None
     matcher = _matcher(template)
     at: int | None = line - 1
@@ -41,7 +41,7 @@ class _Matcher:
     """The fixed parts of each line of a template."""
 
     def __init__(self, template: str) -> None:
-        self._lines = template.split("\n")[:_MOST_LINES]
+        self._lines = template.split("\n")[:_MAX_LINES]
         self._parts = [_fixed_parts(line) for line in self._lines]
 
     def candidates(self, built: Sequence[str], at: int) -> list[int]:

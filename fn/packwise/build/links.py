@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from packwise.build.tree import FileTree
 
 _FLUX = frozenset({"HelmRelease", "Kustomization"})
-_MOST_FILES = 10_000
+_MAX_FILES = 10_000
 """The largest number of files that links may add. A link to a folder above itself adds all files of that folder."""
 
 
@@ -32,7 +32,7 @@ class LinkedTree:
         files = set(tree.files_below(""))
         for link, target in sorted(tree.links().items()):
             added = None if target is None else self._files_behind(link, target, files)
-            if added is None or len(added) + len(self._targets) > _MOST_FILES:
+            if added is None or len(added) + len(self._targets) > _MAX_FILES:
                 self.outside.append(link)
             else:
                 self._targets |= added

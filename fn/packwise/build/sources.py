@@ -322,7 +322,7 @@ def first_line(text: str, most: int = 2000) -> str:
 _ANY, _ANY_OF_A_STEP = re.compile(".", re.DOTALL), re.compile("[^/]")
 _RUNS = ("**/", "**", "*")
 
-_MOST_ALTERNATIVES = 100
+_MAX_ALTERNATIVES = 100
 """The largest number of globs that the braces of one glob may expand to."""
 
 
@@ -344,7 +344,7 @@ def _alternatives(glob: str) -> list[str]:
     """Return the globs to which the braces of a glob expand, or an empty list if they are too many."""
     pending, done = [glob], list[str]()
     while pending:
-        if len(pending) + len(done) > _MOST_ALTERNATIVES:
+        if len(pending) + len(done) > _MAX_ALTERNATIVES:
             return []
         each = pending.pop()
         inner = re.search(r"(?<!\\)\{([^{}]*+)\}", each)

@@ -18,8 +18,8 @@ DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
 
 _NAME = re.compile(r"_*[A-Za-z][_A-Za-z0-9]*|_+")
 _STARTS = re.compile(r"\$\$\{|\$\{")
-_MOST_DEPTH = 20
-_MOST_WILDCARDS = 100
+_MAX_DEPTH = 20
+_MAX_WILDCARDS = 100
 MAX_SUBSTITUTED = 10_000_000
 """The largest number of characters of a text after substitution. A few characters can expand to many."""
 
@@ -54,7 +54,7 @@ def substitute(text: str, variables: Mapping[str, str]) -> str:
 
 
 def _evaluate(text: str, variables: Mapping[str, str], depth: int) -> str:
-    if depth > _MOST_DEPTH:
+    if depth > _MAX_DEPTH:
         raise SubstitutionError("variables nest too deep")
     parts: list[str] = []
     at, length = 0, 0
@@ -171,8 +171,8 @@ def _find_first(value: str, units: Sequence[_Unit], start: int) -> int:
         at = value.find("".join(literals), start)
         return -1 if at < 0 else at + len(units)
     # With wildcards, the search takes as many steps at each place as there are units.
-    if len(units) > _MOST_WILDCARDS:
-        raise SubstitutionError(f"a glob has more than {_MOST_WILDCARDS} characters between two asterisks")
+    if len(units) > _MAX_WILDCARDS:
+        raise SubstitutionError(f"a glob has more than {_MAX_WILDCARDS} characters between two asterisks")
     expression = "".join([unit.expression for unit in units])
     match = re.compile(expression).search(value, start)
     return -1 if match is None else match.end()

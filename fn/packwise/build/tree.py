@@ -442,7 +442,7 @@ class DiskTree:
         return is_folder and self._output is not None and contains(self._output, str(self._top / path))
 
 
-_MOST_LINKS = 40
+_MAX_LINKS = 40
 """The largest number of links that may lead to one another, as in Linux."""
 
 
@@ -477,7 +477,7 @@ class CommitTree:
 
     def _link_target(self, path: str) -> str | None:
         links = self._commit.links
-        for _ in range(_MOST_LINKS):
+        for _ in range(_MAX_LINKS):
             target = self._commit.content(links[path]).decode("utf-8", "surrogateescape")
             joined = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
             path = "" if joined == "." else joined

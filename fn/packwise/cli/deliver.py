@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from packwise.answer import Answer, Text
 
 
-_MOST_COLUMNS = 10_000
+_MAX_COLUMNS = 10_000
 
 
 def terminal() -> Terminal:
@@ -29,7 +29,7 @@ def _columns() -> int | None:
         # If stdout is a pipe or a file, the output does not depend on the environment.
         return None
     chosen = os.environ.get("COLUMNS", "")
-    return int(chosen) if chosen.isdecimal() and 0 < int(chosen) < _MOST_COLUMNS else columns or None
+    return int(chosen) if chosen.isdecimal() and 0 < int(chosen) < _MAX_COLUMNS else columns or None
 
 
 def deliver(answer: Answer) -> int:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from packwise.fleet.result import PackageGroup, PackageResult, Summary
     from packwise.inputs.reader import Sources
 
-_MOST_ORPHANS = 3
+_MAX_ORPHANS = 3
 _WORDS = {PackageStatus.ADDED: "new", PackageStatus.REMOVED: "gone"}
 
 
@@ -124,7 +124,7 @@ def numbers(report: FleetReport) -> Iterator[str]:
     if summary.written:
         yield f"{count_text(summary.written, 'file')} written"
     if report.orphans is not None and report.orphans.folders:
-        yield _orphans_line(report.orphans, len(report.orphans.folders) if report.is_verbose else _MOST_ORPHANS)
+        yield _orphans_line(report.orphans, len(report.orphans.folders) if report.is_verbose else _MAX_ORPHANS)
 
 
 def _orphans_line(orphans: Orphans, most: int) -> str:
@@ -145,10 +145,10 @@ def finding_line(result: Result, *, is_coloured: bool = False) -> str:
     return as_lines([result], coloured=is_coloured)[0]
 
 
-_MOST_GROUPS = 12
+_MAX_GROUPS = 12
 """The number of groups that fit on a screen below the totals, with two lines each."""
 
-_MOST_IN_TEXT = 3
+_MAX_IN_TEXT = 3
 _COLOURS = {PackageStatus.FAILING: 31, PackageStatus.ADDED: 32, PackageStatus.REMOVED: 31, PackageStatus.CHANGED: 33}
 
 
@@ -162,7 +162,7 @@ def _lines(report: FleetReport) -> Iterator[str]:
     for line in numbers(report):
         yield f"  {line}"
     groups = report.summary.groups
-    most = len(groups) if report.is_verbose else _MOST_GROUPS
+    most = len(groups) if report.is_verbose else _MAX_GROUPS
     if groups:
         yield ""
     for group in groups[:most]:
@@ -177,13 +177,13 @@ def _lines(report: FleetReport) -> Iterator[str]:
 
 def _group_lines(group: PackageGroup, report: FleetReport) -> Iterator[str]:
     word = tint(word_of(group.status), _COLOURS.get(group.status, 0), coloured=report.is_coloured)
-    folders = escape_line(package_line(group.folders, len(group.folders) if report.is_verbose else _MOST_IN_TEXT))
+    folders = escape_line(package_line(group.folders, len(group.folders) if report.is_verbose else _MAX_IN_TEXT))
     yield f"{word}: {', '.join(group.remarks)}: {folders}"
     if group.example is not None:
         yield f"  {finding_line(group.example, is_coloured=report.is_coloured)}"
 
 
-_MOST_IN_MARKDOWN = 10
+_MAX_IN_MARKDOWN = 10
 
 
 def as_markdown(report: FleetReport) -> Iterator[str]:
@@ -205,7 +205,7 @@ def as_markdown(report: FleetReport) -> Iterator[str]:
 
 
 def _entry(group: PackageGroup) -> list[str]:
-    lines = [f"{', '.join(group.remarks)}: {package_line(group.folders, _MOST_IN_MARKDOWN)}"]
+    lines = [f"{', '.join(group.remarks)}: {package_line(group.folders, _MAX_IN_MARKDOWN)}"]
     return lines if group.example is None else [*lines, f"  {finding_line(group.example)}"]
 
 

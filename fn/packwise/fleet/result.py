@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-MOST_FINDINGS = 20
+MAX_FINDINGS = 20
 """The largest number of stored findings of a package, errors first. All findings are counted."""
 
 
@@ -93,7 +93,7 @@ def kept_findings(results: Iterable[Result]) -> tuple[int, int, tuple[Result, ..
     for result in results:
         if result.severity is not Severity.INFO:
             (errors if result.severity is Severity.ERROR else warnings).append(result)
-    return len(errors), len(warnings), tuple([*errors, *warnings][:MOST_FINDINGS])
+    return len(errors), len(warnings), tuple([*errors, *warnings][:MAX_FINDINGS])
 
 
 class PackageGroup(Record):

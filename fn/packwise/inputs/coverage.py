@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from packwise.pipeline import Rendered
 
 
-_MOST_GROUPS = 3
+_MAX_GROUPS = 3
 """The largest number of configurations that the line names."""
 
 
@@ -62,7 +62,7 @@ class Coverage(Record):
     def line(self) -> str:
         """Return a line such as `2 workloads checked with Grove v0.1.0-alpha.13 (topology.yaml); skipped: 1 patch`."""
         parts = self._group_words()
-        if len(parts) > _MOST_GROUPS:
+        if len(parts) > _MAX_GROUPS:
             parts = [f"{self.number} workloads {self.verb} with {len(parts)} configurations (-v lists them)"]
         counts = summary(reason.reason for _, reason in self.skipped)
         over = count_unchecked(self.reasons, self.verb)
@@ -74,7 +74,7 @@ class Coverage(Record):
         """Return a line for each part that `line` only counts, such as `skipped: web/values.yaml: values file
         (web/Chart.yaml)`.
         """
-        groups = self._group_words() if len(self.groups) > _MOST_GROUPS else []
+        groups = self._group_words() if len(self.groups) > _MAX_GROUPS else []
         unbuilt = () if self.sources is None else self.sources.detail_lines
         skipped = [f"skipped: {name}: {reason.description}" for name, reason in sorted(self.skipped)]
         return (*groups, *unbuilt, *skipped)

@@ -326,7 +326,7 @@ def _contents(top: Path, entries: list[_Entry]) -> list[bytes] | None:
 _READ_WHOLE = ("config", "config.worktree", "HEAD", "commondir", "shallow", "packed-refs", "objects/info/commit-graph")
 """Files of a repository that git reads completely."""
 _ALTERNATES = "info/alternates"
-_MOST_ALTERNATES = 100
+_MAX_ALTERNATES = 100
 _LARGEST = 16 << 20
 """The largest number of bytes of a list of other object folders, because git keeps the list in memory. Such a list
 usually has one line.
@@ -350,8 +350,8 @@ def _refuse_endless(git: Path) -> None:
     for objects in stores:
         alternates = objects / _ALTERNATES
         _refuse_odd(alternates)
-        if _is_regular(alternates) and len(stores) < _MOST_ALTERNATES:
-            lines = alternates.read_bytes().splitlines()[:_MOST_ALTERNATES]
+        if _is_regular(alternates) and len(stores) < _MAX_ALTERNATES:
+            lines = alternates.read_bytes().splitlines()[:_MAX_ALTERNATES]
             stores += [objects / os.fsdecode(line) for line in lines if line and b"\0" not in line]
 
 

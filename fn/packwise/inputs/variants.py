@@ -40,7 +40,7 @@ _WORKLOADS = frozenset({POD_CLIQUE_SET.key, DYNAMO_GRAPH.key})
 _DEFINING = frozenset(kind.key for kind in KINDS if kind.before_workloads)
 
 
-_MOST_BASES = 100
+_MAX_BASES = 100
 """The largest number of kustomizations in a chain."""
 
 
@@ -218,7 +218,7 @@ class _Clients:
         """Return the files in a build, except files with objects that an inner kustomization renames."""
         if kustomization in self._reached:
             return self._reached[kustomization]
-        if kustomization in outer or len(outer) > _MOST_BASES:
+        if kustomization in outer or len(outer) > _MAX_BASES:
             return frozenset()
         reached: set[str] = set()
         for path in self._bases_of(kustomization)[0]:

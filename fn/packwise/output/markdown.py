@@ -25,7 +25,7 @@ _LONGEST = 400
 """The largest number of characters of a line that are shown."""
 
 
-_MOST_LINES = 24
+_MAX_LINES = 24
 """The largest number of lines of an entry that are shown."""
 
 
@@ -133,7 +133,7 @@ def _fold(section: Section, room: int) -> tuple[str, int]:
 
 def _entry(lines: Sequence[str]) -> list[str]:
     """Return the lines of an entry as they are shown."""
-    shown = [shorten(escape_line(line), _LONGEST) for line in lines[:_MOST_LINES]]
+    shown = [shorten(escape_line(line), _LONGEST) for line in lines[:_MAX_LINES]]
     more = len(lines) - len(shown)
     return [*shown, f"      … {count_text(more, 'more line')}"] if more > 0 else shown
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _WORK = 20.0
 """The limit of work in CP-SAT's deterministic time. One unit takes about one second of one processor."""
 
-_MOST_CHOICES = 2_000_000
+_MAX_CHOICES = 2_000_000
 """The largest number of variables for one gang. The verdict on a larger question is `OPEN`."""
 
 
@@ -74,7 +74,7 @@ def exact_packing(turn: Scene) -> Packing:
         # The solver does not model rules about other pods and shared GPUs.
         return Packing(PackingVerdict.OPEN)
     kinds = _kinds(cluster, tree, due)
-    if kinds is None or sum(len(kind.fitting_nodes) for kind in kinds) > _MOST_CHOICES:
+    if kinds is None or sum(len(kind.fitting_nodes) for kind in kinds) > _MAX_CHOICES:
         return Packing(PackingVerdict.OPEN)
     if any(not kind.fitting_nodes for kind in kinds):
         return Packing(PackingVerdict.DOES_NOT_FIT)

@@ -470,7 +470,7 @@ def _nearest_fields(nearest: NearestDomain) -> dict[str, Any]:
     }
 
 
-MOST_EXACT = 20
+MAX_EXACT = 20
 """The largest number of gangs that get an exact verdict."""
 
 
@@ -623,7 +623,7 @@ def _exact_verdicts(there: Situation, placing: Placing) -> dict[int, ExactVerdic
     scene, session = kai.scene, kai.session
     return {
         index: exact_verdict(turn_of(scene, session, index), session.jobs[index], kai.words)
-        for index in pending[:MOST_EXACT]
+        for index in pending[:MAX_EXACT]
     }
 
 
@@ -639,9 +639,9 @@ def _pending_of_kai(placing: Placing, kai: KaiSimulation) -> list[int]:
 def _limit_note(there: Situation, placing: Placing) -> list[str]:
     kai = next((each for each in there.simulations if isinstance(each, KaiSimulation)), None)
     number = 0 if kai is None else len(_pending_of_kai(placing, kai))
-    if number <= MOST_EXACT:
+    if number <= MAX_EXACT:
         return []
-    return [f"note: --exact examines only the first {MOST_EXACT} of {number} gangs that do not fit"]
+    return [f"note: --exact examines only the first {MAX_EXACT} of {number} gangs that do not fit"]
 
 
 def _snapshot(command: PlaceGangs, objects: Sequence[Mapping[str, Value]]) -> Snapshot:

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
         PicturePart,
         TopologyMap,
     )
-_MOST_GANGS = 40
-_MOST_DOMAINS = 160
+_MAX_GANGS = 40
+_MAX_DOMAINS = 160
 
 
 class DrawnState(Record):
@@ -133,7 +133,7 @@ def place_of(gang: GangBox) -> str:
 
 def listed_gangs(gangs: Sequence[GangBox]) -> list[tuple[int, GangBox]]:
     """Return the first gangs of a picture, each with its index."""
-    return list(enumerate(gangs[:_MOST_GANGS]))
+    return list(enumerate(gangs[:_MAX_GANGS]))
 
 
 def constraint_of(gang: GangBox) -> str:
@@ -151,7 +151,7 @@ def deepest_level(domains: Sequence[DomainBox]) -> int:
     """Return the deepest level with few enough domains for a picture, at least the first one."""
     depth = 0
     while below := [inner for domain in domains for inner in domain.domains]:
-        if len(below) > _MOST_DOMAINS:
+        if len(below) > _MAX_DOMAINS:
             break
         domains, depth = below, depth + 1
     return depth
@@ -163,7 +163,7 @@ _LINE = 18
 _BAR = 14
 _CARD, _BAR_CARD = 280, 200
 """The smallest width of a domain that is drawn with its nodes, and of a domain that is drawn as a bar."""
-_MOST_NODES = 300
+_MAX_NODES = 300
 
 _STYLE = f"""\
 .g{{fill:#f4f6f9}}.d{{fill:#fff;stroke:#d4dae3}}.t{{fill:#17202c}}.m{{fill:#525e6e}}.f{{fill:#eef1f5;stroke:#d4dae3}}
@@ -216,7 +216,7 @@ class _Canvas:
     def __init__(self, picture: Picture) -> None:
         self.shapes: list[str] = []
         self._picture = picture
-        self._with_nodes = len(picture.nodes) <= _MOST_NODES
+        self._with_nodes = len(picture.nodes) <= _MAX_NODES
         self._deepest = 0
         self._names = max([width(escape_line(node.name)) for node in picture.nodes], default=0)
         self._largest = max([node.gpus for node in picture.nodes], default=0)
@@ -415,7 +415,7 @@ def _text(text: str) -> str:
 LIMIT = 48_000
 """The largest number of characters of a chart. Mermaid draws at most 50,000. Source: Mermaid, `maxTextSize`."""
 
-_MOST_MERMAID_NODES = 200
+_MAX_MERMAID_NODES = 200
 _LONGEST = 160
 _RESERVED = re.compile(r'["#&<>\[\](){}|`\\;]')
 
@@ -439,7 +439,7 @@ class _Chart:
         self._headline = _headline_label(drawn)
         self._picture = drawn.picture
         self._map = next(iter(drawn.picture.maps), None)
-        self._with_nodes = len(drawn.picture.nodes) <= _MOST_MERMAID_NODES
+        self._with_nodes = len(drawn.picture.nodes) <= _MAX_MERMAID_NODES
         self._deepest = 0
         self._domains = 0
         if self._map is not None:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from packwise.report.options import Drawing, ReportFormat, ReportOptions
     from packwise.schedulers.kai.allocate.scene import Node
     from packwise.schedulers.simulation import GangAnswer, GangOutline, GangPart, Levels
-_MOST_LEVELS = 16
+_MAX_LEVELS = 16
 """The largest number of drawn levels of a topology. Source: KAI's CRD Topology, maxItems of `levels`."""
 
 
@@ -134,7 +134,7 @@ def _level_lists(side: Side) -> tuple[TopologyLevels, ...]:
     """Return the levels of the topologies that are drawn."""
     return tuple(
         TopologyLevels(
-            topology.name, tuple(LevelLine(level_word(side.words, key), key) for key in topology.keys[:_MOST_LEVELS])
+            topology.name, tuple(LevelLine(level_word(side.words, key), key) for key in topology.keys[:_MAX_LEVELS])
         )
         for topology in _shown_topologies(side)
     )
@@ -143,7 +143,7 @@ def _level_lists(side: Side) -> tuple[TopologyLevels, ...]:
 def _map(topology: Levels, side: Side, boxes: Sequence[NodeBox]) -> TopologyMap:
     nodes = side.situation.nodes
     inside = [index for index, node in enumerate(nodes) if all(key in node.labels for key in topology.keys)]
-    keys = topology.keys[:_MOST_LEVELS]
+    keys = topology.keys[:_MAX_LEVELS]
     paths = {index: tuple(nodes[index].labels[key] for key in keys) for index in inside}
     if len(keys) > 1 and (keys[-1] == HOSTNAME or all(path[-1] == nodes[index].name for index, path in paths.items())):
         keys = keys[:-1]

@@ -3,7 +3,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
-  const PER_PAGE = 60, MOST_OPEN = 500;
+  const PER_PAGE = 60, MAX_OPEN = 500;
   const FILTERS = [["", "All"], ["pending", "Does not fit"], ["partial", "In part"], ["allocated", "Fits"], ["changed", "Changes"]];
   const severities = { error: ["✕ error", "bad"], warning: ["⚠ warning", "warn"], info: ["ℹ info", "plain"] };
   const view = { query: "", state: "", picked: null, map: 0, side: data.hasBefore ? "both" : "after", shown: PER_PAGE };
@@ -473,14 +473,14 @@
     return [parts.filter(Boolean), words.filter(Boolean).join("; ")];
   }
 
-  // Opens the map level by level while at most MOST_OPEN domains and nodes are visible. Returns the number of open levels.
+  // Opens the map level by level while at most MAX_OPEN domains and nodes are visible. Returns the number of open levels.
   function openByDefault(domains, number) {
     let level = domains, shown = domains.length, depth = 0;
     while (level.length) {
       const below = level.flatMap((domain) => domain.parts);
       const nodes = level.reduce((total, domain) => total + domain.nodes.length, 0);
       shown += below.length + nodes;
-      if (shown > MOST_OPEN || (view.query && number > MOST_OPEN)) break;
+      if (shown > MAX_OPEN || (view.query && number > MAX_OPEN)) break;
       for (const domain of level) openDomain(domain.id);
       level = below;
       depth += 1;
@@ -567,7 +567,7 @@
 
   // ---- Levels, if no nodes are known --------------------------------------------------------------------------------
 
-  const MOST_CHIPS = 40;
+  const MAX_CHIPS = 40;
 
   function drawLevels() {
     const section = byId("cluster");
@@ -593,7 +593,7 @@
   }
 
   function chips(text, gangs) {
-    const listed = gangs.slice(0, MOST_CHIPS).map((gang) => h("button", {
+    const listed = gangs.slice(0, MAX_CHIPS).map((gang) => h("button", {
       type: "button", class: `chip ${colour(gang)}`, title: data.gangs[gang].name,
       "aria-label": `${numberOf(gang)}: ${data.gangs[gang].name}`, click: () => showGang(gang),
     }, numberOf(gang)));
@@ -672,12 +672,12 @@
 
   // ---- Paper -------------------------------------------------------------------------------------------------------
 
-  // Returns the number of levels to print: as many as fit into MOST_OPEN domains and nodes.
+  // Returns the number of levels to print: as many as fit into MAX_OPEN domains and nodes.
   function printedLevels(domains) {
     let level = domains, depth = 0;
     while (level.length) {
       const below = level.flatMap((domain) => domain[2]), nodes = level.reduce((total, domain) => total + domain[3].length, 0);
-      if (below.length + nodes > MOST_OPEN) break;
+      if (below.length + nodes > MAX_OPEN) break;
       level = below;
       depth += 1;
     }

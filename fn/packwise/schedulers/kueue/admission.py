@@ -49,7 +49,7 @@ _PREBUILT = f"{PREFIX}prebuilt-workload-name"
 _RETRIABLE = f"{PREFIX}retriable-in-group"
 
 _IMMUTABLE = "field is immutable"
-_MOST_REPLICAS = 1_000_000
+_MAX_REPLICAS = 1_000_000
 _STATEFUL_SET = "StatefulSet"
 
 REFUSED = Rule("kueue-refused", "Kueue's webhook refuses a job.", "spec/kueue.md#2")
@@ -474,11 +474,11 @@ def _leader_worker_set(review: _Review) -> Iterator[Problem]:
     yield from _name_problems(QUEUE_NAME, _labels(value), "a LocalQueue")
     yield from _elastic_kind(review)
     replicas = integer(value_at(value, "spec", "replicas"), 1)
-    if not 0 <= replicas <= _MOST_REPLICAS:
-        bound = f"<= {_MOST_REPLICAS}" if replicas > 0 else ">= 0"
+    if not 0 <= replicas <= _MAX_REPLICAS:
+        bound = f"<= {_MAX_REPLICAS}" if replicas > 0 else ">= 0"
         detail = f"invalid LeaderWorkerSet replicas: must be {bound}, got {replicas}"
         error = OperatorError("spec.replicas", ErrorType.INVALID, replicas, detail)
-        yield refusal(("spec", "replicas"), f"must be 0 to {_MOST_REPLICAS}; got {replicas}", error)
+        yield refusal(("spec", "replicas"), f"must be 0 to {_MAX_REPLICAS}; got {replicas}", error)
     yield from _gate_problems(review, None)
 
 

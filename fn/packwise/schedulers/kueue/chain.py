@@ -24,7 +24,7 @@ from packwise.objects.kinds import (
 from packwise.schedulers.kueue.inactive import GROUP, named_checks, read_checks
 from packwise.schedulers.node_selection import namespace_labels, read_selector, selects_namespace
 from packwise.topology.known import node_labels
-from packwise.wording import MOST_COMPARED, near_miss
+from packwise.wording import MAX_COMPARED, near_miss
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.node_selection import LabelRequirement
 
 _STOPPING = ("Hold", "HoldAndDrain")
-_MOST_FLAVORS = 256
+_MAX_FLAVORS = 256
 """The largest number of flavors in a ClusterQueue that the webhook accepts.
 
 packwise does not check the jobs of a ClusterQueue with more flavors.
@@ -116,7 +116,7 @@ class ClusterQueue:
     @cached_property
     def is_known(self) -> bool:
         """Return True if the input has all flavors, and the webhook accepts their number."""
-        return len(self.flavors) <= _MOST_FLAVORS and all(flavor.is_known for flavor in self.flavors)
+        return len(self.flavors) <= _MAX_FLAVORS and all(flavor.is_known for flavor in self.flavors)
 
     @cached_property
     def is_for_topologies(self) -> bool:
@@ -212,7 +212,7 @@ class Chain:
         near = dict.fromkeys((namespace, "")) if namespace else self._local_queue_names
         lists = [self._local_queue_names.get(each, ()) for each in near]
         # Do not search too many names for a similar one.
-        return near_miss(name, sum(map(tuple, lists), ())) if sum(map(len, lists)) <= MOST_COMPARED else ""
+        return near_miss(name, sum(map(tuple, lists), ())) if sum(map(len, lists)) <= MAX_COMPARED else ""
 
     def cluster_queue(self, name: str, namespace: str) -> ClusterQueue | None:
         """Return the ClusterQueue of the LocalQueue `name`.
@@ -271,7 +271,7 @@ class Chain:
 
     def _read_topologies(self, queue: ClusterQueue | None, is_asked: bool) -> tuple[str, ...]:
         flavors = () if queue is None else queue.flavors
-        names = [flavor.topology for flavor in flavors] if len(flavors) <= _MOST_FLAVORS else []
+        names = [flavor.topology for flavor in flavors] if len(flavors) <= _MAX_FLAVORS else []
         if not is_asked and None in names:
             return ()
         return tuple(dict.fromkeys([name for name in names if name is not None]))
@@ -292,7 +292,7 @@ class Chain:
         lead = self.cluster_queue(queue, namespace)
         for item in self.local_queues_of(queue, namespace):
             yield f"ClusterQueue {item.get('spec.clusterQueue')}", Place(item, ("spec", "clusterQueue"))
-        if lead is None or len(lead.flavors) > _MOST_FLAVORS:
+        if lead is None or len(lead.flavors) > _MAX_FLAVORS:
             return
         named = {item.name: item for item in self._items.of_kind(*RESOURCE_FLAVOR.key)}
         for flavor in lead.flavors:

@@ -57,7 +57,7 @@ _TOPOLOGY_ANNOTATIONS = (REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_REQUIRED, SLI
 """The annotations of pods that Kueue places. Kueue counts these pods by their Workloads."""
 
 _HOLDS = ("Hold", "HoldAndDrain")
-_MOST_DOMAINS = 100_000
+_MAX_DOMAINS = 100_000
 """The largest number of domains that are read from one entry of a topology assignment."""
 
 
@@ -305,7 +305,7 @@ def _unpack(part: Mapping[str, Value]) -> list[tuple[Path, Value]]:
     The entry contains the common values of the domains only once.
     """
     number = part.get("domainCount")
-    size = min(number, _MOST_DOMAINS) if type(number) is int else 0
+    size = min(number, _MAX_DOMAINS) if type(number) is int else 0
     columns = [_column(level, size) for level in mappings(part.get("valuesPerLevel"))]
     counts = mapping_at(part, "podCounts")
     individual = entries(counts.get("individual"))

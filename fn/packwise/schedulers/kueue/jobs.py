@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _MIN_PARALLELISM = f"{PREFIX}job-min-parallelism"
 _PRIORITY_CLASS = f"{PREFIX}priority-class"
 
-_MOST_REPLICAS = 10_000
+_MAX_REPLICAS = 10_000
 """The largest number of Workloads that packwise makes of one object."""
 
 
@@ -115,7 +115,7 @@ def name_of(item: KubeObject) -> str:
 
 def _replicas(job: KueueJob, release: KueueRelease, priorities: JobPriorities) -> Iterator[QueuedJob]:
     """Yield a job for each replica of a LeaderWorkerSet. Kueue makes one Workload of each."""
-    replicas = min(integer(job.item.get("spec.replicas"), 1), _MOST_REPLICAS)
+    replicas = min(integer(job.item.get("spec.replicas"), 1), _MAX_REPLICAS)
     for number in range(replicas):
         name = name_of(job.item) if replicas == 1 else f"{name_of(job.item)}-{number}"
         yield _queued_job(job, name, job.sets, release, priorities)
@@ -129,7 +129,7 @@ def _made_jobs(job: KueueJob, release: KueueRelease, priorities: JobPriorities) 
     if not job.queues_pods:
         yield _queued_job(job, name_of(job.item), job.sets, release, priorities)
         return
-    pods = min(sum([each.count for each in job.sets]), _MOST_REPLICAS)
+    pods = min(sum([each.count for each in job.sets]), _MAX_REPLICAS)
     for number in range(pods):
         name = name_of(job.item) if pods == 1 else f"{name_of(job.item)}-{number}"
         yield _queued_job(job, name, with_single_pods(job).sets, release, priorities)

@@ -72,10 +72,10 @@ RULES = (REFUSED, UNUSED, OBJECT, VERSION, IGNORED)
 
 _SOURCE = "spec/kueue.md#5"
 _LEVELS = ("spec", "levels")
-_MOST_LEVELS = 16
+_MAX_LEVELS = 16
 _LONGEST_LABEL = 316
 _LONGEST_NAME = 253
-_MOST_ENTRIES = 8
+_MAX_ENTRIES = 8
 _OLD_VERSION = "kueue.x-k8s.io/v1beta1"
 _NAME_PATTERN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -190,9 +190,9 @@ def _structure(labels: Sequence[str]) -> Iterator[Problem]:
     if not labels:
         text = OperatorError("spec.levels", ErrorType.INVALID, 0, "spec.levels in body should have at least 1 items")
         yield refusal(_LEVELS, "must have at least one level; got none", text, Stage.SCHEMA)
-    if len(labels) > _MOST_LEVELS:
-        text = OperatorError("spec.levels", ErrorType.TOO_MANY, len(labels), f"must have at most {_MOST_LEVELS} items")
-        yield refusal(_LEVELS, f"must have at most {_MOST_LEVELS} levels; got {len(labels)}", text, Stage.SCHEMA)
+    if len(labels) > _MAX_LEVELS:
+        text = OperatorError("spec.levels", ErrorType.TOO_MANY, len(labels), f"must have at most {_MAX_LEVELS} items")
+        yield refusal(_LEVELS, f"must have at most {_MAX_LEVELS} levels; got {len(labels)}", text, Stage.SCHEMA)
     for position, label in enumerate(labels):
         field, path = f"spec.levels[{position}].nodeLabel", (*_LEVELS, position, "nodeLabel")
         if len(label.encode()) > _LONGEST_LABEL:
@@ -270,11 +270,11 @@ _TAINT_TEXTS = ("key", "value", "effect", "operator")
 def _flavor_structure(spec: Mapping[str, Value]) -> Iterator[Problem]:
     for name in ("nodeLabels", "nodeTaints", "tolerations"):
         listed = spec.get(name)
-        if isinstance(listed, (dict, list)) and len(listed) > _MOST_ENTRIES:
-            detail = f"must have at most {_MOST_ENTRIES} items"
+        if isinstance(listed, (dict, list)) and len(listed) > _MAX_ENTRIES:
+            detail = f"must have at most {_MAX_ENTRIES} items"
             text = OperatorError(f"spec.{name}", ErrorType.TOO_MANY, len(listed), detail)
             yield refusal(
-                ("spec", name), f"must have at most {_MOST_ENTRIES} entries; got {len(listed)}", text, Stage.SCHEMA
+                ("spec", name), f"must have at most {_MAX_ENTRIES} entries; got {len(listed)}", text, Stage.SCHEMA
             )
     topology = spec.get("topologyName")
     if not isinstance(topology, str):

@@ -226,8 +226,8 @@ def _quotas(spec: Mapping[str, Value]) -> Iterator[tuple[FieldPath, str, Mapping
 # The webhooks, in their order.
 
 _NEGATIVE = "must be greater than or equal to 0"
-_MOST_OF_ALL = 256
-_MOST_PAIRS = 512
+_MAX_OF_ALL = 256
+_MAX_PAIRS = 512
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
@@ -414,18 +414,18 @@ def _total_problems(spec: Mapping[str, Value]) -> Iterator[Problem]:
     path = ("spec", "resourceGroups")
     for field, noun in (("flavors", "flavors"), ("coveredResources", "covered resources")):
         total = sum([len(entries(group.get(field))) for group in groups])
-        if total > _MOST_OF_ALL:
-            detail = f"total number of {noun} across all resourceGroups must be ≤ {_MOST_OF_ALL}, got {total}"
+        if total > _MAX_OF_ALL:
+            detail = f"total number of {noun} across all resourceGroups must be ≤ {_MAX_OF_ALL}, got {total}"
             yield field_error(
-                path, ErrorType.INVALID, total, detail, f"must have at most {_MOST_OF_ALL} {noun} in all; got {total}"
+                path, ErrorType.INVALID, total, detail, f"must have at most {_MAX_OF_ALL} {noun} in all; got {total}"
             )
     for place, group in enumerate(groups):
         flavors = mappings_in_place(group.get("flavors"))
         total = sum([len(entries(flavor.get("resources"))) for flavor in flavors])
-        if total > _MOST_PAIRS:
-            detail = f"number of flavor-resource combinations in a resourceGroup must be ≤ {_MOST_PAIRS}, got {total}"
+        if total > _MAX_PAIRS:
+            detail = f"number of flavor-resource combinations in a resourceGroup must be ≤ {_MAX_PAIRS}, got {total}"
             yield field_error(
-                (*path, place), ErrorType.INVALID, total, detail, f"must have at most {_MOST_PAIRS} quotas; got {total}"
+                (*path, place), ErrorType.INVALID, total, detail, f"must have at most {_MAX_PAIRS} quotas; got {total}"
             )
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from packwise.schedulers.kueue.jobs import QueuedJob
 
 _USUAL = ("cpu", "memory", "ephemeral-storage", "pods")
-_MOST_ADVICE = 100
+_MAX_ADVICE = 100
 """The largest number of jobs for which packwise tries changes. Each job needs several runs of the search."""
 
 
@@ -203,7 +203,7 @@ class Advisor:
     def _changes(self, job: Job, queue: ClusterQueue, failure: Failure) -> Iterator[str]:
         """Yield a sentence on the first change that makes the pod set fit, and one if another flavor has room."""
         self._advised += 1
-        if self._advised > _MOST_ADVICE:
+        if self._advised > _MAX_ADVICE:
             return
         position = failure.worker
         for text, changed in _variants(job.sets[position], self._scene.topologies[failure.topology], self._words):

@@ -46,7 +46,7 @@ SPREADING = f"{PREFIX}podset-topology-spreading"
 TOPOLOGY_KEYS = (REQUIRED, PREFERRED, UNCONSTRAINED, SLICE_REQUIRED, SLICE_SIZE, SLICE_LAYERS, GROUP_NAME)
 """The annotations of pod templates that request a topology, in the order of the specification."""
 
-_MOST_LAYERS = 3
+_MAX_LAYERS = 3
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -202,7 +202,7 @@ def unread_annotation(annotations: Mapping[str, str], release: KueueRelease) -> 
         if isinstance(entries, str):
             text = f"failed to parse multi-layer topology constraints annotation: {entries}"
             return Unread(SLICE_LAYERS, text, None if entries == NOT_JSON else text)
-        if not 0 < len(entries) <= _MOST_LAYERS:
+        if not 0 < len(entries) <= _MAX_LAYERS:
             return Unread.of(
                 SLICE_LAYERS, f"topology constraints must contain between 1 and 3 entries: got {len(entries)}"
             )
@@ -408,7 +408,7 @@ def _slice_layers(template: PodTemplate, annotations: Mapping[str, str], release
             yield _refuse_annotation(
                 template, SLICE_LAYERS, message, f"must be a valid JSON array: {entries}", value=text
             )
-    elif not 0 < len(entries) <= _MOST_LAYERS:
+    elif not 0 < len(entries) <= _MAX_LAYERS:
         detail = "topology constraints must contain between 1 and 3 entries"
         yield _refuse_annotation(
             template, SLICE_LAYERS, f"must have one to three entries; got {len(entries)}", detail, value=text
