@@ -1,4 +1,4 @@
-"""KAI's keys of a pod that another object describes, for the front ends of its makers."""
+"""Check KAI's labels and annotations on pods that another tool describes, such as OSMO's pod templates."""
 
 from __future__ import annotations
 

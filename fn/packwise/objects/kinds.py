@@ -468,7 +468,7 @@ def may_be_misspelt(group: str, kind: str) -> bool:
 
 
 def is_incomplete_object(value: Value) -> bool:
-    """Return True if a mapping lacks kind or API version, and the other shows that it is an object for packwise."""
+    """Return True if a mapping has only `kind` or `apiVersion`, and its value identifies an object for packwise."""
     if not isinstance(value, dict):
         return False
     kind, version = value.get("kind"), value.get("apiVersion")
@@ -502,7 +502,7 @@ def _intended_kind(group: str, kind: str) -> _Intended | None:
 
 
 def _kind_in_other_group(kind: str, kinds: tuple[str, ...]) -> _Intended | None:
-    """Return the entry of `kinds` with this name or a similar one, or None. The mistake is in `apiVersion`."""
+    """Return the kind in `kinds` with this name or a similar one, or None. The mistake is in `apiVersion`."""
     name = _nearest_name(kind, kinds)
     return None if name is None else _Intended(_groups_of(name)[0], name, "apiVersion")
 

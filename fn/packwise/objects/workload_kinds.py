@@ -222,7 +222,7 @@ def _mappings_at(value: Value, steps: tuple[str, ...]) -> Iterator[Mapping[str, 
 def pod_templates_in(value: Mapping[str, Value]) -> Iterator[tuple[FieldPath, Mapping[str, Value]]]:
     """Yield the path and the value of each pod template in an object, in order. A template has a spec with containers.
 
-    Whole manifests within the object are skipped. Parts that become a workload of a kind with its own row are too.
+    Skip whole manifests within the object, and parts that become a workload of a kind with its own row.
     """
     nodes: list[tuple[FieldPath, Value]] = []
     nodes += [((field,), value[field]) for field in value if field != "status"][::-1]

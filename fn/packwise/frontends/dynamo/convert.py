@@ -50,7 +50,7 @@ class Trace(Record):
         return Written(())
 
     def compose_after(self, first: Trace) -> Trace:
-        """Return the trace of both steps: `first` derives the object from which this trace's object is derived."""
+        """Return the trace of two steps: first the step with the trace `first`, then the step with this trace."""
         entries: dict[FieldPath, Written] = {}
         for path, written in self.entries.items():
             whole = first.find(written.path)

@@ -214,7 +214,7 @@ class _GraphPlanner:
         }
 
     def check(self, item: KubeObject) -> _CheckedGraph:
-        """The errors of the API server and the webhook for one graph, and packwise's own findings."""
+        """Return the graph with the errors of the API server and the webhook, and with packwise's own findings."""
         version = item.get(("apiVersion",))
         findings = list(self._about_version(item, version))
         if has_errors(findings):

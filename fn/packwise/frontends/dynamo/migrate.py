@@ -42,7 +42,7 @@ def migrate(item: KubeObject, step: Step) -> KubeObject:
     """Return `item`, a graph of v1alpha1, as v1beta1.
 
     Return `item` itself if it is invalid, or if a release of Dynamo for the target does not serve v1beta1. Raise
-    FieldError if v1beta1 has no field for a value, or if its lines cannot be moved.
+    FieldError if v1beta1 has no field for a value, or if the lines of a field cannot be moved.
     """
     known = None if step.dynamo is None else release_of(step.dynamo)
     releases = [release for release in RELEASES if goes_with(release, step.target)] if known is None else [known]

@@ -258,8 +258,8 @@ def scheduled_pods(index: Index | None) -> dict[Named, int]:
 def earlier_podgangs(inventory: Inventory) -> dict[tuple[str, str], Mapping[str, Value]]:
     """Return the PodGangs from before the change, by namespace and name.
 
-    PodGangs of an earlier render in the input override PodGangs in the baseline, because the operator may have made the
-    latter.
+    PodGangs of an earlier render in the input override PodGangs in the baseline, because the operator may have made
+    the PodGangs in the baseline.
     """
     baseline = inventory.baseline
     before = () if baseline is None else (*baseline.users.items(), *baseline.generated.items())
@@ -609,7 +609,10 @@ def admit(value: Mapping[str, Value], history: History, admission: str, context:
 
 
 def is_new(value: Mapping[str, Value], history: History, admission: str) -> bool:
-    """Return True if the workload is new for the cluster. `admission` decides, or with "Auto" the known past."""
+    """Return True if the cluster does not have the workload yet, by the setting `admission`.
+
+    With "Auto", a workload is new if it has no status, no object in the baseline, and no record.
+    """
     return admission == "New" or (admission == "Auto" and not _is_known(value, history))
 
 

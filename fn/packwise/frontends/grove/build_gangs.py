@@ -237,9 +237,9 @@ class _GangBuilder:
         self._members: list[_Members] = []
 
     def name_scheduler(self, default: str, *, always: bool) -> None:
-        """Add the label with the scheduler to the gangs. If no clique names a scheduler, it is `default`.
+        """Add a label with the scheduler to the gangs: the first scheduler that a clique names, or `default`.
 
-        If there is no scheduler at all, the label is added only with `always`.
+        If no clique names one and `default` is "", the label is added only with `always`.
         """
         self._scheduler = self._scheduler or default
         if self._scheduler == VOLCANO:
@@ -434,10 +434,10 @@ def is_mirrored(part: str, key: str) -> bool:
 
 
 def _is_bookkeeping(annotation: str) -> bool:
-    """Return True if a tool records facts about the PodCliqueSet in this annotation. They would be wrong on a PodGang.
+    """Return True if a tool records facts about the PodCliqueSet in this annotation.
 
-    The operator also copies these annotations, but packwise does not. A client would otherwise apply the file, the sync
-    wave or the applied state of the workload to the PodGang.
+    The operator also copies such annotations to PodGangs, but packwise does not. Otherwise, a client would use the
+    file, the sync wave or the applied state of the PodCliqueSet for the PodGang.
     """
     return annotation.startswith(_BOOKKEEPING) or is_client_key(annotation)
 

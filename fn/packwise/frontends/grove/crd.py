@@ -124,7 +124,7 @@ def _is_about_metadata(problem: Problem) -> bool:
 
 
 def _is_written_back(problem: Problem, revision: Revision) -> bool:
-    """Return True if the webhook writes back a valid value.
+    """Return True if the webhook writes a valid value to the field with the problem.
 
     Go writes a zero value for an absent field, and a string for a quantity that was a number.
     """

@@ -178,10 +178,9 @@ _DOMAIN = ("topologyConstraint", "packDomain")
 
 
 def removed_fields(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return `findings` about the fields of a workload. If an earlier API had an unknown field, the finding is an
-    error.
+    """Return `findings`, with errors in place of findings about unknown fields that an earlier API had.
 
-    This field requests a placement that no component provides any more, so it must not be ignored.
+    The field requests a placement that no component provides any more, so it must not be ignored.
     """
     return tuple(each for finding in findings for each in _with_reason(finding))
 
@@ -407,7 +406,7 @@ class _Planner:
         return count_entries(pcs, self._live, most, 1 + weight_of_copies(copied), mapped)
 
     def check(self, name: Named, workload: KubeObject) -> _CheckedWorkload:
-        """The errors of the API server and the webhook for one PodCliqueSet, and packwise's own findings."""
+        """Return the workload with the errors of the API server and the webhook, and with packwise's own findings."""
         value, baseline, revision = workload.value, self._baseline.get(name), self._cluster.revision
         history = History(baseline, self._records.get(name), self._cluster.revision_before)
         new = is_new(value, history, self._settings.admission)
@@ -436,7 +435,7 @@ class _Planner:
     def _about_pods(self, workload: KubeObject, pods: Pods, *, is_refused: bool) -> tuple[Finding, ...]:
         """Return findings about the pods of a workload.
 
-        If it `is_refused`, they have no text of the API server, because the pods are never created.
+        If the workload `is_refused`, the findings have no text of the API server, because the pods are never created.
         """
         findings = findings_of(
             [

@@ -81,7 +81,7 @@ def _group_omissions(place: Place, pcs: PodCliqueSet, group: ScalingGroup, clust
 
 
 def _members(workload: KubeObject, pcs: PodCliqueSet) -> Iterator[Omission]:
-    """Yield the cliques with more replicas than minAvailable, because a gang does not wait for these pods."""
+    """Yield an omission for each clique with more replicas than minAvailable. No gang waits for the additional pods."""
     for position, clique in enumerate(pcs.cliques):
         if clique.replicas > clique.min_available:
             place = Place(workload, (*TEMPLATE, "cliques", position, "spec", "replicas"))

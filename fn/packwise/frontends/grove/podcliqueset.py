@@ -594,7 +594,7 @@ def chosen_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
 def resolve_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
     """Return the name of the topology of `pcs`: the topology that it names, or the default.
 
-    Without a constraint, return None. In a revision with only one topology, always return that topology.
+    If `pcs` has no constraint, return None, unless the revision has only one topology.
     """
     chosen = chosen_topology(pcs, revision)
     if chosen is not None:

@@ -159,9 +159,9 @@ def _domain_split(group: Group, scene: Scene) -> Iterator[Finding]:
 
 
 def _split_value(key: str, broader: str, scene: Scene) -> tuple[str, str, str] | None:
-    """Return the first value of label `key` that nodes with two values of label `broader` have, and these two values.
+    """Return a value of the label `key`, and two values of the label `broader` on nodes with this value.
 
-    Return None if there is no such value.
+    The first such case in the order of the nodes counts. If there is none, return None.
     """
     above: dict[str, str] = {}
     for labels in scene.nodes:

@@ -61,7 +61,10 @@ class Server(Record):
 
 
 def check_group(item: KubeObject, before: Mapping[str, Value] | None, server: Server) -> CheckedObject:
-    """Check a Workload, PodGroup or CompositePodGroup. `before` is the object before the change, or None."""
+    """Check a Workload, PodGroup or CompositePodGroup, and return it with its findings.
+
+    `before` is the object before the change, or None.
+    """
     kind, value, release, gates = item.kind, item.value, server.release, server.gates
     version = item.api_version.rpartition("/")[2]
     wrong = version_message(kind, version, server)
@@ -89,7 +92,10 @@ def check_group(item: KubeObject, before: Mapping[str, Value] | None, server: Se
 
 
 def check_job(item: KubeObject, before: Mapping[str, Value] | None, server: Server) -> CheckedObject:
-    """Check `spec.scheduling` of a Job. `before` is the Job before the change, or None."""
+    """Check `spec.scheduling` of a Job, and return the Job with its findings.
+
+    `before` is the Job before the change, or None.
+    """
     table = job_scheduling()
     decoded = _decode(item, "v1", SCHEDULING, table, server)
     if has_errors(decoded):
@@ -104,7 +110,10 @@ def check_job(item: KubeObject, before: Mapping[str, Value] | None, server: Serv
 
 
 def check_pods(pods: Pods, before: Mapping[str, Value] | None, server: Server) -> CheckedObject:
-    """Check `schedulingGroup` of a pod or a pod template. `before` is the object before the change, or None."""
+    """Check `schedulingGroup` of a pod or a pod template, and return the object with its findings.
+
+    `before` is the object before the change, or None.
+    """
     item, path, group = pods.item, (*pods.path, FIELD), mapping(pods.spec.get(FIELD))
     decoded = _decode(item, "v1", path, SCHEDULING_GROUP, server)
     if has_errors(decoded):

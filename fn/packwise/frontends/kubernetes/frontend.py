@@ -175,7 +175,7 @@ def read_objects(inventory: Inventory) -> GangObjects:
 
 
 def _is_grouped(item: KubeObject, inventory: Inventory) -> bool:
-    """Return True if a Job has or had `spec.scheduling`, or if no name of a template can be made from its name."""
+    """Return True if a Job has or had `spec.scheduling`, or a name that the Job controller cannot use."""
     was = None if inventory.baseline is None else value_at(inventory.baseline_object(item), *SCHEDULING)
     return item.get(SCHEDULING) is not None or was is not None or lacks_template_name(item.name)
 

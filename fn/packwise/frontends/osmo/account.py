@@ -41,7 +41,7 @@ class Account:
         return self._seconds < 0 or self._characters < 0
 
     def spend(self, seconds: float, characters: int) -> None:
-        """Subtract the time and the characters that a template used, except the share that each template adds."""
+        """Subtract the time and the characters that a template used, and add the fixed amounts for each template."""
         self._seconds -= seconds - _SECONDS_EACH
         self._characters -= characters - _CHARACTERS_EACH
 

@@ -298,8 +298,9 @@ def label_text(wanted: str) -> str:
 def unique_names(wanted: Iterable[tuple[K, str, str]]) -> dict[K, str]:
     """Return a unique DNS label for each key. `wanted` has tuples of a key, its wanted name and its identity.
 
-    A label ends in a hash of the identity if the name is too long, or if two keys would get the same label. If the
-    wanted name of only one of these keys is this label, that key keeps it. The result does not depend on the order.
+    A label ends in a hash of the identity if the name is too long, or if two keys would get the same label. If
+    exactly one of these keys has the label as its wanted name, this key gets the label without a hash. The result does
+    not depend on the order.
     """
     entries = [(key, name, safe_name(name), identity) for key, name, identity in wanted]
     sharing: dict[str, list[bool]] = {}
@@ -359,7 +360,7 @@ class TaskTree(Record):
     """The tree of the tasks in a group.
 
     `shared` is the common path of all tasks, and `bounds` are its levels, which apply to the whole group. `nodes` are
-    the nodes below it, parents first. `leaves` has the node's name for each task, or None if there are no nodes.
+    the nodes below this path, parents first. `leaves` has the name of each task's node, or None without nodes.
     """
 
     bounds: Bounds | None

@@ -78,8 +78,8 @@ def _load(text: str) -> object:
 def _duplicates(text: str) -> tuple[Duplicate, ...]:
     """Return the repeated keys, or none if packwise refuses the text for another reason.
 
-    A text with aliases is refused, and a text that is nested too deep. For others, the size of the text limits the work
-    of OSMO's reader.
+    packwise refuses texts with aliases and texts that are nested too deeply. OSMO's reader could do far more work for
+    them than for other texts of the same size.
     """
     import yaml
 

@@ -223,7 +223,10 @@ def starts_in_order(workload: Workload) -> bool:
 
 
 def needed_jobs(workload: Workload, number: int) -> int:
-    """Return how many of the `number` replicated Jobs the group needs. Raise RefusedError if it is invalid."""
+    """Return how many of the `number` replicated Jobs the group needs.
+
+    Raise RefusedError if the annotation is invalid.
+    """
     text = workload.owner.annotations.get(BATCH_MIN_MEMBER)
     if text is not None:
         path = annotation_path(workload.owner.path, BATCH_MIN_MEMBER)

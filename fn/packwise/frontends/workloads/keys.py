@@ -247,7 +247,7 @@ def workload_key_findings(index: Index, kai_version: str | None, kai_name: str =
 
 
 def _wrapped_findings(item: KubeObject, releases: Callable[[Key, KeyPlace], str], kai_name: str) -> Iterator[Finding]:
-    """Yield findings about keys of the workloads within an object, and about keys of it that no workload gets."""
+    """Yield findings about keys of the workloads in an object, and about keys of the object that no workload gets."""
     scheduled = [wrapped for wrapped in unwrap(item) if is_scheduled(wrapped.item, kai_name)]
     for wrapped in scheduled:
         kind = workload_kind(wrapped.item.value)

@@ -1,4 +1,4 @@
-"""TrainJobs of Kubeflow Trainer, and the JobSet of each. It is in the input, or is derived from a runtime in the input.
+"""TrainJobs of Kubeflow Trainer and their JobSets. A JobSet is in the input, or is derived from a runtime in the input.
 
 The group of a TrainJob is the group of its JobSet, completed with labels and annotations of the TrainJob. Source:
 spec/podgrouper.md#4.

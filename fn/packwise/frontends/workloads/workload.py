@@ -508,7 +508,7 @@ class GroupShape(Record):
     """A group of pods. `suffix` is the end of its name.
 
     The group needs `members` pods, or `needed` of its topmost sets. The record stands for `alike` equal groups. With
-    `each_pod`, each of these groups has one pod and contains its name.
+    `each_pod`, each of these groups has one pod, and the name of the group contains the name of the pod.
     """
 
     sets: tuple[PodSet, ...]

@@ -60,7 +60,10 @@ def _missing_constraint(at: Subject) -> Iterator[Problem]:
 
 
 def _check_some_domain(at: Subject) -> Iterator[Problem]:
-    """Yield a problem for each component that needs a domain, because the graph has none."""
+    """Yield problems if the graph has a constraint without a domain, and components lack constraints.
+
+    Some releases then require a constraint in at least one component, and others in every component.
+    """
     graph, release = at.graph, at.release
     if graph.constraint is None or graph.pack_domain:
         return

@@ -178,7 +178,7 @@ def prepare(nodes: Iterable[Node], *, create: bool = True) -> Steps:
 
 
 def run(steps: Steps, subject: object, context: Context) -> list[tuple[Rule, Problem]]:
-    """Return all problems of a subject, in the operator's order. As in the operator, each of its texts appears once."""
+    """Return all problems of a subject, in the operator's order. Each text of the operator appears only once."""
     every: list[tuple[Rule, Problem]] = []
     _walk(steps, subject, context, every)
     if not every:

@@ -522,7 +522,10 @@ PACK = (
 
 
 class _DesignConstraints(Record):
-    """A workload, its constraints, and its topology. It is None while topology-aware scheduling is disabled."""
+    """A workload, its constraints, and its topology.
+
+    `topology` is None while topology-aware scheduling is disabled, or if the workload has no topology.
+    """
 
     pcs: PodCliqueSet
     constraints: tuple[ConstraintAt, ...]
@@ -576,7 +579,7 @@ def _design_hierarchy(at: _DesignConstraints, _context: Context) -> Iterator[Pro
 def _pairs(at: _DesignConstraints) -> Iterator[tuple[ConstraintAt, ConstraintAt]]:
     """Yield pairs of constraints, child and parent.
 
-    The parent of a group is the set. The parent of a clique is its group if this has a constraint, otherwise the set.
+    The parent of a group is the set. The parent of a clique is its group, or the set if the group has no constraint.
     """
     by_path = {constraint.path: constraint for constraint in at.constraints}
     whole = by_path.get((*TEMPLATE, "topologyConstraint"))
