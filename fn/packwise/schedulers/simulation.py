@@ -34,7 +34,7 @@ class TooManyPodsError(Exception):
 class GangPart(Record):
     """A gang, or one of its pod sets.
 
-    `depth` is 0 for the gang, 1 for its topmost sets, and one more for each set below a set. `pods` is the number of
+    `depth` is 0 for the gang, 1 for its topmost sets, and increases by 1 at each level below. `pods` is the number of
     pods. `members` is the number of pods that the gang needs. `required` and `preferred` are domains such as `rack`, or
     "". `place` is the place of the topology constraint, or of the set if it has no constraint.
     """

@@ -116,7 +116,7 @@ def _check(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
 
 
 def _check_partial_labels(topology: _TopologyAt, nodes: Sequence[Node]) -> Iterator[Finding]:
-    """Yield a finding for each label of the topology that nodes lack although they have another label of it.
+    """Yield a finding for each label of the topology that is missing on nodes with another label of the topology.
 
     If any node has GPUs, only nodes with GPUs count.
     """
@@ -234,9 +234,10 @@ _KAI_NAMES = (None, "", KAI_PROFILE)
 
 
 def check_queues(source: SchedulerInput) -> Iterator[Finding]:
-    """Yield findings about queues and PriorityClasses that objects name but the input lacks, and the tree of queues.
+    """Yield findings about missing queues, missing PriorityClasses and the tree of queues.
 
-    Queues are checked only if the input has a Queue, and classes only if it has a PriorityClass.
+    A queue or PriorityClass is missing if an object names it and the input does not have it. Queues are checked only if
+    the input has a Queue, and classes only if it has a PriorityClass.
     """
     gangs = _gangs(source.placements)
     shares = queues(source)

@@ -58,7 +58,7 @@ class GangJob(Record):
     notes: tuple[str, ...] = ()
 
     def with_number(self, number: int) -> GangJob:
-        """Return the job of one of the equal gangs that this gang stands for. `number` becomes part of its name."""
+        """Return one of the gangs that `gang.alike` counts, with its job. Both names end with `number`."""
         name = f"{self.gang.name}-{number}"
         return self.replace(gang=self.gang.replace(name=name, alike=1), job=self.job.replace(name=name))
 
@@ -233,9 +233,10 @@ def topologies(source: SchedulerInput, generated: Iterable[KubeObject], snapshot
 
 
 def queues(source: SchedulerInput, existing: Iterable[QueueShare] = ()) -> tuple[QueueShare, ...]:
-    """Return the queues, sorted by name: the `existing` ones of the cluster, the input's, and the queues of services.
+    """Return the queues, sorted by name.
 
-    If two have the same name, the later one in this list counts.
+    They are the `existing` queues of the cluster, the Queues of the input, and the queues of services. If two have the
+    same name, the later one in this list counts.
     """
     by_name = {queue.name: queue for queue in existing}
     pool_label = installation_of(source.inventory.items).pool_label

@@ -160,8 +160,8 @@ def podgroup_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
 def _sub_groups(gang: Gang, topology: str, *, counts_subgroups: bool) -> Iterator[Value]:
     """Yield the subgroups. With `counts_subgroups`, an inner set has the number of its subgroups as `minSubGroup`.
 
-    Without that number, KAI needs all of them too. Only leaves have pods, so only leaves have `minMember`. From v0.15
-    on, KAI refuses it elsewhere. Source: spec/kai.md.
+    If `minSubGroup` is not set, KAI needs all subgroups of the set too. Only leaves have pods, so only leaves have
+    `minMember`. From v0.15 on, KAI refuses `minMember` in an inner set. Source: spec/kai.md.
     """
     children: dict[str | None, int] = {}
     for pods in gang.sets:

@@ -35,7 +35,8 @@ _NAMES = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 class _FieldRule(Record):
     """The rule of a field. `type` is its JSON type, and `known` are the versions of KAI that have the field.
 
-    `minimum` lists ranges of versions with the least value. `choices` are the only values, if there are any.
+    `minimum` pairs ranges of versions with the smallest allowed value. `choices` are the allowed values, or () if
+    every value is allowed.
     """
 
     type: str
@@ -355,7 +356,7 @@ _REQUIRED, _PREFERRED = "requiredTopologyLevel", "preferredTopologyLevel"
 class KnownKaiTopologies(Record):
     """The known Topologies by name. `of_users` is true if users wrote some of them.
 
-    A Topology that is not known then probably does not exist. Otherwise it may be in another repository.
+    If users wrote some, an unknown Topology probably does not exist. Otherwise, it may be in another repository.
     """
 
     by_name: Mapping[str, KaiTopology] = {}

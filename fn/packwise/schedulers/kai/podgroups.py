@@ -187,7 +187,10 @@ class _Writer:
                 self.findings.append(Finding.of(IGNORED, workload.item, place, message))
 
     def _problems(self, value: Mapping[str, Value]) -> Iterator[Problem]:
-        """Yield the problems of the PodGroup `value` by the CRD of the input, or of KAI, and by KAI itself."""
+        """Yield the problems of the PodGroup `value`: first by its CRD, then by KAI's webhook and scheduler.
+
+        The CRD is the one in the input, or else KAI's own CRD.
+        """
         verdict = validate_object(value, self._definition, no_table, before=self._inventory.baseline_object(value))
         self.findings += verdict.unchecked
         for problem in verdict.problems:
@@ -248,7 +251,10 @@ def _queue_findings(workload: _Workload, gang: Gang) -> Iterator[Finding]:
 
 
 def _place_of(gang: Gang, path: FieldPath) -> FieldPath:
-    """Return the path in the workload of the pod set that is the subgroup in `path`, or else of the gang."""
+    """Return the path of a pod set in the workload: the pod set that becomes the subgroup in `path`.
+
+    If `path` is not in a subgroup, return the path of the gang.
+    """
     position = _subgroup_position(path)
     origin = gang.origin if position is None else listed_sets(gang)[position].origin
     return origin.place.path
@@ -363,9 +369,9 @@ def _webhook_text(problems: Sequence[Problem]) -> str:
 
 
 def _own_path(gang: Gang, path: FieldPath) -> FieldPath:
-    """Return the path in the workload of the value that a PodGroup has at `path`.
+    """Return the path of the field in the workload that sets the PodGroup's value at `path`.
 
-    In a topology constraint, it is the path of the topology or the level.
+    For a value in a topology constraint, return the path of the topology or the level.
     """
     field = str(path[-1]) if path else ""
     pods = listed_sets(gang)[path[2]] if len(path) > 2 and isinstance(path[2], int) else None

@@ -228,7 +228,7 @@ def _gangs_over_limits(source: SchedulerInput, shares: Sequence[QueueShare]) -> 
 
 
 def _distinct_placements(placements: Iterable[Placement]) -> Iterator[Placement]:
-    """Yield the placements. A gang that stands for several equal gangs becomes one gang."""
+    """Yield the placements. Each gang counts once, even if `alike` counts several equal gangs."""
     for placement in placements:
         gang = placement.node
         yield placement.replace(node=gang.replace(alike=1)) if isinstance(gang, Gang) else placement

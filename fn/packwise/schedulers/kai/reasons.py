@@ -50,7 +50,7 @@ class FinalNodes:
     def outside(self, topology: KaiTopology) -> Outside:
         """Return the nodes that lack a label of the topology.
 
-        Nodes that are cordoned or not ready count only if all nodes lack one.
+        Nodes that are cordoned or not ready count only if every node lacks a label.
         """
         if topology.name not in self._outside:
             nodes = [node for node in self._nodes if not _has_levels(node, topology)]

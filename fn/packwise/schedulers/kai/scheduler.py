@@ -119,7 +119,7 @@ def _asks_for_share(node: Node) -> bool:
 
 
 def _is_suspect(node: Node) -> bool:
-    """Return True if the node is a gang and KAI may refuse the PodGroup that another component makes of it.
+    """Return True if `node` is a gang and KAI may refuse the PodGroup that another component makes of it.
 
     KAI refuses names with dots that Grove's webhook accepts. The topology may also be missing in the cluster.
     """
@@ -127,12 +127,12 @@ def _is_suspect(node: Node) -> bool:
 
 
 def _is_grouped(node: Node) -> TypeGuard[Gang]:
-    """Return True if the node is a gang of an operator. The operator or KAI creates a PodGroup for it."""
+    """Return True if `node` is a gang of an operator. The operator or KAI creates a PodGroup for the gang."""
     return isinstance(node, Gang) and node.is_of_operator
 
 
 def _is_own(node: Node) -> bool:
-    """Return True if KAI itself creates a PodGroup from the owner of the node's pods."""
+    """Return True if `node` is a gang and KAI itself creates its PodGroup from the owner of its pods."""
     return isinstance(node, Gang) and node.grouper is Grouper.OWNER
 
 

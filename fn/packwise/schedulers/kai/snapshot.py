@@ -285,7 +285,10 @@ def _pod(
 
 
 def _binding(value: Mapping[str, Value]) -> tuple[tuple[str, str], tuple[str, tuple[str, ...]]]:
-    """Return the pod that a BindRequest binds, by namespace and name, its node, and the groups of its shared GPUs."""
+    """Return the pod that a BindRequest binds, and the place of the pod.
+
+    The pod is identified by its namespace and name. The place is the node, and the groups of the pod's shared GPUs.
+    """
     spec = mapping_at(value, "spec")
     groups = tuple(str(each) for each in entries(spec.get("selectedGPUGroups")))
     return (text_at(value, "metadata", "namespace"), text_at(spec, "podName")), (text_at(spec, "selectedNode"), groups)
@@ -310,7 +313,7 @@ def _group(value: Mapping[str, Value]) -> tuple[tuple[str, str], BoundGroup]:
 
 
 def _scheduler(value: Mapping[str, Value]) -> int | None:
-    """Return the minor version of KAI if the pod is its scheduler."""
+    """Return the minor version of KAI if the pod runs KAI's scheduler, or None otherwise."""
     for container in mappings(mapping_at(value, "spec").get("containers")):
         match = _SCHEDULER.search(text_at(container, "image"))
         if match is not None:
@@ -438,7 +441,7 @@ def _common_notes(gangs: Sequence[GangJob], snapshot: Snapshot) -> Iterator[str]
 def _is_of(key: tuple[str, str], gang: tuple[str, str]) -> bool:
     """Return True if the PodGroup `key` belongs to `gang`.
 
-    KAI's pod-grouper makes its name from `pg`, the name of the gang, and a UID.
+    KAI's pod-grouper makes the name of a PodGroup from `pg`, the name of the gang, and a UID.
     """
     namespace, name = gang
     return key == gang or (key[0] == namespace and key[1].startswith(f"pg-{name}-"))

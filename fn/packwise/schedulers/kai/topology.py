@@ -68,7 +68,10 @@ def topology_names(source: SchedulerInput) -> Callable[[Gang], str]:
 
 
 def annotated_topology(gang: Gang) -> str:
-    """Return the name of the Topology in the gang's annotations, or of the topology of its bounds."""
+    """Return the name of the Topology in the gang's annotations, or else `gang.topology`.
+
+    If KAI's pod-grouper makes the PodGroup, return `gang.topology` without reading the annotations.
+    """
     if gang.grouper is Grouper.OWNER:
         return gang.topology
     return next((name for annotation in _ANNOTATIONS if (name := gang.annotations.get(annotation))), gang.topology)
@@ -110,8 +113,8 @@ def topology_problems(
 ) -> list[Problem]:
     """Return the violations of the CRD in the Topology `value`, for `version` of KAI or for the newest one.
 
-    `before` is the Topology before the change. `shown` is the value that errors about all levels contain. Older API
-    servers write the type of the levels there.
+    `before` is the Topology before the change. Errors about all levels show the value `shown`.
+    For older API servers, `shown` is the type of the levels.
     """
     problems = list(_spec_problems(value.get("spec")))
     # The API server evaluates CEL rules only if all values have the right types and numbers of entries.

@@ -65,7 +65,10 @@ def _schema(index: int, alias: Value) -> Iterator[Problem]:
 
 
 def _webhook(aliases: Mapping[int, str], labels: Sequence[Value]) -> Iterator[Problem]:
-    """Yield the problems of aliases that KAI's webhook finds. It reports all in one text, which the first one has."""
+    """Yield the problems of aliases that KAI's webhook finds.
+
+    The webhook reports all problems in one text. Only the first problem has this text.
+    """
     seen: dict[str, int] = {}
     twice = [(index, alias) for index, alias in aliases.items() if seen.setdefault(alias, index) != index]
     taken = [(index, alias) for index, alias in aliases.items() if alias in labels]

@@ -253,7 +253,10 @@ def _root(
 
 
 def _leaf_pods(users: Sequence[Pods], bound: Sequence[RunningPod], group: Group) -> LeafPods:
-    """Return the pods of a PodGroup. A running pod is one of the pods that its workloads make, so it does not wait."""
+    """Return the waiting and running pods of a PodGroup.
+
+    `users` are the pods that workloads make for the group. Each pod in `bound` runs already, so one pod fewer waits.
+    """
     counts: Counter[PodShape] = Counter()
     is_counted = True
     for pods in users:

@@ -353,9 +353,10 @@ def _join(before: Outcome, result: Outcome | None) -> Outcome:
 
 
 def _can_win(score: tuple[int, int], others: Sequence[Sequence[tuple[int, int] | None]], totals: Iterable[int]) -> bool:
-    """Return True if an outcome can win: each other candidate has an outcome without a higher sum of scores.
+    """Return True if an outcome with this score can win against some outcome of each other candidate.
 
-    The number of pods counts in percent of the largest number among the compared outcomes.
+    The outcome wins against outcomes that do not have a higher sum of scores. The number of pods counts in percent of
+    the largest number among the compared outcomes.
     """
     pods, room = score
     for most in totals:

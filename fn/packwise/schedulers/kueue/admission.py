@@ -309,7 +309,7 @@ def _ray_job_pod_sets(review: _Review) -> list[Problem]:
 def _ray_cluster_pod_sets(review: _Review) -> list[Problem]:
     """Return the topology problems of a RayCluster.
 
-    The problems of groups are between the problems of the head's template and of its bound. If Kueue cannot read a
+    The order is: the head's template, groups, slices that are larger than the head, workers. If Kueue cannot read a
     template, only the problems of the head's template remain.
     """
     if _is_unread(review):

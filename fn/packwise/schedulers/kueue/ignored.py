@@ -74,7 +74,7 @@ _KINDS = tuple(kind for kind in WORKLOAD_KINDS.values() if kind.integration is n
 
 
 def _part(kind: WorkloadKind, metadata: Metadata) -> Part:
-    """Return the metadata as a part of the kind. Kueue has no name for the part, so messages show its path."""
+    """Return the part of `kind` with this metadata. Messages show its path, because Kueue has no name for the part."""
     return Part(kind.key, metadata.path, ".".join(metadata.path).replace(".*", "[]"))
 
 
@@ -129,7 +129,7 @@ def check_keys(index: Index, release: KueueRelease | None) -> Iterator[Finding]:
 
 
 def _wrapped_keys(wrapped: Wrapped, release: KueueRelease | None) -> Iterator[Finding]:
-    """Yield findings about the keys of a workload that is part of another object. They are at the other object."""
+    """Yield findings about the keys of a workload that is part of another object, at places in the other object."""
     kind = WORKLOAD_KINDS.get(identity(wrapped.item.value)[:2])
     parts = [part for part in _TABLE.parts if kind is not None and part.kind == kind.key]
     if kind is not None and parts:
@@ -137,7 +137,7 @@ def _wrapped_keys(wrapped: Wrapped, release: KueueRelease | None) -> Iterator[Fi
 
 
 def _other_releases(key: Key, release: KueueRelease | None) -> str:
-    """Return a message if the release does not read the key although others do, or "" if it does or is None."""
+    """Return a message if only other releases read the key, or "" if `release` reads it or is None."""
     if key.name != SPREADING or release is None or release.spreads_topology:
         return ""
     first = next(each.name for each in RELEASES if each.spreads_topology)

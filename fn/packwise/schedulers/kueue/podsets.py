@@ -228,7 +228,7 @@ class KueueJob:
 
     @property
     def owner_path(self) -> FieldPath:
-        """Return the path of the metadata of what Kueue queues: the object, the Jobs of a CronJob, or single pods."""
+        """Return the metadata path of the queued objects: `item` itself, the Jobs of a CronJob, or single pods."""
         return self.pods_path or self.kind.owner.path
 
     @property
@@ -244,12 +244,15 @@ class KueueJob:
 
     @property
     def manager_path(self) -> FieldPath:
-        """Return the path of `managedBy`, the controller of the job: in the spec, or in Kubeflow in its runPolicy."""
+        """Return the path of `managedBy`, which names the job's controller.
+
+        The field is in `spec.runPolicy` for jobs of Kubeflow, and in `spec` for all others.
+        """
         path: FieldPath = ("spec", "runPolicy", "managedBy")
         return path if self.item.get(path) is not None else ("spec", "managedBy")
 
     def metadata(self, field: str) -> Mapping[str, Value]:
-        """Return the labels or annotations (`field`) of what Kueue queues."""
+        """Return the labels or annotations (`field`) in the metadata at `owner_path`."""
         return mapping(self.item.get((*self.owner_path, field)))
 
 
@@ -444,9 +447,9 @@ class UnlikePod(Record):
 
 
 def unlike_pods(pods: Sequence[KubeObject], copied_labels: Sequence[str]) -> UnlikePod | None:
-    """Return the first pod of a group that names another queue or number of pods than the first pod, or None.
+    """Return the first pod that is unlike the other pods of its group, or None.
 
-    The pods must also have the same values of `copied_labels`.
+    All pods must name the same queue and the same number of pods, and have the same values of `copied_labels`.
     """
     first = pods[0]
     copied: dict[str, str] = {}

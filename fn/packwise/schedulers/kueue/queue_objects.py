@@ -249,7 +249,7 @@ def _webhook_problems(item: KubeObject, before: Mapping[str, Value] | None, rele
 def _group_problems(spec: Mapping[str, Value], parent: str, *, has_parent: bool) -> Iterator[Problem]:
     """Yield the problems of resources, flavors and quotas.
 
-    `parent` is `cohort` or `parent`, the word for the object that limits require.
+    Limits require a cohort. `parent` is Kueue's word for this cohort: `cohort` or `parent`.
     """
     resources, flavors = set[str](), set[str]()
     for place, group in mappings_by_place(spec.get("resourceGroups")):

@@ -98,8 +98,8 @@ class SliceLayer:
 class TopologyRequest:
     """The `topologyRequest` that Kueue makes of a template's annotations. Levels are node labels.
 
-    `unconstrained` is None without its annotation. `layers` are the layers of slices, the coarsest first. There is only
-    one layer if level and size are separate annotations.
+    `unconstrained` is None if its annotation is missing. `layers` are the layers of slices, the coarsest first. There
+    is only one layer if level and size are separate annotations.
     """
 
     required: str | None = None
@@ -192,7 +192,7 @@ class Unread(Record):
 def unread_annotation(annotations: Mapping[str, str], release: KueueRelease) -> Unread | None:
     """Return the first annotation that Kueue cannot read, or None.
 
-    If a webhook builds the pod sets before its checks, this is its only error.
+    A webhook that builds the pod sets before its checks reports only this error.
     """
     is_unconstrained = UNCONSTRAINED in annotations and REQUIRED not in annotations and PREFERRED not in annotations
     if is_unconstrained and parse_bool(annotations[UNCONSTRAINED]) is None:

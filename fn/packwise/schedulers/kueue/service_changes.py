@@ -140,12 +140,15 @@ def _requests(new: Mapping[str, Value], old: Mapping[str, Value], path: FieldPat
 
 
 def _quantities(requests: Value) -> Value:
-    """Return requests in the form of the API server, so that equal quantities are equal texts, or None."""
+    """Return requests in the form of the API server, or None if there are none.
+
+    In this form, equal quantities are equal texts.
+    """
     amounts = mapping(requests)
     return {name: canonical_quantity(str(amounts[name])) for name in sorted(amounts)} or None
 
 
 def _ports(ports: Value) -> Value:
-    """Return ports with the API server's default protocol, in the order of Go's fields, or None."""
+    """Return ports with the API server's default protocol, in the order of Go's fields, or None without ports."""
     filled = [{"protocol": "TCP", **port} for port in mappings_in_place(ports)]
     return [{name: port[name] for name in _PORT if name in port} for port in filled] or None

@@ -1,6 +1,7 @@
-"""Jobs that Kueue ignores although they name a queue, or suspends although they do not, by its configuration.
+"""Jobs that Kueue ignores although they name a queue, or suspends although they name no queue.
 
-Source: spec/kueue.md#7.2; Kueue v0.19.2, pkg/controller/jobframework (defaults.go, reconciler.go, setup.go).
+Kueue's configuration decides this. Source: spec/kueue.md#7.2; Kueue v0.19.2, pkg/controller/jobframework (defaults.go,
+reconciler.go, setup.go).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _KINDS_OF_OTHER_RULES = (POD_CLIQUE_SET.key, DYNAMO_GRAPH.key, *WORKLOAD_SOURCES
 
 
 def check_unmanaged(items: Index) -> Iterator[Finding]:
-    """Yield findings about jobs that Kueue ignores although they name a queue, or suspends although they do not."""
+    """Yield findings about jobs that Kueue ignores although they name a queue, or suspends although they name none."""
     manager = read_manager(items)
     for kind in WORKLOAD_KINDS.values():
         for item in items.of_kind(*kind.key) if kind.integration is not None else ():
@@ -84,7 +85,10 @@ def _known_kind(item: KubeObject, kind: WorkloadKind, manager: Manager) -> Itera
 
 
 def _queues_of_pods(item: KubeObject, kind: WorkloadKind) -> Iterator[Finding]:
-    """Yield a finding for each queue that only a pod template names. Kueue ignores it if it does not manage pods."""
+    """Yield a finding for each queue that only a pod template names.
+
+    Kueue's configuration does not enable pods, so Kueue ignores these queues.
+    """
     for part in kind.templates if kind.integration in (Integration.PODS, Integration.BARE_PODS) else ():
         path = (*part.path, "labels", QUEUE_NAME)
         if item.get(path):

@@ -239,7 +239,7 @@ def _hint(missing: Sequence[Flavor], lacking: Sequence[Flavor], chain: Chain) ->
 
 
 def _check_flavor_nodes(items: Iterable[KubeObject], chain: Chain) -> Iterator[Finding]:
-    """Yield a finding for each flavor with a topology that matches no node, although nodes have its label keys."""
+    """Yield a finding for each flavor that has a topology and matches no node, although nodes have its label keys."""
     for item in items if chain.nodes else ():
         labels = mapping(item.get("spec.nodeLabels"))
         if item.get("spec.topologyName") is None or chain.nodes.matching_nodes(labels):

@@ -356,9 +356,10 @@ def _nodes_by_domain(
 def _nearest_shortage(
     accounting: Accounting, tree: DomainTree, levels: Levels | SilentMistake, sub_group: str
 ) -> Shortage:
-    """Return the shortage of the domain that comes nearest to holding the pods, if they do not fit into the start.
+    """Return the shortage of the domain that comes nearest to holding the pods.
 
-    It is a domain of the coarsest level within the start, or the start itself if there is none.
+    The pods do not fit into the domain `accounting.start`. Only the domains of the coarsest level within that domain
+    are compared. If there are none, return the shortage of `accounting.start` itself.
     """
     depth = -1 if isinstance(levels, SilentMistake) else levels.coarsest
     below = [domain for domain in tree.domains_at(depth) if domain.is_within(accounting.start)]

@@ -68,7 +68,7 @@ class DomainErrors:
     KAI reports each domain, and a large cluster has thousands. So jobs with the same pods share these errors until a
     free amount changes. `counted` are the errors of domains in which KAI counts free resources. In all other `domains`,
     KAI counts no free resources. `wanted` is the request of all pods together. `empty` is the shortage of a domain
-    without free resources, without the domain's id.
+    without free resources. Its `domain` is "". `errors` replaces "" by the id of each domain.
     """
 
     def __init__(

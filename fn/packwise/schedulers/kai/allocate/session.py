@@ -118,7 +118,10 @@ class Queues:
         return f'KAI ignores the queue "{name}": it is its own ancestor, or has {MAX_QUEUE_DEPTH} ancestors'
 
     def _is_own_ancestor(self, name: str) -> bool:
-        """Return True if the queue or a queue above it is its own ancestor, whatever other queues exist."""
+        """Return True if the queue or a queue above it is its own ancestor.
+
+        The result is certain even if the scene lacks other queues.
+        """
         line = list(islice(lineage(name, self._given), MAX_QUEUE_DEPTH))
         return bool(line) and line[-1].parent in {queue.name for queue in line}
 
@@ -294,17 +297,20 @@ class SetPart:
         return self._satisfied_children / self.minimum if self.minimum else float("inf")
 
     def order_children(self) -> list[Part]:
-        """Return the children: first all below their minimum by name, then the others by their ratio."""
+        """Return the children in KAI's order.
+
+        Children below their minimum come first, ordered by name. The other children are ordered by their ratio.
+        """
         return sorted(
             self.children,
             key=lambda child: (child.is_satisfied, child.ratio if child.is_satisfied else 0.0, child.name),
         )
 
     def next_pods(self) -> list[Pod]:
-        """Return the pods to place next, of as many children as the minimum lacks.
+        """Return the pods to place next.
 
-        If the minimum runs, they are pods of one child. Children without waiting pods, or with too few pods, are
-        skipped.
+        Take pods from as many children as the minimum lacks, or from one child if the minimum runs. Skip children
+        without waiting pods, and children with too few pods.
         """
         lacking = self.minimum - self._satisfied_children
         due: list[Pod] = []
@@ -320,7 +326,7 @@ class SetPart:
         return due
 
     def leaves(self) -> Iterator[PodPart]:
-        """Yield all leaves below."""
+        """Yield all leaves below the subgroup."""
         for child in self.children:
             yield from child.leaves()
 

@@ -249,9 +249,9 @@ def _count_with_leader(
     leaders: Sequence[int],
     totals: Sequence[int],
 ) -> list[int]:
-    """Return the count of each domain with a leader, which is in the child that loses least.
+    """Return the count of each domain if the domain also holds the leader.
 
-    The count is 0 if no child can hold the leader.
+    The leader is in the child with the smallest loss of pods or slices. The count is 0 if no child can hold the leader.
     """
     losses = [
         own - less if leader else _NO_LEADER for own, less, leader in zip(alone, with_leader, leaders, strict=True)
@@ -311,7 +311,10 @@ def _single_domain(level: _Level, plan: _Plan) -> int | None:
 
 
 def _first_for_leader(level: _Level) -> int:
-    """Return the first domain in Kueue's order before the leader is placed, for a pod set with a required level."""
+    """Return the domain with most leaders, then most slices, then fewest pods.
+
+    If no domain of a required level suffices, Kueue reports the room of this domain.
+    """
     domains: Sequence[int] = range(len(level.pods))
     for counts in (level.leaders, level.slices_with_leader):
         most = max([counts[domain] for domain in domains])
@@ -376,8 +379,8 @@ def _several_domains(level: _Level, plan: _Plan, depth: int) -> list[int] | _Sho
 def _leader_first(order: Sequence[int], units: _Units, wanted: int, leaders: int) -> Sequence[int]:
     """Return the order with the domain for the leader in front.
 
-    It is the first domain that has room for the leader if all domains together then still hold the workers. If there is
-    none, the order is unchanged.
+    Kueue chooses the first domain with room for the leader, if all domains together then still hold the workers. If no
+    domain is suitable, return `order` unchanged.
     """
     if not leaders or len(order) < 2:
         return order
@@ -404,9 +407,10 @@ _Taken = tuple[int, int, int]
 
 
 def _take(order: Sequence[int], units: _Units, wanted: int, leaders: int, *, best_fit: bool) -> list[_Taken]:
-    """Distribute `wanted` units over domains in the given order. Return [] if they have too little room.
+    """Distribute `wanted` units over domains in the given order, and return the units of each domain.
 
-    With `best_fit`, the last domain is the smallest one that holds the rest.
+    Return [] if the domains have too little room. With `best_fit`, the last domain is the smallest one that holds the
+    rest.
     """
     order = _leader_first(order, units, wanted, leaders)
     taken: list[_Taken] = []
