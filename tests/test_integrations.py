@@ -599,7 +599,7 @@ def test_the_comment_has_what_changes_and_where_it_goes(
     assert re.findall("^### (.*)$", body, re.MULTILINE) == [
         "packwise check: no findings in 3 files",
         "What changes for the scheduler",
-        "Where the scheduler places it",
+        "Where the scheduler places the gangs",
     ]
     assert "`PodGang 1 added`" in body
     assert "`2 of 2 gangs fit` on `1 node; GPUs in use: 0 of 0 now, 0 of 0 afterwards`" in body

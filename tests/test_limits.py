@@ -80,7 +80,7 @@ LIMITS: list[tuple[str, int, str]] = [
     (
         "MiB that all rules may need for one object, with at least 8 KiB for each rule",
         MAX_COST_OF_OBJECT >> 20,
-        "packwise does not check all of its rules for every object",
+        "packwise does not check all rules of this CRD for every object",
     ),
     ("calls of `optMap` and `optFlatMap` in a rule", cel.MAX_COPIES, "it calls optMap and optFlatMap more than"),
     ("characters of a template", MAX_TEMPLATE, "the template has more than 1000000 characters"),

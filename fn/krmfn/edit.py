@@ -296,7 +296,8 @@ def _set_in(item: KubeObject, old: Value, path: FieldPath, depth: int, value: Va
     if isinstance(step, int) and (old is None or isinstance(old, (list, tuple))):
         entries = list(old or ())
         if not 0 <= step <= len(entries):
-            raise item.error(path[: depth + 1], f"must be one of the {len(entries)} entries, or the next one")
+            message = f"must have an index from 0 to {len(entries)}, the number of entries; got {step}"
+            raise item.error(path[: depth + 1], message)
         new = _set_in(item, entries[step] if step < len(entries) else None, path, depth + 1, value)
         entries[step : step + 1] = [new]
         return entries

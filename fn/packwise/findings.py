@@ -356,7 +356,7 @@ def _is_of_list(finding: Finding, rules: Container[str]) -> bool:
 
 
 def _soften(finding: Finding) -> Finding:
-    message = f"{finding.message}; it is not known to packwise, and a newer release may have it"
+    message = f"{finding.message}. A newer release, which packwise does not know, may accept it"
     return finding.replace(severity=Severity.WARNING, message=message, operator_message=None, stage=None)
 
 

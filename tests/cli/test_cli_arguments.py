@@ -113,7 +113,7 @@ REFUSED = {
     "rules a b": "packwise rules: error: unrecognized arguments: b",
     "rules topology-hierachy": 'error: there is no rule "topology-hierachy"; did you mean "topology-hierarchy"?',
     "rules x": 'error: there is no rule "x"; `packwise rules` lists them',
-    "diff in": "packwise diff: error: pass either the state after or --cluster",
+    "diff in": "packwise diff: error: pass either B (the state after) or --cluster",
     "diff a b c": "packwise diff: error: unrecognized arguments: c",
     "diff in nothing": 'error: "nothing" does not exist',
     "diff in in --config nothing": 'error: "nothing" does not exist',

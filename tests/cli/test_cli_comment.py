@@ -65,7 +65,7 @@ def test_what_is_refused_fails_and_is_not_placed(folder: Path, call: Call) -> No
     assert ran.stdout.count("field is immutable") == 1
     assert "`PodGang 1 changed`" in ran.stdout
     assert ran.stdout.endswith(
-        "### Where the scheduler places it\n\npackwise places nothing, because there are errors.\n\n"
+        "### Where the scheduler places the gangs\n\npackwise places nothing, because there are errors.\n\n"
     )
 
 
@@ -174,7 +174,7 @@ def test_a_comment_says_what_place_says(scene: str, baseline: tuple[str, ...], f
     ran = call("comment", "west", "--nodes", "nodes.json", *baseline)
     placed = call("place", "west", "--nodes", "nodes.json", "-o", "markdown", *baseline)
 
-    heading = "### Where the scheduler places it\n"
+    heading = "### Where the scheduler places the gangs\n"
     sections = [each.stdout.partition(heading)[2].strip() for each in (ran, placed)]
     assert sections[0] == sections[1] != ""
     assert ran.code == placed.code

@@ -475,7 +475,9 @@ def test_gangs_of_other_schedulers_are_noted_in_every_format(tmp_path: Path, cal
     other = workload("web").replace("containers:", "schedulerName: default-scheduler\n          containers:")
     texts = {"topology.yaml": CONFIG, "other.yaml": other, **({"own.yaml": workload("own")} if kai else {})}
     write(tmp_path, {"nodes.json": cluster(), **{f"in/{name}": text for name, text in texts.items()}})
-    note = "1 gang that default-scheduler schedules is not placed: packwise does not simulate its algorithm"
+    note = (
+        "1 gang that default-scheduler schedules is not placed: packwise does not simulate that scheduler's algorithm"
+    )
 
     drawn = call("report", "in", "--nodes", "nodes.json", "-o", kind)
     without_nodes = call("report", "in", "-o", kind)

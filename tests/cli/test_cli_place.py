@@ -109,7 +109,9 @@ def test_gangs_of_other_schedulers_are_counted_and_not_placed(tmp_path: Path, ca
 
     ran = call(command, "in", "--nodes", str(ROOT / "examples" / "nodes.yaml"), *options)
 
-    note = "4 gangs that default-scheduler schedules are not placed: packwise does not simulate its algorithm"
+    note = (
+        "4 gangs that default-scheduler schedules are not placed: packwise does not simulate that scheduler's algorithm"
+    )
     said = (f"note: {note}\n", ran.messages) if command != "comment" else (f"Note: `{note}`\n", ran.stdout)
     assert ran.code == 0
     assert said[0] in said[1]
@@ -342,8 +344,8 @@ def test_the_order_of_nodes_and_pods_says_nothing(folder: Path, call: Call) -> N
                                                                'llm/prefill=4; got "web"'),
         (["in", "--nodes", "nodes.json", "--replicas", "llm=2"], '--replicas "llm" matches 0 workloads, not 1; known: '
                                                                  "web"),
-        (["in", "--nodes", "nodes.json", "--replicas", "web/x=2"], '--replicas names no part with replicas: "x"; '
-                                                                   "known: router"),
+        (["in", "--nodes", "nodes.json", "--replicas", "web/x=2"], '--replicas: PodCliqueSet "web" has no part '
+                                                                   '"x" with replicas; known: router'),
     ],
 )  # fmt: skip
 def test_wrong_usage(folder: Path, call: Call, words: list[str], error: str) -> None:
@@ -463,7 +465,7 @@ UNREADABLE: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"jobs": [{"name": "j", "subGroups": [{"name": "a"}], "tasks": [{"name": "p", "subGroup": "b"}]}]},
-        'jobs[0].tasks: "p" names no subgroup of pods: "b"; known: a',
+        'jobs[0].tasks: pod "p" names "b", which is not a subgroup with pods; known: a',
     ),
 ]
 
@@ -643,7 +645,8 @@ def test_a_placing_of_any_size_is_one_comment(folder: Path, call: Call) -> None:
     ran = call("place", "in", "--nodes", "nodes.json", "--baseline", "old", "-o", "markdown")
 
     assert len(ran.stdout.encode("utf-16-le")) // 2 <= LIMIT
-    assert ran.stdout.startswith("<!-- packwise place -->\n### Where the scheduler places it\n\n`100 of 400 gangs fit`")
+    title = "### Where the scheduler places the gangs"
+    assert ran.stdout.startswith(f"<!-- packwise place -->\n{title}\n\n`100 of 400 gangs fit`")
     assert "<summary>Does not fit: 300</summary>" in ran.stdout
     assert "<summary>Fits: 100</summary>" in ran.stdout
     assert ran.stdout.endswith("; `packwise place in --nodes nodes.json --baseline old` prints all.\n")

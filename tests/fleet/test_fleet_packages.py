@@ -391,7 +391,7 @@ def test_bases_that_share_bases_are_looked_at_once() -> None:
         pytest.param(
             KPTFILE,
             {"a/b/Kptfile": "pipeline: {mutators: [{image: x}]}\n"},
-            ["only kpt can run a pipeline within the package a"],
+            ["only kpt can run this pipeline, because its package is within the package a"],
             id="a package in it",
         ),
         pytest.param(

@@ -89,7 +89,7 @@ WRONG: list[tuple[Callable[[KubeObject], object], str]] = [
     (lambda o: o.required_string("spec.none"), "spec.none must be a string; it is not set"),
     (lambda o: o.required_integer("spec.nothing"), "spec.nothing must be an integer; it is not set"),
     (lambda o: o.set("spec.replicas.x", 1), 'spec.replicas must be a mapping for spec.replicas.x to be set; got "two"'),
-    (lambda o: o.set("spec.list[3]", 1), "spec.list[3] must be one of the 2 entries, or the next one"),
+    (lambda o: o.set("spec.list[3]", 1), "spec.list[3] must have an index from 0 to 2, the number of entries; got 3"),
     (lambda o: o.remove(()), "the path to remove must name a field"),
 ]
 

@@ -63,9 +63,8 @@ metadata: {name: a100}
 spec: {levels: [{nodeLabel: example.com/rack}]}
 """
 MISSING = (
-    'KAI Topology "a100" not found: the binding lists it, so the operator does not make it, and '
-    "packwise renders none to be applied. Remove the entry of kai-scheduler from schedulerTopologyBindings, or apply "
-    "the Topology"
+    'KAI Topology "a100" not found: the operator does not make it because the binding lists it, and packwise does not '
+    "render it to be applied. Remove the entry of kai-scheduler from schedulerTopologyBindings, or apply the Topology"
 )
 
 

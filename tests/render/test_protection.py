@@ -53,7 +53,8 @@ RENDERED = OWN.replace("example.com/rack-before", "example.com/rack")
 LOCKED = (
     "clustertopology-locked",
     "now.yaml:4:16",
-    "cannot change while pods are scheduled by these levels: PodCliqueSet team-a/a names it; scale to 0 first",
+    "cannot change while pods are scheduled by these levels: PodCliqueSet team-a/a names this topology. "
+    "Scale these workloads to 0 first",
 )
 IN_USE = (
     "clustertopology-in-use",

@@ -342,8 +342,8 @@ def test_that_not_all_rules_are_checked_is_said_once(monkeypatch: pytest.MonkeyP
     assert [(problem.effect, problem.message) for problem in first] == [
         (
             Effect.UNCHECKED,
-            "packwise does not check all of its rules for every object: together they need more than 1024 MiB for one "
-            "object. Split that object, or bound its lists and strings",
+            "packwise does not check all rules of this CRD for every object: together, the rules need more than 1024 "
+            "MiB for one object. Split that object, or limit its lists and strings in the CRD",
         )
     ]
     assert second == []

@@ -316,7 +316,7 @@ def evaluate_templates(templates: Sequence[str], values: Sequence[Mapping[str, V
     if lacking:
         raise SourceError(Obstacle.UNSUPPORTED, f"the template function {lacking[0]} is not supported")
     if len(templates) * len(values) > _MAX_TEMPLATES * 50:
-        raise SourceError(Obstacle.UNSUPPORTED, "the set has too many templates")
+        raise SourceError(Obstacle.UNSUPPORTED, "the ApplicationSet has too many templates")
     names = [f"t{at}" for at, _ in enumerate(templates)]
     definitions = "".join(
         [f'{{{{ define "{name}" }}}}{each}{{{{ end }}}}\n' for name, each in zip(names, templates, strict=True)]
@@ -333,7 +333,7 @@ def evaluate_templates(templates: Sequence[str], values: Sequence[Mapping[str, V
     output = build_chart(contents, ["template", "chart", "--name-template=set", "--values=values/000.yaml"])
     rows_read = [line.removeprefix("row: ") for line in output.splitlines() if line.startswith("row: ")]
     if len(rows_read) != len(values):
-        raise SourceError(Obstacle.FAILED, "the templates of the set have no output", is_wrong=True)
+        raise SourceError(Obstacle.FAILED, "the templates of the ApplicationSet have no output", is_wrong=True)
     return [[str(each) for each in json.loads(row)] for row in rows_read]
 
 

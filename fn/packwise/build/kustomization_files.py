@@ -296,10 +296,9 @@ class Kustomizations:
         if inputs.reads - len(inputs.files) <= _MAX_REPEATED:
             return None
         message = (
-            f"{self._chain(folder)} reads {_number(inputs.reads)} files, but there are only {len(inputs.files)}, "
-            "because "
-            f"kustomize builds a base again for each entry that names it. At most {_MAX_REPEATED} files may be read "
-            "again; name each base once"
+            f"{self._chain(folder)} has {len(inputs.files)} files, but kustomize reads {_number(inputs.reads)}, "
+            f"because it builds a base again for each entry that names the base. At most {_MAX_REPEATED} files may "
+            "be read again; name each base once"
         )
         return ClientProblem(file_of(self._tree, folder) or folder, message)
 

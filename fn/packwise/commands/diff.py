@@ -62,7 +62,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _refuse(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Exit with a usage error unless there are two states to compare."""
     if bool(parsed.after) is (parsed.cluster is not None):
-        parser.error("pass either the state after or --cluster")
+        parser.error("pass either B (the state after) or --cluster")
 
 
 def _read(parsed: argparse.Namespace) -> Diff:

@@ -37,7 +37,7 @@ _FAILED = "### packwise failed\n\nAn internal error ended `packwise comment`. Th
 
 _DIFF = "### What changes for the scheduler"
 
-_PLACE = "### Where the scheduler places it"
+_PLACE = "### Where the scheduler places the gangs"
 
 _LONGEST = 400
 """The largest number of characters of paths in a marker."""

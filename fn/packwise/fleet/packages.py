@@ -629,7 +629,10 @@ def _differences_from_pipeline(
         )
     inner = [file for file in own if posixpath.basename(file) == KPTFILE and file != path and _functions(tree, file)]
     problems += [
-        ClientProblem(file, f"only kpt can run a pipeline within the package {folder or '.'}") for file in inner
+        ClientProblem(
+            file, f"only kpt can run this pipeline, because its package is within the package {folder or '.'}"
+        )
+        for file in inner
     ]
     documents = {
         file: tuple(item.value for item in objects_at(tree, file)) for file in own if file == path or mentions(file)

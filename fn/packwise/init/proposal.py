@@ -103,8 +103,8 @@ def _lines(proposal: LevelProposal) -> Iterator[str]:
         yield f"# Nodes that contradict the nesting ({len(proposal.contradictions)}):"
         for each in proposal.contradictions[:_SHOWN]:
             yield escape_line(
-                f"#   {each.node}: {each.key} {each.value} is in {each.above} {each.here} here, "
-                f"in {each.elsewhere} elsewhere"
+                f"#   {each.node}: {each.key} {each.value} is in {each.above} {each.here} on this node, "
+                f"in {each.elsewhere} on other nodes"
             )
         if len(proposal.contradictions) > _SHOWN:
             yield f"#   and {len(proposal.contradictions) - _SHOWN} more"

@@ -346,7 +346,7 @@ def _replica_paths(item: KubeObject, part: str) -> list[FieldPath]:
             }
     if part not in parts:
         known = ", ".join(sorted(parts)) or "none"
-        raise WhatIfError(f'--replicas names no part with replicas: "{part}"; known: {known}')
+        raise WhatIfError(f'--replicas: {item.kind} "{item.name}" has no part "{part}" with replicas; known: {known}')
     return [parts[part]]
 
 
@@ -514,7 +514,7 @@ def _check_tree(job: Job, fields: Fields) -> None:
     leaves = parents.keys() - set(parents.values())
     for pod in job.pods:
         if parents and pod.sub_group not in leaves:
-            message = f'"{pod.name}" names no subgroup of pods: "{pod.sub_group}"; known: '
+            message = f'pod "{pod.name}" names "{pod.sub_group}", which is not a subgroup with pods; known: '
             fields.refuse("tasks", message + ", ".join(sorted(leaves)))
 
 

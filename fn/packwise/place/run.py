@@ -334,7 +334,7 @@ def as_markdown(placed: Placed, command: str) -> str:
 def part_of_placing(placed: Placed, command: str) -> CommentPart:
     """Return the placing as a part of a comment. `command` prints the entries that the part omits."""
     fit, cluster = _summary(placed)
-    lead = ["### Where the scheduler places it", f"{code(fit)} on {code(cluster)}"]
+    lead = ["### Where the scheduler places the gangs", f"{code(fit)} on {code(cluster)}"]
     baseline = placed.baseline
     if baseline is not None:
         lead.append(f"From {code(baseline.name)}: {code(_moves_summary(baseline))}")

@@ -229,8 +229,8 @@ class _Canvas:
         taken = sum([share.gpus for node in picture.nodes for share in node.after])
         used = sum([node.in_use for node in picture.nodes])
         about = (
-            f"{count_text(len(picture.nodes), 'node')}, {count_text(gpus, 'GPU')}: {taken} of gangs, by their numbers; "
-            f"{used} in use by other pods, hatched; {gpus - taken - used} free"
+            f"{count_text(len(picture.nodes), 'node')}, {count_text(gpus, 'GPU')}: {taken} for gangs (numbered), "
+            f"{used} in use by other pods (hatched), {gpus - taken - used} free"
         )
         lines = [about if picture.nodes else "no nodes were given", *(f"note: {note}" for note in picture.notes)]
         y = 26

@@ -745,7 +745,7 @@ HISTORY = (
     Release(
         "v0.1.0-alpha.12-rc1",
         "2026-07-21",
-        "only one error for a clique without a name; another name of the token's Secret",
+        "only one error for a clique without a name; the token's Secret has another name",
         "KAI 0.13.4; Dynamo 1.4.0",
     ),
     Release(
@@ -764,7 +764,7 @@ HISTORY = (
     Release(
         "v0.1.0-alpha.14-rc1",
         "after 2026-09-18",
-        "the index of a pod in its scaling group; it is unknown which other changes of alpha.14 it has",
+        "the index of a pod in its scaling group; packwise does not know its other changes",
         "KAI 0.17 or newer; Dynamo 1.6.0, 1.6.1",
     ),
     Release(

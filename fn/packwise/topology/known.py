@@ -741,7 +741,10 @@ def check_protection(inventory: Inventory, revision: Revision, uses: Iterable[Us
             running = [use for use in users if use.scheduled_pods]
             if running:
                 names = _naming_text(running)
-                message = f"cannot change while pods are scheduled by these levels: {names} it; scale to 0 first"
+                message = (
+                    f"cannot change while pods are scheduled by these levels: {names} this topology. Scale these "
+                    "workloads to 0 first"
+                )
                 findings.append(Finding.of(LOCKED, after, ("spec", "levels"), message))
     return findings
 

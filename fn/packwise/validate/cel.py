@@ -228,8 +228,8 @@ def key_of(entry: Value, schema: Schema) -> str:
 
 
 _SPENT = (
-    "packwise does not check all of its rules for every object: together they need more than "
-    f"{MAX_COST_OF_OBJECT >> 20} MiB for one object. Split that object, or bound its lists and strings"
+    "packwise does not check all rules of this CRD for every object: together, the rules need more than "
+    f"{MAX_COST_OF_OBJECT >> 20} MiB for one object. Split that object, or limit its lists and strings in the CRD"
 )
 _OLD = re.compile(r"\boldSelf\b")
 _REASONS = {

@@ -214,7 +214,10 @@ _GROUP_RULES: tuple[Callable[[Group, Scene], Iterator[Finding]], ...] = (
 def _two_roots(templates: Sequence[Group]) -> Iterator[Finding]:
     roots = [group for group in templates if group.is_composite and group.parent is None]
     if len(roots) > 1:
-        message = "two roots are two gangs that start independently. Put both below one template"
+        message = (
+            "the Workload has several top-level templates of composite groups, and each becomes a gang that starts "
+            "independently. Put them below one template"
+        )
         yield Finding.of(rules.TWO_ROOTS, roots[1].item, roots[1].path, message)
 
 
@@ -261,7 +264,7 @@ def _template_differs(group: Group, template: Group) -> Iterator[Finding]:
         own, other = read(group), read(template)
         if own != other:
             path = group.field_path(field) if field in group.value else group.path
-            message = f"the group has {own or 'nothing'}, but its template has {other or 'no ' + field}"
+            message = f"the group has {own or 'no ' + field}, but its template has {other or 'no ' + field}"
             yield Finding.of(rules.TEMPLATE_DIFFERS, group.item, path, message)
 
 

@@ -516,8 +516,8 @@ def _key_sets(at: Submission) -> Iterator[ProblemAt]:
     (known, task), (other, unlike) = list(first.items())[:2]
     yield problem_at(
         at.workflow.place_at((*unlike.path, "resource")),
-        f'the topology keys are {", ".join(other)}, but task "{task.name}" has {", ".join(known)}. Request the same '
-        f"keys in all tasks, or set `osmo: {{keySets: Pad}}`",
+        f'task "{unlike.name}" has the topology keys {", ".join(other)}, but task "{task.name}" has '
+        f"{', '.join(known)}. Request the same keys in all tasks, or set `osmo: {{keySets: Pad}}`",
         "Topology validation failed: All tasks must use the same topology keys. Found different key sets: "
         f"{[', '.join(keys) for keys in sorted(first)]}. Either all tasks should have topology requirements with the "
         "same keys, or no tasks should have topology requirements.",

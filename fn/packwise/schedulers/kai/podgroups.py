@@ -165,7 +165,7 @@ class _Writer:
             workload.reported_problems.add(key)
             message = (
                 f'PodGang "{gang.name}" names the topology "{error.binding}", but no {CLUSTER_TOPOLOGY_BINDING.name} '
-                f"has that name. The operator makes no {PODGROUP.name} of it"
+                f"has that name. The operator makes no {PODGROUP.name} for this PodGang"
             )
             self.findings.append(self._finding(workload, error.place, message, str(error)))
 

@@ -151,7 +151,7 @@ def _shortage_reasons(job: Job, shortage: Shortage, context: JobContext) -> Iter
         if free:
             yield free
         elif shortage.fitting_pods:
-            yield "gangs that are placed after it fill this room"
+            yield "gangs that are placed later fill this room"
 
 
 def _pool_text(pool: str) -> str:

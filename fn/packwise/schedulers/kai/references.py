@@ -183,9 +183,9 @@ def _unseen_finding(binding: KnownTopology, reference: str) -> Finding:
 def _missing_finding(binding: KnownTopology) -> Finding:
     name = binding.topology.name
     message = (
-        f'KAI {TOPOLOGY.name} "{name}" not found: the binding lists it, so the operator does not make it, '
-        f"and packwise renders none to be applied. Remove the entry of {KAI_PROFILE} from {REFERENCES[-1]}, or apply "
-        f"the {TOPOLOGY.name}"
+        f'KAI {TOPOLOGY.name} "{name}" not found: the operator does not make it because the binding lists it, '
+        f"and packwise does not render it to be applied. Remove the entry of {KAI_PROFILE} from {REFERENCES[-1]}, or "
+        f"apply the {TOPOLOGY.name}"
     )
     return Finding.of(DRIFT, binding.item, REFERENCES, message)
 

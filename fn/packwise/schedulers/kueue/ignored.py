@@ -165,8 +165,8 @@ def _keys_of(
 
 def _queued_alone(kind: WorkloadKind) -> str:
     return (
-        f"Kueue queues each pod with this label on its own, and not the {kind.name}; set it as a label of "
-        f"{'.'.join(kind.owner.path)}"
+        f"because of this label, Kueue queues each pod separately instead of the {kind.name}; move the label to "
+        f"{'.'.join(kind.owner.path)}.labels"
     )
 
 
@@ -264,8 +264,8 @@ def _schedulers(owner: _Owner, kai_name: str) -> Iterator[Finding]:
         asked = next((key for key in TOPOLOGY_KEYS if key in annotations_of(part.metadata)), None)
         if spec.get("schedulerName") == kai_name and asked is not None:
             message = (
-                f'"{kai_name}" does not read {asked}: Kueue chooses nodes by it, but KAI places the pods by its own '
-                "annotations"
+                f'"{kai_name}" does not read {asked}: Kueue chooses nodes by this annotation, but KAI places the pods '
+                "by KAI's own annotations"
             )
             yield Finding.of(SCHEDULER, owner.item, (*path, "schedulerName"), message)
     if not is_queued or not pods or any(spec.get("schedulerName") for _, spec in owner.pod_specs):

@@ -330,8 +330,8 @@ def notes_of(job: QueuedJob, answer: JobAnswer, scene: Scene, release: KueueRele
     yield from _queue_notes(job.job, answer, scene)
     if release.name not in (ASSUMED.name, "v0.18"):
         yield (
-            f"the answer follows {ASSUMED.name} and the differences in the source of Kueue {release.name}; packwise's "
-            f"answers were not compared with {release.name} itself"
+            f"packwise simulates Kueue {ASSUMED.name}, with the differences that it knows from the source of "
+            f"{release.name}. The results were not compared with a running Kueue {release.name}"
         )
 
 

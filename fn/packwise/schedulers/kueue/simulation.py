@@ -110,7 +110,9 @@ class KueueSimulation:
         queue = self._cluster_queues.get((job.job.namespace, job.job.queue))
         if job.manager != MULTIKUEUE or queue not in self._local:
             return job
-        reason = "managedBy leaves the job to MultiKueue, and its ClusterQueue has no check of MultiKueue"
+        reason = (
+            "managedBy leaves the job to MultiKueue, but the job's ClusterQueue has no AdmissionCheck of MultiKueue"
+        )
         return job.replace(obstacle=job.obstacle or Obstacle(reason))
 
     def _workload_of(self, job: QueuedJob) -> Workload | None:
@@ -136,8 +138,8 @@ class KueueSimulation:
     def _order_note(self) -> Iterator[str]:
         if len(self._waiting) > 1:
             yield (
-                f"{len(self._waiting)} jobs come in Kueue's order: by priority, then by time of creation; new jobs in "
-                "the order of the files"
+                f"{len(self._waiting)} jobs are placed in Kueue's order: by priority, then by time of creation; new "
+                "jobs in the order of the files"
             )
 
     def _unplaced_notes(self, items: Iterable[KubeObject]) -> Iterator[str]:

@@ -219,8 +219,8 @@ def _rigid_scaling(at: Subject) -> Iterator[Problem]:
         moves = component.scaling_adapter and component.type in WORKERS
         if moves and at.graph.pack_domain:
             message = (
-                f"an autoscaler adds replicas that must fit into the same {at.graph.pack_domain}, or wait: the "
-                "constraint of the graph also applies to them"
+                "the constraint of the graph also applies to replicas that an autoscaler adds: they wait if they do "
+                f"not fit into the same {at.graph.pack_domain}"
             )
             yield Problem(component.path("scalingAdapter"), message)
 

@@ -164,7 +164,10 @@ def unknown_domain_text(domain: str, known: Iterable[str]) -> str:
 
 def not_narrower_message(domain: str, child: ConstraintAt, below: str) -> str:
     """Return the message about a parent with a `domain` that is narrower than `below`, the domain of `child`."""
-    return f'"{domain}" is narrower than "{below}" of {child.kind} "{child.name}"; widen it here, or narrow it there'
+    return (
+        f'"{domain}" is narrower than "{below}" of {child.kind} "{child.name}"; use a broader domain here, or a '
+        f"narrower one in the {child.kind}"
+    )
 
 
 class _Constrained(Record):
