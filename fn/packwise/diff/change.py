@@ -113,7 +113,9 @@ def entries_by_name(listed: Sequence[Value]) -> dict[str, Mapping[str, Value]] |
 
 
 def _merge_order(before: Sequence[str], after: Iterable[str]) -> list[str]:
-    """Return all names in the order of `after`. A name that is only in `before` follows its predecessor there."""
+    """Return all names in the order of `after`. A name that is only in `before` comes after its predecessor in
+    `before`.
+    """
     order = list(after)
     known = set(order)
     place = 0
@@ -190,7 +192,7 @@ def counted_both(value: Mapping[str, Value], other: Mapping[str, Value]) -> tupl
 
 
 def with_counted(value: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, Value]:
-    """Return `value` with its comparable part replaced by the one of `other`. The rest is unchanged."""
+    """Return `value` with its comparable part replaced by the comparable part of `other`."""
     theirs = counting_part(other)
     if has_epoch(value) and has_epoch(other):
         theirs["metadata"] = _with_own_epoch(counting_part(value)["metadata"], theirs["metadata"])
@@ -419,7 +421,7 @@ def _place(key: Identity) -> tuple[object, ...]:
 
 
 def _size(digits: str) -> tuple[int, str]:
-    """Return a key that sorts digits by their number, whatever their length is."""
+    """Return a key that sorts texts of digits by their numeric value. Leading zeros do not count."""
     number = digits.lstrip("0")
     return len(number), number
 

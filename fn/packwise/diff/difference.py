@@ -89,8 +89,8 @@ def state_after(package: Package, earlier: Package, renderer: Renderer = render)
     """Return the state after a change. Workloads are checked as updates of the workloads in `earlier`, the state
     before.
 
-    If updates are refused, the state has the refusals, and the objects that these updates would make. A workload with
-    only gangs in `earlier` runs already and counts as unchanged.
+    If updates are refused, the state has the refusals, and the objects that these updates would make. If `earlier` has
+    only the gangs of a workload, and not the workload itself, the workload counts as running and unchanged.
     """
     if not _is_rendered(package):
         return _exported_state(package)
@@ -107,7 +107,7 @@ def state_after(package: Package, earlier: Package, renderer: Renderer = render)
 
 
 def _running_workloads(package: Package, before: tuple[KubeObject, ...]) -> list[KubeObject]:
-    """Return the workloads of the package that have gangs in `before`, but no object of their own there."""
+    """Return the workloads of the package that have gangs in `before`, but are not in `before` themselves."""
     gangs = {(identity(item.value)[2], workload_of(item)) for item in before if kind_of(item) in ORDER}
     known = {identity(item.value) for item in before}
     workloads = [use.workload for use in overview(package).uses if use.document is None] if gangs else []
@@ -555,8 +555,8 @@ class _LossReasons:
 
 
 def constraint_text(constraint: Constraint, domain: str | None = None) -> str:
-    """Return `required example.com/rack ("rack") of podgroups[web-0-router]`. The end is omitted for the whole
-    object.
+    """Return `required example.com/rack ("rack") of podgroups[web-0-router]`. For the whole object,
+    the text has no `of` part.
     """
     holder = format_steps(constraint.holder[1:])
     named = f' ("{domain}")' if domain is not None else ""
@@ -572,8 +572,9 @@ names.
 def rekey(
     objects: Mapping[Identity, KubeObject], others: Mapping[Identity, KubeObject]
 ) -> Mapping[Identity, KubeObject]:
-    """Return `objects` with the identity of a gang in `others` for each gang without an epoch that has the same
-    pods.
+    """Return `objects` by identity.
+
+    A gang without an epoch gets the identity of the gang in `others` that has an epoch and the same pods.
     """
     keys = {_pods(key, item): key for key, item in others.items() if has_epoch(item.value)}
     if not keys:
@@ -637,7 +638,7 @@ def diff(before: State, after: State) -> Difference:
 
 
 def _foreign_kinds(state: State, other: State) -> tuple[str, ...]:
-    """Return the kinds of an exported state that the other state cannot have, because it is rendered."""
+    """Return the kinds of an exported `state` that a rendered `other` never has."""
     return tuple(sorted(state.kinds - other.kinds)) if other.is_rendered and not state.is_rendered else ()
 
 

@@ -100,8 +100,8 @@ _ARGOCD = frozenset(rule.name for rule in APPLICATION_RULES)
 def _documents(files: Iterable[InputFile]) -> Documents:
     """Return the objects of files, by path from the current folder.
 
-    It includes clients' files in the folders of these files and above, and files that clients' files list. Only files
-    within the input's repositories are read.
+    The result includes clients' files in the folders of these files and above, and files that clients' files list. Only
+    files within the input's repositories are read.
     """
     values = {_from_here(file.path.name): _values(file) for file in files if file.path.name is not None}
     tops = {top_of(str(Path(real(path)).parent)) for path in values}

@@ -205,7 +205,7 @@ def _origin_of(origins: Mapping[FieldPath, Origin], path: FieldPath) -> tuple[Or
 
 
 def _as_deep(place: Place, steps: FieldPath, value: Value) -> Place:
-    """Return the place of `value` itself if the content at `place` has it at the path `steps`, such as a copied label.
+    """Return the place at the path `steps` below `place` if `value` is there, for example a copied label.
 
     Otherwise return `place`.
     """
@@ -661,10 +661,9 @@ def find_named(explanation: Explanation, name: str) -> Chosen | None:
 
 
 def at_line(explanation: Explanation, file: str | None, line: int) -> Chosen | None:
-    """Return the values from a line of the input and the objects that it multiplies, or None if the line does not
-    exist.
+    """Return the values from a line of the input, and the copies of objects that the line requests.
 
-    A line in an object of an earlier render selects the values on that line.
+    Return None if the line does not exist. A line in an object of an earlier render selects the values on that line.
     """
     places = _Line(line, [item for item in explanation.items if location_of(item).file == file])
     if not places.fields:

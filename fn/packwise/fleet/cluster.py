@@ -59,7 +59,8 @@ def is_exposed(scheduler: str) -> bool:
 class ClusterPool(Generic[T, R]):
     """The workers of a Dask cluster. `scheduler` is the address of its scheduler.
 
-    Raise WorkersError if distributed is not installed, no scheduler answers, or its version differs.
+    Raise WorkersError if distributed is not installed, if no scheduler answers, or if the scheduler has another version
+    of distributed.
     """
 
     def __init__(self, scheduler: str, work: Callable[[T], R]) -> None:
@@ -78,7 +79,7 @@ class ClusterPool(Generic[T, R]):
             raise
 
     def has_room(self) -> bool:
-        """Return True if fewer tasks are submitted than twice the number of threads, or than the least number."""
+        """Return True if fewer tasks are unanswered than twice the number of threads, or than `_LEAST_IN_FLIGHT`."""
         return len(self._futures) < self._most
 
     def submit(self, number: int, task: T) -> None:

@@ -99,8 +99,8 @@ def confinement_of(program: str) -> Confinement:
 def try_out(program: str) -> tuple[str, Confinement]:
     """Return the program's version, and the tightest confinement in which the program runs.
 
-    It runs unconfined if its libraries are elsewhere or a container forbids namespaces. Raise KustomizeError if it does
-    not run.
+    The program runs unconfined if no confinement works. Its libraries may be outside the system's folders, or a
+    container may forbid namespaces. Raise KustomizeError if the program does not run.
     """
     for confinement in confinements():
         try:

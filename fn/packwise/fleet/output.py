@@ -321,8 +321,8 @@ class FolderEvidence:
         return True
 
     def package_folders_in(self, folder: str) -> tuple[str, ...] | None:
-        """Return the folders with a list of packwise's own files in `folder`, or None if it is not known to be
-        unchanged.
+        """Return the folders with a list of packwise's own files in `folder`, or None if `folder` may have
+        changed.
 
         "" is the folder itself.
         """

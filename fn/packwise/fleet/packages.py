@@ -170,8 +170,9 @@ class Packages:
         self._folders = list(self.clients)
 
     def _traits_outside(self, root: str) -> dict[str, Traits]:
-        """Return the traits of the files of the nearest configuration above the root, and of files that may complete
-        it.
+        """Return the traits of the files with the nearest configuration above the root.
+
+        If the configuration has no topology, files below its folder are added. They may complete the configuration.
         """
         above = nearest_folder(root, lambda folder: bool(self._configuring(self._tree.files_in(folder))))
         if above is None:
@@ -256,9 +257,9 @@ class Packages:
     def _with_builds_below(
         self, clients: dict[str, PackageClient], kustomizations: Sequence[str]
     ) -> dict[str, PackageClient]:
-        """Return the packages, with the outermost kustomizations below a configuration as more packages, as in `check`.
+        """Return the packages, and each outermost kustomization below a configuration as a package.
 
-        A folder is then not a package if it has no other files.
+        The folder of the configuration is then a package only if it has more files.
         """
         configured = self._configurations
         bounds = configured.keys() | {folder for folder, client in clients.items() if client is PackageClient.KPT}
@@ -523,7 +524,7 @@ def _configures(item: KubeObject) -> bool:
 
 
 def is_of_function(item: KubeObject) -> bool:
-    """Return True if the object configures a function for the build that runs it."""
+    """Return True if the object is the configuration of a function that a build runs."""
     return _FUNCTION in mapping(value_at(item.value, "metadata", "annotations"))
 
 

@@ -203,7 +203,7 @@ def package_of_side(read: SideRead, before: SideRead | None) -> Package:
 
 
 def locate(result: Result, read: SideRead | None) -> Result:
-    """Return a result about the output of a kustomize build at the kustomization, because no file has that output."""
+    """Return the result. A result about the output of a kustomize build gets the kustomization as its file."""
     if result.file is not None or read is None or read.side.client is not PackageClient.KUSTOMIZE:
         return result
     path = file_of(MemoryTree(dict(read.side.files)), read.side.folder) or read.side.folder

@@ -181,7 +181,8 @@ _TOPOLOGY = "grove-topology"
 class Plan(Record):
     """The package to write. `apply` is None if unset. `gitops` are the tools that apply the output.
 
-    With `is_function`, kustomize starts packwise by the configuration. With `with_example`, the folder has no workload.
+    With `is_function`, the configuration has the annotation with which kustomize starts packwise. With
+    `with_example`, an example workload is written.
     With `without_grove`, KAI groups workloads itself.
     """
 

@@ -158,7 +158,7 @@ class ProposedLevel(Record):
     notes: tuple[str, ...] = ()
 
     def counts(self, nodes: int) -> str:
-        """Return a text with the numbers of its domains and nodes, and of the `nodes` without the label."""
+        """Return the numbers of domains, nodes, and nodes without the label as text. `nodes` counts all nodes."""
         counts = f"{count_text(self.domains, 'domain')}, {count_text(self.nodes, 'node')}"
         missing = nodes - self.nodes
         return (
@@ -282,7 +282,7 @@ def _is_same(label: _Label, other: _Label) -> bool:
 
 
 def _contradictions(above: _Label, label: _Label) -> list[Contradiction]:
-    """Return the nodes of a domain of `label` that are in another domain of `above` than most nodes of that domain."""
+    """Return each node in another domain of `above` than most nodes with the same value of `label`."""
     parents: dict[str, Counter[str]] = {}
     for name, value in label.values.items():
         if name in above.values:

@@ -130,8 +130,8 @@ _COMPARED = (TOPOLOGY.name, PODGANG.name)
 def changed_meanings(before: Package, after: Package, step: Step) -> list[Result]:
     """Return a finding for each object that is different for the scheduler in `after`, or the errors of a render.
 
-    Labels and annotations are ignored, because later revisions write others. If the target has no preference on every
-    object, the preferences of the source are ignored too.
+    Labels and annotations are ignored, because later revisions write others. If only the source prefers a level on
+    every object, preferences are ignored too.
     """
     drops = step.preferred is not None and (not step.target.deprecates_pack_domain or step.keep_pack_domain)
     known, results = scheduled_specs(before, step.source.name, drops=drops)
@@ -361,7 +361,7 @@ def rename_key(place: Place, key: str) -> Place:
 
 
 def text_at(place: Place) -> tuple[str, FieldPath]:
-    """Return the text that contains the section, and the path of the section in it."""
+    """Return the text that contains the content at `place`, and the path of the content in this text."""
     if place.embedded:
         text = place.item.get(place.path)
         return text if isinstance(text, str) else "", place.inner

@@ -92,7 +92,7 @@ def check_input(
 
 
 def adjust_severity(findings: Sequence[Finding], selection: Selection, *, writes: bool) -> list[Finding]:
-    """Return the findings. If the command `writes` objects, they have the severity of written objects.
+    """Return the findings. If the command `writes` objects, findings get their severity for written objects.
 
     Findings that only follow from another release's API are removed.
     """

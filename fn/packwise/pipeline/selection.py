@@ -307,9 +307,10 @@ class Selection(Record):
     revision. `absent` reports a missing topology configuration. Errors of CRDs among the items are in `definitions` and
     do not prevent other checks.
 
-    `configuration` is None without a topology configuration. `around` has the sections next to a topology, even without
-    a topology, or is None. `enabled` is true if topology-aware scheduling is enabled. `schedulers` is None if the
-    revision has no list of schedulers. `results` are krmfn's results about packwise's own configuration.
+    `configuration` is None without a topology configuration. With a topology, `around` is `configuration`. Without
+    a topology, it has only the scheduler and network sections, or is None. `enabled` is true if topology-aware
+    scheduling is enabled. `schedulers` is None if the revision has no list of schedulers. `results` are
+    krmfn's results about packwise's own configuration.
     """
 
     settings: TopologyRender

@@ -327,7 +327,7 @@ class _Canvas:
         return area.y + 8 + _PAD
 
     def _hues(self, domain: DomainBox) -> list[tuple[int, int]]:
-        """Return the GPUs that gangs use in a domain, by the first tint of their colour."""
+        """Return the hues in a domain, each with the GPUs of its gangs. A hue is the index of its first tint."""
         taken: Counter[int] = Counter()
         for index in _nodes_within(domain):
             for share in self._picture.nodes[index].after:

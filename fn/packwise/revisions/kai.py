@@ -139,7 +139,7 @@ NO_TAINT_NAMES = 17
 
 
 def minor_of(version: str | None) -> int:
-    """Return the number of `version`, such as `v0.15` in `kai.version`, or the newest known one for None."""
+    """Return the minor number of `version`, such as 15 for `v0.15`, or the newest known one for None."""
     return KNOWN.newest if version is None else int(version.removeprefix("v0."))
 
 

@@ -245,13 +245,13 @@ def _list(summary: str, item: Kind, default: tuple[str, ...] = ()) -> Field:
 
 
 def _section(summary: str, kind: Object) -> Field:
-    """Return the kind of a section that always exists. Without it, its fields have their defaults."""
+    """Return the field of a section. If the section is absent, its fields have their defaults."""
     default = {name: field.default for name, field in kind.fields.items()}
     return Field(kind, default=default, summary=summary)
 
 
 def _grove_section(summary: str, kind: Object) -> Field:
-    """Return an optional section of Grove's."""
+    """Return the field of an optional section with settings of Grove."""
     return Field(kind, nullable=True, summary=summary)
 
 

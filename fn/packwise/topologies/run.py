@@ -262,7 +262,7 @@ class Overview(Record):
 
 
 def _queued_uses(inventory: Inventory, known: KnownTopologies, selection: Selection) -> Iterator[Use]:
-    """Yield a use for the workloads that a scheduler queues itself, by the topologies of their queues."""
+    """Yield the uses of workloads that a scheduler queues itself, each with the topologies of its queue."""
     for queued_pods in queued_sources():
         for pods in queued_pods(inventory, known, selection.settings):
             if len(pods.topologies) > 1:

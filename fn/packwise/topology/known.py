@@ -438,7 +438,7 @@ def _domain_problem(path: FieldPath, domain: str) -> Problem | None:
 
 
 def check_order(item: KubeObject, topology: ClusterTopology) -> list[Finding]:
-    """Return an error for each level that comes after a narrower level. KAI would take it as the narrower one."""
+    """Return an error for each level that comes after a narrower level. KAI would treat the later level as narrower."""
     findings: list[Finding] = []
     for index, (above, level) in enumerate(pairwise(topology.levels), start=1):
         if rank(level.domain) < rank(above.domain):
@@ -531,9 +531,10 @@ class KnownTopologies(Record):
 
 
 class ConfiguredTopology(Record):
-    """The topology that the operator makes from its configuration. None if topology-aware scheduling is disabled.
+    """The topology that the operator makes from its configuration.
 
-    `exists` is true if there is a configuration. `finalizers` are the finalizers of ClusterTopologies.
+    `topology` is None if topology-aware scheduling is disabled. `exists` is true if there is a configuration.
+    `finalizers` are the finalizers of ClusterTopologies.
     """
 
     topology: KnownTopology | None

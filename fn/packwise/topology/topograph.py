@@ -1,4 +1,4 @@
-"""The files in which topograph writes the topology of a cluster, among them Slurm's, as labels of nodes."""
+"""The topology of a cluster as labels of nodes, read from topograph's files. Some are in Slurm's format."""
 
 from __future__ import annotations
 
@@ -293,7 +293,7 @@ def _with_labels(node: Mapping[str, Value], labels: Mapping[str, Mapping[str, st
 
 
 def _labels_of_node(node: Mapping[str, Value], labels: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
-    """Return the labels of a node. It is found by its name, by topograph's annotation of it, or by its providerID."""
+    """Return the labels of a node. They are found by the node's name, topograph's annotation, or its providerID."""
     instance = text_at(node, "metadata", "annotations", _INSTANCE)
     provider = text_at(node, "spec", "providerID").rpartition("/")[2]
     names = (text_at(node, "metadata", "name"), instance, provider)
