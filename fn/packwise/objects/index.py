@@ -467,7 +467,7 @@ A job without such a field has no pod template.
 def kai_candidates(index: Index) -> Iterator[KubeObject]:
     """Yield the users' objects that KAI may group. Only their texts are searched.
 
-    The runtime of a TrainJob names the scheduler. So all TrainJobs are candidates as soon as one other object is.
+    The runtime of a TrainJob names the scheduler. If any object is a candidate, every TrainJob is one.
     """
     seen: dict[str, bool] = {}
     waiting: list[KubeObject] = []

@@ -72,8 +72,8 @@ def validate_workload(
 ) -> tuple[Sequence[Problem], Verdict]:
     """Return the problems of the decoder, and the verdict of the CRD about a workload. `before` is the old workload.
 
-    `shape` are the problems by packwise's table, including problems of the decoder. Without a `definition`, all of them
-    are the verdict, and no problems of the decoder are returned separately.
+    `shape` are the problems by packwise's table, including problems of the decoder. Without a `definition`, the verdict
+    has all these problems, and the first part of the result is empty.
     """
     if definition is None:
         return (), validate_object(value, definition, lambda: shape)

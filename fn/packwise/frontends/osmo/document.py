@@ -39,7 +39,9 @@ _KINDS = ("pool", "workflow")
 
 
 class Documents(Record):
-    """The pools and workflows of the input, in its order. Invalid ones are missing, and have `findings`.
+    """The pools and workflows of the input, in its order. Invalid pools and workflows are missing.
+
+    `findings` are the findings about the documents, each with its object.
 
     `pod_templates` are the templates that OSMO merges into the pods of pools, each with its place.
     """
