@@ -452,9 +452,9 @@ KAI_HEAD = """
 
 Set `spec.kai.version` to the release in your cluster. Releases differ in the PodGroups that the pod-grouper creates,
 and in the objects that the API server accepts. packwise learned the behaviour of most releases by running their code.
-If you omit the field, packwise assumes the newest release that was run. It warns ([`kai-unnamed`](rules.md#kai-unnamed))
-if the input has a chart or an image of an older release. If the code of a release was only read, packwise warns, and
-refuses no object because of this release.
+If you omit the field, packwise assumes the newest release that was run. It warns
+([`kai-unnamed`](rules.md#kai-unnamed)) if the input has a chart or an image of an older release. If the code of a
+release was only read, packwise warns, and refuses no object because of this release.
 
 """
 

@@ -209,10 +209,10 @@ _ROWS = (
 )  # fmt: skip
 
 PLACES: dict[str, tuple[Part, ...]] = {
-    "the owner, or its pods": _ANY,
-    "the owner, or its pods; for a Rollout only its pods": _LABELLED,
-    "the owner, or its pods; for a Rollout only its pods; not Knative's revisions": _PREEMPTIBLE,
-    "the owner; not Knative's revisions": tuple(part for part in _OWNERS if part not in _REVISION_TEXTS),
+    "the owner or its pods": _ANY,
+    "the owner or its pods (for a Rollout only its pods)": _LABELLED,
+    "the owner or its pods (for a Rollout only its pods; not Knative's revisions)": _PREEMPTIBLE,
+    "the owner (not Knative's revisions)": tuple(part for part in _OWNERS if part not in _REVISION_TEXTS),
     "pods": _PODS,
     "the pods of LeaderWorkerSets and PyTorchJobs": _SEGMENTS,
     "the head and the worker groups of Ray": tuple(part for part in _RAY_GROUPS if part in _TOPOLOGIES),
