@@ -42,7 +42,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
     add_nodes(
         parser,
-        f"the cluster: {NODES}. A scenario, a JSON file with nodes and jobs, does not need it",
+        f"the cluster: {NODES}. A scenario, a JSON file with nodes and jobs, does not need --nodes",
     )
     parser.add_argument(
         "-o",
@@ -81,7 +81,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--exact",
         action="store_true",
         help="for gangs that do not fit, search for nodes that KAI does not find. Show the rule of KAI that prevents "
-        "it, and the smallest change that helps (needs packwise[solver])",
+        "the placement, and the smallest change that helps (needs packwise[solver])",
     )
     parser.add_argument("--further", action="store_true", help="show how many more replicas of each workload fit")
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Lists the topologies and the workloads that use them, by name or by default. packwise also lists unused topologies, and
-names in workloads that no topology has."""
+missing topologies that workloads name."""
 
 _EPILOG = """\
 examples:
