@@ -371,7 +371,7 @@ def text_at(place: Place) -> tuple[str, FieldPath]:
 
 UNKNOWN = Rule(
     "migrate-source",
-    "The revision before or after a migration is unknown, or the second is not later than the first.",
+    "The revision before or after a migration is unknown, or the migration does not lead to a later revision.",
     "spec/packwise.md#6.1",
 )
 ORDER = Rule(

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from packwise.revisions.kueue import KueueRelease
 
 POD_SETS = Rule(
-    "kueue-backend-pod-sets", "A gang has more PodCliques than a Workload of Kueue has pod sets.", "spec/kueue.md#10.5"
+    "kueue-backend-pod-sets",
+    "A gang has more PodCliques than a Workload of Kueue can have pod sets.",
+    "spec/kueue.md#10.5",
 )
 LEVEL = Rule(
     "kueue-backend-level",
