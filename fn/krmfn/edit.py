@@ -188,12 +188,11 @@ def group_by_list(edits: Iterable[tuple[FieldPath, Edit]]) -> dict[FieldPath, _E
 
 
 def with_entries(item: KubeObject, path: FieldPath, edits: _Edits) -> _Edited | None:
-    """Return the source and value of `item` after `edits` of the entries in the list at `path`. This reads the text
-    twice.
+    """Return the source and value of `item` after `edits` of the entries in the list at `path`.
 
-    Each entry is edited within its own lines. Return None if the entries share lines (a flow list) or depend on each
-    other (an alias), or if an edit fails. The caller then makes the edits one by one, so that the failing one raises
-    its error.
+    The text is read twice. Each entry is edited within its own lines. Return None if the entries share lines (a flow
+    list) or depend on each other (an alias), or if an edit fails. The caller then makes the edits one by one, so that
+    the failing one raises its error.
     """
     from krmfn.yamltext.places import entry_lines
 

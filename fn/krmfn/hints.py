@@ -35,7 +35,7 @@ else:
         return decorated
 
     def overload(function):
-        """Return the signature itself. The implementation after it replaces it."""
+        """Return the signature itself. The implementation that follows then replaces the signature."""
         return function
 
     def TypeVar(name, *_, **__):  # noqa: N802

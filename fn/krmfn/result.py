@@ -217,7 +217,7 @@ def group_results(results: Sequence[Result], shown: int = SHOWN, alone: Collecti
 
     Results have one form if severity and rule are equal, and also the message without quoted values and numbers. A
     single result is never hidden, because a line would have to count it. For a rule in `alone`, equal messages have one
-    cause. If more than `shown` + 1 results have it, only the first one is shown.
+    cause. If more than `shown` + 1 results have the same cause, only the first one is shown.
     """
     causes = [(result.severity.value, result.tags.get("rule", ""), result.message, "cause") for result in results]
     same = Counter([cause for cause in causes if cause[1] in alone])

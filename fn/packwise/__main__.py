@@ -55,8 +55,9 @@ def _run(arguments: list[str]) -> int:
 
 
 def _be_stoppable() -> None:
-    """Let SIGTERM end packwise as the first process of a container. The kernel delivers only signals that such a
-    process handles.
+    """Install a handler for SIGTERM that ends packwise.
+
+    Without a handler, SIGTERM has no effect on the first process of a container.
     """
     import signal
 

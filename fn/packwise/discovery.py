@@ -89,8 +89,8 @@ def count_unchecked(numbers: Iterable[tuple[str, int]], verb: str = "checked") -
     """Return a line for each reason: `3 Helm templates hold workloads that were not checked: helm template … | packwise
     check -`.
 
-    `numbers` holds nouns with numbers. The noun of a reason counts files. Another noun counts workloads that were not
-    checked because of errors.
+    `numbers` has pairs of a noun and a number. If the noun is the noun of a `Reason`, the number counts skipped files.
+    Otherwise the number counts workloads that were not checked because of errors.
     """
     by_noun = {reason.noun: reason for reason in Reason}
     lines: list[str] = []

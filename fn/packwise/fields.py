@@ -198,7 +198,7 @@ Kind = (
 
 
 class Field(Record):
-    """A field of an object. If it is `required`, it must be set: a round trip through Go does not fill it in.
+    """A field of an object. If it is `required`, it must be set, because Go does not add it on a round trip.
 
     With `zero_when_absent`, an absent value is checked as its zero value. With `nullable`, null counts as absent.
     `default` and `summary` are for documents.

@@ -341,10 +341,10 @@ _UNSUPPORTED = ": Unsupported value: "
 
 
 def soften_lists(findings: Iterable[Finding], rules: Container[str] = ()) -> tuple[Finding, ...]:
-    """Return the findings, with errors about closed lists turned into warnings.
+    """Return the findings. An error about a value outside a closed list becomes a warning.
 
-    `rules` names more rules about closed lists. A release that is newer than every known one may have longer lists, so
-    a refusal is uncertain.
+    A closed list has all allowed values of a field. A release that is newer than every known one may have longer lists,
+    so a refusal is uncertain. `rules` names more rules about closed lists.
     """
     return tuple(_soften(each) if _is_of_list(each, rules) else each for each in findings)
 
@@ -387,7 +387,7 @@ class Place(Record):
 
     If `embedded` is true, `path` leads to a text, and the text is a YAML document with the mapping. `inner` is the path
     of the mapping in that document. If `texts` is true, each entry of the mapping at `path` is such a text, as in the
-    data of a ConfigMap. `derived` is set if packwise read the document from a text that it made from the document.
+    data of a ConfigMap. `derived` is set if packwise does not read the document itself, but a text made from it.
     """
 
     item: KubeObject

@@ -210,7 +210,7 @@ def _is_emitted(generated: Generated, settings: TopologyRender) -> bool:
 
 
 def _previews(generated: Sequence[Generated]) -> set[KubeObject]:
-    """Return the users' objects with an operator that makes the generated objects itself."""
+    """Return the subjects of `generated` for which an operator makes the same objects in the cluster."""
     subjects = {each.subject for each in generated if each.subject is not None}
     return {subject for subject in subjects if identity(subject.value)[:2] in _PREVIEWED}
 

@@ -196,7 +196,7 @@ class KeyTable:
         return "" if len(key) > _LONGEST else self._nearest(key)
 
     def is_of_closed(self, key: str) -> bool:
-        """Return True if the key is in the domain that has only known keys. A placeholder is not."""
+        """Return True if the key is in the domain that has only known keys. Return False for a placeholder."""
         return bool(self._closed) and key.startswith(f"{self._closed}/") and not is_placeholder(key)
 
     def did_you_mean(self, key: str) -> str:
@@ -362,7 +362,7 @@ def stray_key_problems(value: Value, part: Part, table: KeyTable) -> Iterator[tu
 
 
 def is_written(key: Key, place: KeyPlace) -> bool:
-    """Return True if the place of the key is not checked."""
+    """Return True if the releases that read the key do not matter at the place."""
     return key.is_written or place.part.takes_any or bool(key.successor)
 
 

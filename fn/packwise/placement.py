@@ -452,7 +452,7 @@ def excess_text(entries: str, before: int, most: int) -> str:
 
 
 def weight_of_copies(characters: int) -> int:
-    """Return the number of further entries for an object that copies so many characters from its workload."""
+    """Return the number of extra entries for an object that copies `characters` characters from its workload."""
     return characters // _ENTRY
 
 

@@ -47,7 +47,7 @@ def template_problems(
 
     The API server refuses an object of its own kinds, with the pod's errors at the template. For other kinds, it
     refuses the pods, or the Jobs and StatefulSets that the controller creates. `kind` is None if a controller makes the
-    workload from another object. `grouping` is the one of the object's version.
+    workload from another object. `grouping` is KAI's grouping for the version of the object.
     """
     if kind is None or grouping in _COMPLETED or kind.templates[0].path[0] == ANYWHERE:
         yield from partial_pod_problems(spec)

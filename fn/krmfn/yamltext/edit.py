@@ -334,10 +334,10 @@ def _without_value(text: str, path: FieldPath, *, prune: bool) -> str:
 def changed_entry(text: str, edited: str, path: FieldPath, above: int) -> tuple[str, int]:
     """Find the smallest entry on `path` that contains all differences between `text` and `edited`.
 
-    Return its lines in `edited` and the number of steps to it, or "" and 0 without such an entry. The number is greater
-    than `above`. The entry is in a block mapping, and another entry follows: a key in that column begins a new entry
-    after any text. Therefore `edited` has the expected value if the lines read alone have it. Raise YamlError if `text`
-    is unreadable.
+    Return the entry's lines in `edited`, and the number of steps to the entry, which is greater than `above`. Return ""
+    and 0 without such an entry. The entry is in a block mapping, and a key follows in the same column. This key
+    always ends the entry. Therefore `edited` has the expected value if the lines read alone have it. Raise YamlError if
+    `text` is unreadable.
     """
     nodes = find(text, path, rest=True)
     if "%TAG" in text or _shared_anchors(text):

@@ -361,10 +361,9 @@ class _Step:
 
 @dataclass(slots=True)
 class _Index:
-    """The entries of a mapping or a list. Each entry has the node numbers of its key and value, in a list twice the
-    value's.
+    """The entries of a mapping or a list. Each entry has the numbers of two nodes: its key and its value.
 
-    `names` has the place of each key among the entries.
+    In a list, both are the number of the value. `names` has the place of each key among the entries.
     """
 
     entries: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
@@ -503,7 +502,7 @@ class EventTree:
         return [(n.start, n.anchor) for n in self._nodes if n.anchor in repeated and n.anchor and n.kind != "alias"]
 
     def _check(self, *, holds: bool) -> None:
-        """Raise the error of the text, if it has one, unless `holds`."""
+        """Raise the error of the text, if it has one, unless the caller's condition `holds`."""
         if self._error is not None and not holds:
             raise self._error
 

@@ -443,8 +443,8 @@ def with_last_break(text: str, newline: str = "\n") -> str:
 def strip_header(text: str) -> str:
     """Return `text`, which ends without a line break, so that adding one does not change its value.
 
-    Without a break, the last line of a block scalar has none. With a break, the header must say so (`|-`). Raise
-    YamlError if the text is unreadable.
+    The header of a block scalar at the end gets a dash (`|-`). Otherwise the added line break would become part of the
+    value. Raise YamlError if the text is unreadable.
     """
     header = _last_header(text) if "|" in text or ">" in text else -1
     match = None if header < 0 else re.compile(_HEADER).match(text, header)

@@ -308,7 +308,7 @@ _MAX_TEMPLATES = 2000
 def evaluate_templates(templates: Sequence[str], values: Sequence[Mapping[str, Value]]) -> list[list[str]]:
     """Return for each of `values` the text of each Go template, as Helm evaluates it.
 
-    Raise SourceError if a template is invalid, or uses a function of Argo CD's sets that Helm lacks.
+    Raise SourceError if a template is invalid, or uses a function that only ApplicationSets have.
     """
     lacking = [
         each for each in ("slugify", "normalize", "fromYamlArray") if any(each in single for single in templates)

@@ -329,9 +329,9 @@ _LACKING = re.compile(r"nil pointer evaluating|required|expected (string|map|sli
 
 
 def _without_blame(outcome: Unbuilt) -> Unbuilt:
-    """Return the outcome of a failed build.
+    """Return the outcome of a failed build. A standalone chart is then not an error.
 
-    It is no error for a standalone chart, which may need values of its users.
+    The chart may need values of its users. If the reason shows that, the obstacle is MISSING_VALUES.
     """
     if outcome.owner.kind != "chart":
         return outcome

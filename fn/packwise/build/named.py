@@ -39,10 +39,10 @@ def build_named(
     *,
     requires: bool = False,
 ) -> BuiltInputs:
-    """Return `files` at `paths` without the ones that builds read, and the built files. They are on disk or in
-    `commit`.
+    """Return `files` at `paths` without the ones that builds read, and the built files.
 
-    Raise UsageError if the commit is unreadable.
+    The sources of the builds are in `commit`, or on disk if `commit` is None. Raise UsageError if the commit is
+    unreadable.
     """
     named = [real(path) for path in paths]
     tops = dict.fromkeys([top_of(_nearest_folder(path)) for path in named])

@@ -143,9 +143,10 @@ class Obstacle(Enum):
 
 
 class Unbuilt(Record):
-    """A source that is not built, with the reason. With `is_wrong`, its controller would fail too, an error at `path`.
+    """A source that is not built, with the reason.
 
-    `folder` is the folder of the source, or None if it is not in the repository.
+    If `is_wrong` is true, the owner's controller would fail too, and the error is at `path` of the owner. `folder` is
+    the folder of the source, or None if the source is not in the repository.
     """
 
     owner: Owner

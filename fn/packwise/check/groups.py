@@ -47,7 +47,7 @@ def limits_answer(result: Result) -> bool:
 class Verdict(Record):
     """The sorted `results` of all groups and their coverage. `is_new` is true if a workload has no status.
 
-    `renders` are the groups' renders, if requested with all objects listed.
+    `renders` has each group with its render. It is empty unless `check_groups` is called with `is_listed`.
     """
 
     results: tuple[Result, ...]
@@ -183,8 +183,9 @@ def results_of(batches: Sequence[Batch]) -> list[Result]:
 
 
 def _with_reasons(results: Iterable[Result], coverage: Coverage) -> Iterator[Result]:
-    """Yield the results. A finding about missing workloads counts the skipped files, for formats without a last
-    line.
+    """Yield the results. The finding about missing workloads also counts the skipped files.
+
+    Some formats have no line with the coverage, and show only the finding.
     """
     over = count_unchecked(coverage.reasons)
     for result in results:

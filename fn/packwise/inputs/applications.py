@@ -137,7 +137,10 @@ def unnamed_plugins(application: KubeObject, folders: Folders) -> Iterator[Findi
 
 
 def _sources(value: Mapping[str, Value]) -> Iterator[tuple[FieldPath, Mapping[str, Value], tuple[Value, ...]]]:
-    """Yield the sources of an Application with their paths, or of a set's template with the set's generators."""
+    """Yield the sources of an Application, or of the template in an ApplicationSet.
+
+    Each source has its path in the object and the generators, which an Application lacks.
+    """
     path: FieldPath = ("spec",)
     spec = value.get("spec")
     generators: tuple[Value, ...] = ()

@@ -138,7 +138,7 @@ def cluster_files(
 
 
 def cluster_role(name: str = "packwise") -> dict[str, object]:
-    """Return the ClusterRole for `--cluster`. It only permits to list each resource."""
+    """Return the ClusterRole for `--cluster`. It permits only the verb `list` on each resource."""
     groups: dict[str, list[str]] = {}
     for each in RESOURCES:
         groups.setdefault(each.group, []).append(each.name)

@@ -136,7 +136,8 @@ class _Search:
     def look_elsewhere(self) -> None:
         """Keep the repository's configurations if no configuration is above a workload.
 
-        As in a check of the whole repository, a single configuration applies to all workloads. None of several applies.
+        As in a check of the whole repository, a single configuration applies to all workloads. If
+        there are several, none of them applies.
         """
         lost = [at for at, traits in self._traits.items() if traits.workloads and not self._configures(at)]
         for top in dict.fromkeys([top_of(folder) for folder in dict.fromkeys(map(folder_of, lost))]):

@@ -94,7 +94,7 @@ def is_unread_kind(group: str, kind: str) -> bool:
 
 
 def heads_of(tree: Tree) -> list[_Head]:
-    """Return the head of the object, or the heads of all entries of a List.
+    """Return the head of the object (its group and kind), or the different heads of the entries of a List.
 
     Return an empty list if a head is unusual.
     """
@@ -118,7 +118,7 @@ def heads_of(tree: Tree) -> list[_Head]:
 
 
 def _head_at(tree: Tree, path: FieldPath, default: _Head | None = None) -> _Head | None:
-    """Return the head of the mapping at `path`, or None if it is unusual.
+    """Return the head (group and kind) of the mapping at `path`, or None if it is unusual.
 
     An entry of a List with one kind may omit its head, which is then `default`.
     """
