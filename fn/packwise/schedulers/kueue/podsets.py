@@ -246,7 +246,7 @@ class KueueJob:
     def manager_path(self) -> FieldPath:
         """Return the path of `managedBy`, which names the job's controller.
 
-        The field is in `spec.runPolicy` for jobs of Kubeflow, and in `spec` for all others.
+        The field is in `spec.runPolicy` if it is set there, and otherwise in `spec`.
         """
         path: FieldPath = ("spec", "runPolicy", "managedBy")
         return path if self.item.get(path) is not None else ("spec", "managedBy")

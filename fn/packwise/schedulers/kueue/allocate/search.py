@@ -379,8 +379,8 @@ def _several_domains(level: _Level, plan: _Plan, depth: int) -> list[int] | _Sho
 def _leader_first(order: Sequence[int], units: _Units, wanted: int, leaders: int) -> Sequence[int]:
     """Return the order with the domain for the leader in front.
 
-    Kueue chooses the first domain with room for the leader, if all domains together then still hold the workers. If no
-    domain is suitable, return `order` unchanged.
+    Kueue chooses the first domain that has room for the leader and leaves enough room for the workers in all domains
+    together. If no domain is suitable, return `order` unchanged.
     """
     if not leaders or len(order) < 2:
         return order
