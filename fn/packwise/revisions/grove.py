@@ -764,7 +764,7 @@ HISTORY = (
     Release(
         "v0.1.0-alpha.14-rc1",
         "after 2026-09-18",
-        "the index of a pod in its scaling group; packwise does not know its other changes",
+        "the index of a pod in its scaling group; the other changes of this release are unknown",
         "KAI 0.17 or newer; Dynamo 1.6.0, 1.6.1",
     ),
     Release(
