@@ -414,7 +414,7 @@ def describe_places(key: Key, kind: tuple[str, str] | None = None) -> str:
         if parts:
             titles = dict.fromkeys([part.title for part in parts])
             places.append(f"{FORMS[form]} of {', '.join(titles)}")
-    return " or ".join(places)
+    return ", or ".join(places)
 
 
 def parts_of(key: Key, form: str) -> tuple[Part, ...]:
