@@ -185,7 +185,7 @@ def _options(annotation: Any) -> list[Any]:
 
 
 def _annotation(model: Any, path: FieldPath) -> Any:
-    """Return the type of the field at `path`, or None if the model lacks it."""
+    """Return the type of the field at `path`. Return None if the model lacks it."""
     from typing import get_args
 
     current: Any = model

@@ -13,7 +13,7 @@ if every fifth line differs.
 
 
 def unified_diff(name: str, before: str, after: str) -> str:
-    """Return the difference of the file `name` from `before` to `after`, or "" if they are equal.
+    """Return the difference of the file `name` from `before` to `after`. Return "" if they are equal.
 
     If `before` is empty, the file is new.
     """
@@ -21,7 +21,7 @@ def unified_diff(name: str, before: str, after: str) -> str:
 
 
 def difference(before: str, after: str, old_name: str, new_name: str) -> str:
-    """Return the difference from `before` to `after` under the names of both, or "" if they are equal.
+    """Return the difference from `before` to `after` under the names of both. Return "" if they are equal.
 
     If a text has more than `_MAX_LINES` lines, the difference replaces all of it.
     """

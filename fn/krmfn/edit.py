@@ -83,7 +83,7 @@ def with_value(item: KubeObject, path: FieldPath, value: Value) -> _Edited:
 
 
 def _set(source: Source, path: FieldPath, value: Value, changed: Mapping[str, Value]) -> Source | None:
-    """Return `source` with `value` at `path`, or None if the spliced text does not mean `changed`."""
+    """Return `source` with `value` at `path`. Return None if the spliced text does not mean `changed`."""
     text = set_value(source.text, source.root + path, value)
     # An edited object is no longer part of a List.
     return source.replace(text=text, entry=()) if _means(text, source, path, changed) else None

@@ -225,7 +225,7 @@ def _empty_list(whole: _Whole) -> Envelope | None:
 
 
 def _block(whole: _Whole) -> Envelope | None:
-    """Return a list in block style, or None if other text precedes a dash on its line."""
+    """Return a list in block style. Return None if other text precedes a dash on its line."""
     text, lined = whole.text, whole.lined
     spans = whole.tree.entries(whole.nodes[-1].number)
     edges, dashes = list[int](), list[int]()
@@ -250,7 +250,7 @@ def _block(whole: _Whole) -> Envelope | None:
 
 
 def _independent_pieces(whole: _Whole, cut: _Cut) -> Envelope | None:
-    """Return the list in pieces, or None if a piece has another meaning alone than in the list."""
+    """Return the list in pieces. Return None if a piece has another meaning alone than in the list."""
     node = whole.nodes[-1]
     if not _is_at_margin(whole) or node.anchor is not None or node.tag is not None:
         return None

@@ -97,15 +97,15 @@ class Fields:
                 self.refuse(name, _message(dict, value))
 
     def required_text(self, name: str, *, known: Sequence[str] = ()) -> str:
-        """Return the string in the field `name`, or "" if it was refused. With `known`, it must be one of these."""
+        """Return the string in the field `name`. Return "" if it was refused. With `known`, it must be one of these."""
         return self._require(name, self.text(name, known=known), str, "")
 
     def required_integer(self, name: str) -> int:
-        """Return the integer in the field `name`, or 0 if it was refused."""
+        """Return the integer in the field `name`. Return 0 if it was refused."""
         return self._require(name, self.integer(name), int, 0)
 
     def required_number(self, name: str) -> float:
-        """Return the integer or float in the field `name`, or 0 if it was refused."""
+        """Return the integer or float in the field `name`. Return 0 if it was refused."""
         return self._require(name, self.number(name), float, 0)
 
     def required_flag(self, name: str) -> bool:

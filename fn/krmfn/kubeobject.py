@@ -80,7 +80,7 @@ def is_client_key(key: str) -> bool:
 
 
 def client_path(annotations: Mapping[str, Value]) -> str | None:
-    """Return the path of the item's file, or None if no annotation has it."""
+    """Return the path of the item's file. Return None if no annotation has it."""
     for key in PATH_KEYS:
         path = annotations.get(key)
         if isinstance(path, str) and path:
@@ -89,7 +89,7 @@ def client_path(annotations: Mapping[str, Value]) -> str | None:
 
 
 def client_index(annotations: Mapping[str, Value]) -> int | None:
-    """Return the item's position in its file, or None if the annotation is missing or not a number."""
+    """Return the item's position in its file. Return None if the annotation is missing or not a number."""
     for key in INDEX_KEYS:
         index = annotations.get(key)
         if isinstance(index, str) and index.isascii() and index.isdigit() and len(index) < 10:
@@ -345,22 +345,22 @@ class KubeObject:
 
     @property
     def api_version(self) -> str:
-        """Return `apiVersion`, or "" if it is absent. Raise FieldError if it is not a string."""
+        """Return `apiVersion`. Return "" if it is absent. Raise FieldError if it is not a string."""
         return self.string(("apiVersion",)) or ""
 
     @property
     def kind(self) -> str:
-        """Return `kind`, or "" if it is absent. Raise FieldError if it is not a string."""
+        """Return `kind`. Return "" if it is absent. Raise FieldError if it is not a string."""
         return self.string(("kind",)) or ""
 
     @property
     def namespace(self) -> str:
-        """Return `metadata.namespace`, or "" if it is absent. Raise FieldError if it is not a string."""
+        """Return `metadata.namespace`. Return "" if it is absent. Raise FieldError if it is not a string."""
         return self.id.namespace
 
     @property
     def name(self) -> str:
-        """Return `metadata.name`, or "" if it is absent. Raise FieldError if it is not a string."""
+        """Return `metadata.name`. Return "" if it is absent. Raise FieldError if it is not a string."""
         return self.id.name
 
     @property
@@ -383,7 +383,7 @@ class KubeObject:
 
     @property
     def index(self) -> int | None:
-        """Return the 0-based position of the object among the documents of its file, or None if it is not recorded."""
+        """Return the 0-based position of the object in its file. Return None if the position is not recorded."""
         return client_index(self._raw_annotations())
 
     @property
@@ -406,23 +406,23 @@ class KubeObject:
         return value
 
     def string(self, path: FieldPath | str) -> str | None:
-        """Return the string at `path`, or None if absent or null. Raise FieldError for another type."""
+        """Return the string at `path`. Return None if absent or null. Raise FieldError for another type."""
         return self.typed_value(path, str)
 
     def integer(self, path: FieldPath | str) -> int | None:
-        """Return the integer at `path`, or None if absent or null. Raise FieldError for another type."""
+        """Return the integer at `path`. Return None if absent or null. Raise FieldError for another type."""
         return self.typed_value(path, int)
 
     def boolean(self, path: FieldPath | str) -> bool | None:
-        """Return the boolean at `path`, or None if absent or null. Raise FieldError for another type."""
+        """Return the boolean at `path`. Return None if absent or null. Raise FieldError for another type."""
         return self.typed_value(path, bool)
 
     def mapping(self, path: FieldPath | str) -> Mapping[str, Value] | None:
-        """Return the mapping at `path`, or None if absent or null. Raise FieldError for another type."""
+        """Return the mapping at `path`. Return None if absent or null. Raise FieldError for another type."""
         return self.typed_value(path, dict)
 
     def sequence(self, path: FieldPath | str) -> Sequence[Value] | None:
-        """Return the list at `path`, or None if absent or null. Raise FieldError for another type."""
+        """Return the list at `path`. Return None if absent or null. Raise FieldError for another type."""
         return self.typed_value(path, list)
 
     def required_string(self, path: FieldPath | str) -> str:
@@ -459,7 +459,7 @@ class KubeObject:
         raise self.error(path, message)
 
     def typed_value(self, path: FieldPath | str, kind: type[Any]) -> Any:
-        """Return the value at `path`, or None if it is absent or null.
+        """Return the value at `path`. Return None if it is absent or null.
 
         Raise FieldError if its type is not exactly `kind`.
         """

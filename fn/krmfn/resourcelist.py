@@ -64,7 +64,7 @@ def assemble(envelope: Envelope, items: Sequence[KubeObject] | None, results: li
 def _attempt(
     envelope: Envelope, items: Sequence[KubeObject], results: list[Value] | None, *, expand: bool
 ) -> str | None:
-    """Return the joined pieces, or None if the text around the items cannot hold them."""
+    """Return the joined pieces. Return None if the text around the items cannot hold them."""
     try:
         return "".join(_join(envelope, items, results, expand=expand))
     except FieldError:
@@ -165,7 +165,7 @@ def _key_end(head: str) -> int:
 
 
 def _head_and_tail(envelope: Envelope, results: list[Value] | None) -> tuple[str, str]:
-    """Return head and tail of a block list with `results`. If `results` is None, return the original ones.
+    """Return head and tail of a block list with `results`. Return the original ones if `results` is None.
 
     Results are spliced into the text if possible. Otherwise head and tail are written from the fields.
     """

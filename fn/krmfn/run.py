@@ -173,7 +173,7 @@ def _call(
 ) -> tuple[ResourceList, tuple[Result, ...]]:
     """Return the list that the function returns, and no results.
 
-    If it raises an exception, return `read` and the exception's results.
+    Return `read` and the exception's results if it raises an exception.
     """
     try:
         if config is None:

@@ -262,7 +262,7 @@ def read_kustomization(text: str) -> Value:
 
 
 def _with_last_keys(text: str) -> str | None:
-    """Return the YAML text with only the last of equal keys, or None if it is unreadable for another reason."""
+    """Return the YAML text with only the last of equal keys. Return None if it is unreadable for another reason."""
     # The import is here because few repositories have such a kustomization.
     import yaml
 
@@ -300,7 +300,7 @@ _OBJECT = r"""^[ \t]*(?:- )?["']?apiVersion["']?[ \t]*:|"apiVersion"[ \t]*:"""
 
 
 def content_reason(path: str, values: Iterable[Value], *, has_objects: bool) -> Reason | None:
-    """Return the reason to skip the file at `path` with the documents `values`, or None if the file is checked.
+    """Return the reason to skip the file at `path` with the documents `values`. Return None if the file is checked.
 
     `has_objects` is true if a document is an object that packwise reads. Files without content are not skipped.
     """
@@ -313,7 +313,7 @@ def content_reason(path: str, values: Iterable[Value], *, has_objects: bool) -> 
 
 
 def unparsed_reason(path: str, text: str, error: str = "") -> Reason | None:
-    """Return the reason to skip the file at `path`, which is not YAML, or None if no known tool reads such a text.
+    """Return the reason to skip the file at `path`, which is not YAML. Return None if no known tool reads such a text.
 
     `error` is the message of the YAML reader.
     """

@@ -50,7 +50,7 @@ def install_source(direct_url: str | None) -> tuple[str, str]:
 
 
 def _direct_url() -> str | None:
-    """Return `direct_url.json` of the installation, or None if packwise runs from its sources."""
+    """Return `direct_url.json` of the installation. Return None if packwise runs from its sources."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:

@@ -336,7 +336,7 @@ def _wrong_text(text: str, kind: Text) -> str:
 
 
 def kind_at(kind: Kind, path: FieldPath) -> Kind | None:
-    """Return the kind of the value at `path` below a value of `kind`, or None if the table does not describe it."""
+    """Return the kind of the value at `path` below a value of `kind`. Return None if the table does not describe it."""
     for step in path:
         below: Kind | None = None
         if isinstance(kind, Array) and isinstance(step, int):

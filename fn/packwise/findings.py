@@ -293,7 +293,7 @@ _ORIGIN = "config.kubernetes.io/origin"
 
 
 def _kustomize_origin(subject: KubeObject) -> str | None:
-    """Return the file from which kustomize built an object, or None if kustomize did not record it.
+    """Return the file from which kustomize built an object. Return None if kustomize did not record it.
 
     The path is relative to the kustomization. A remote file has its repository before the path. Source: kustomize,
     buildMetadata originAnnotations.
@@ -475,7 +475,7 @@ class Place(Record):
     def location_of(self, line: int, column: int = 1) -> Location:
         """Return the location in the file of a line of the document.
 
-        If the lines of an embedded document cannot be located, return the location of the whole text. Line and column
+        Return the location of the whole text if the lines of an embedded document cannot be located. Line and column
         are 1-based.
         """
         from krmfn.kubeobject import Location
@@ -522,7 +522,7 @@ class Origin(Record):
     fields: Mapping[str, FieldPath | Place] = {}
 
     def of(self, field: str) -> Origin:
-        """Return the origin of one field of the node. If the field has none, return this origin."""
+        """Return the origin of one field of the node. Return this origin if the field has none."""
         steps = self.fields.get(field)
         if steps is None:
             return self

@@ -167,7 +167,7 @@ def _parts(text: bytes, *, names_only: bool) -> list[bytes]:
 
 
 def _byte(text: bytes, at: int) -> tuple[bytes, int]:
-    """Return the regular expression of the byte at `at`, and the offset of the next byte."""
+    """Return the regular expression of the byte at `at` and the offset of the next byte."""
     if text[at] == ord("?"):
         return b"[^/]", at + 1
     if text[at] == ord("["):
@@ -179,7 +179,7 @@ def _byte(text: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _bracket(text: bytes, at: int) -> tuple[bytes, int]:
-    """Return the regular expression of the bracket with its content at `at`, and the offset after the bracket."""
+    """Return the regular expression of the bracket with its content at `at` and the offset after the bracket."""
     is_negated = text[at : at + 1] in (b"!", b"^")
     at += is_negated
     chosen: set[int] = set()

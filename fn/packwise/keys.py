@@ -384,7 +384,7 @@ def is_read_at(key: Key, place: KeyPlace) -> bool:
 
 
 def _other_place(key: Key, place: KeyPlace) -> str:
-    """Return a message with the right place of a misplaced key, or "" if another rule reports the key."""
+    """Return a message with the right place of a misplaced key. Return "" if another rule reports the key."""
     if place.form == "annotations" and key.name.startswith(place.part.reported_elsewhere):
         return ""
     if place.part in key.instead:
@@ -423,7 +423,7 @@ def parts_of(key: Key, form: str) -> tuple[Part, ...]:
 
 
 def _wrong_value(key: Key, value: str) -> str:
-    """Return the message about an invalid value, or "" if the value is valid or a placeholder."""
+    """Return the message about an invalid value. Return "" if the value is valid or a placeholder."""
     taken = value.casefold() if key.any_case else value
     if not key.values or taken in key.values or is_placeholder(value):
         return ""

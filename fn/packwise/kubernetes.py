@@ -540,7 +540,7 @@ def _round_number(match: re.Match[str], sign: int, power: int, notation: _Notati
 
 
 def _exponent(text: str) -> int | None:
-    """Return the lower 32 bits of an exponent, as Kubernetes keeps them, or None if it exceeds 64 bits."""
+    """Return the lower 32 bits of an exponent, as Kubernetes keeps them. Return None if it exceeds 64 bits."""
     digits = text.lstrip("+-").lstrip("0")
     # Python refuses to read numbers of thousands of digits.
     number = int(text) if len(digits) < 20 else _MAX
@@ -548,7 +548,7 @@ def _exponent(text: str) -> int | None:
 
 
 def quantity_fault(text: str) -> str | None:
-    """Return Kubernetes' error about `text`, or None if it is a quantity."""
+    """Return Kubernetes' error about `text`. Return None if it is a quantity."""
     parsed = _parse_quantity(text)
     return parsed if isinstance(parsed, str) else None
 
@@ -616,7 +616,7 @@ def amounts(quantities: Mapping[str, Value]) -> dict[str, int]:
 
 
 def read_nanos(written: Value) -> int | None:
-    """Return a quantity in billionths, as ParseQuantity rounds and limits it, or None if it is not a quantity."""
+    """Return a quantity in billionths, as ParseQuantity rounds and limits it. Return None if it is not a quantity."""
     if isinstance(written, bool) or not isinstance(written, str | int | float):
         return None
     if isinstance(written, int):
@@ -671,7 +671,7 @@ _MAX = 1 << 63
 
 @lru_cache(maxsize=256)
 def parse_duration(text: str) -> int | None:
-    """Return the nanoseconds of a Go duration, or None if `text` is not a duration."""
+    """Return the nanoseconds of a Go duration. Return None if `text` is not a duration."""
     sign = -1 if text.startswith("-") else 1
     rest = text[1:] if text[:1] in {"-", "+"} else text
     if rest == "0":
@@ -746,7 +746,7 @@ def atoi(text: str) -> int | str:
 
 
 def parse_natural(text: str) -> int | None:
-    """Return the 64-bit number in digits without a sign, or None if `text` is not one."""
+    """Return the 64-bit number in digits without a sign. Return None if `text` is not one."""
     number = atoi(text) if text.isascii() and text.isdigit() else ""
     return number if isinstance(number, int) else None
 

@@ -79,7 +79,7 @@ def configurations_by_folder(
 
 
 def nearest_folders(files: Mapping[str, Traits], *, takes_samples: bool = False) -> dict[str, str | None]:
-    """Return each of `files` with the folder of its configuration, or None if no configuration applies.
+    """Map each of `files` to the folder of its configuration, or to None if no configuration applies.
 
     A single configuration applies to all files. A sample maps to its own path, because it is checked alone.
     """

@@ -89,7 +89,7 @@ def misspelt_resource(name: str) -> str:
 
 
 def near_resource(name: str) -> str:
-    """Return `; did you mean "x"?` for a resource name that no container may request, or "" if no name is similar."""
+    """Return `; did you mean "x"?` for a name that no container may request. Return "" if no name is similar."""
     short = name.casefold()
     if "gpu" in short:
         return '; did you mean "nvidia.com/gpu"?'

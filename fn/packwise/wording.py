@@ -82,7 +82,7 @@ def count_text(number: int, noun: str, plural: str = "") -> str:
 def known_names(name: str, known: Sequence[str]) -> str:
     """Return the end of a message about an unknown name: the known names and the nearest one.
 
-    If many names are known and one is near, return only the suggestion.
+    Return only the suggestion if many names are known and one is near.
     """
     near = did_you_mean(name, known)
     return near if near and len(known) > _MANY else f", known: {list_known(known)}{near}"

@@ -29,7 +29,7 @@ class Span(Record):
 
 
 def locate(text: str, path: FieldPath, *, key: bool = False) -> Span | None:
-    """Return the place of the value at `path`, or None if there is none. With `key`, return the place of its key.
+    """Return the place of the value at `path`. Return None if there is none. With `key`, return the place of its key.
 
     The place of a value includes its anchor and tag. The place of a block value excludes the break and comment after
     it. A value that only a merge (`<<`) provides has no place. Raise YamlError if the text is unreadable up to the
@@ -68,7 +68,7 @@ def nearest_position(text: str, path: FieldPath, *, key: bool = False) -> tuple[
 
 
 def start_offsets(text: str, paths: Iterable[FieldPath]) -> list[int | None]:
-    """Return the start offset in `text` of the value at each of `paths`, or None if there is none.
+    """Return the start offset in `text` of the value at each of `paths`. An offset is None if the value is missing.
 
     Raise YamlError if the text is unreadable.
     """

@@ -579,7 +579,7 @@ class EventTree:
 
 
 def _name(key: _EventNode) -> str | None:
-    """Return the name of a key, or None if it cannot be one."""
+    """Return the name of a key. Return None if it cannot be one."""
     if key.kind != "scalar":
         return None
     return key.value if key.style and key.tag is None else key_name(key.value, key.tag, not key.style)

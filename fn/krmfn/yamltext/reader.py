@@ -23,7 +23,7 @@ function.
 
 
 def _native_core():
-    """Return the native core, or None if it is absent or has another version than `VERSION`."""
+    """Return the native core. Return None if it is absent or has another version than `VERSION`."""
     # This function states no return type. A type checker then infers the type of the module, with the types of its
     # functions.
     try:
@@ -199,7 +199,7 @@ class Tree(Protocol):
     """The nodes of the first document of a text, as far as it can be read."""
 
     def value(self) -> Value:
-        """Return the value of the one document, or None if empty. Raise YamlError if it is invalid."""
+        """Return the value of the one document. Return None if empty. Raise YamlError if it is invalid."""
         ...
 
     def words(self, wanted: tuple[str, ...]) -> list[str] | None:
@@ -374,7 +374,7 @@ _BEFORE_MARK = (*BREAKS, "\ufeff")
 
 
 def read(text: str, *, is_kept: bool = True) -> Value:
-    """Return the value of the one YAML document in `text`, or None if it is empty.
+    """Return the value of the one YAML document in `text`. Return None if it is empty.
 
     With `is_kept`, the nodes of the text are kept in a cache for searches of places.
 
@@ -401,7 +401,7 @@ def words_in(text: str, wanted: tuple[str, ...]) -> list[str] | None:
 
 
 def unkept_tree(text: str) -> Tree | None:
-    """Return the nodes of `text` without keeping them in a cache, or None if it is unreadable."""
+    """Return the nodes of `text` without keeping them in a cache. Return None if it is unreadable."""
     try:
         _refuse_disputed(text)
         return new_tree(text)

@@ -96,7 +96,7 @@ def value_of_tag(tag: str, text: str) -> Scalar:
 
 
 def key_name(text: str, tag: str | None, is_plain: bool) -> str | None:
-    """Return the JSON object key that a scalar becomes, or None if it cannot be one."""
+    """Return the JSON object key that a scalar becomes. Return None if it cannot be one."""
     try:
         return key_text(scalar_value(text, tag, is_plain=is_plain))
     except ValueError:
@@ -120,7 +120,7 @@ def _float_pattern() -> re.Pattern[str]:
 
 
 def _integer(digits: str) -> int | None:
-    """Return the integer in `digits` as yaml.v3 reads it, or None if it is not one.
+    """Return the integer in `digits` as yaml.v3 reads it. Return None if it is not one.
 
     yaml.v3 uses Go's strconv.ParseInt and ParseUint with base 0, and its own rules for `0b` and `0o`.
     """
@@ -149,7 +149,7 @@ def _bounded_number(digits: str, base: int) -> int | None:
 
 
 def _number(digits: str, base: int) -> int | None:
-    """Return `digits` as a number, or None if they exceed 64 bits."""
+    """Return `digits` as a number. Return None if they exceed 64 bits."""
     digits = digits.lstrip("0") or "0"
     return int(digits, base) if len(digits) <= _MAX_DIGITS else None
 

@@ -78,7 +78,7 @@ def double_quote(text: str) -> str:
 
 
 def literal_lines(text: str) -> list[str] | None:
-    """Return the lines of `text` for a literal block, or None if only quotes preserve it for every reader."""
+    """Return the lines of `text` for a literal block. Return None if only quotes preserve it for every reader."""
     if "\n" not in text or _not_literal().search(text):
         return None
     return (text[:-1] if text.endswith("\n") else text).split("\n")

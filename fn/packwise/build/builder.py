@@ -239,7 +239,7 @@ def _attempt(recipe: Recipe) -> str | SourceError:
 
 
 def _template(document: str, name: str, origin: Callable[[str], str]) -> str | None:
-    """Return the path in the repository of the template that Helm names above an object, or None if it names none."""
+    """Return the path in the repository of the template that Helm names above an object, or None."""
     line = next((each for each in document.splitlines()[:3] if each.startswith(_SOURCE)), None)
     if line is None:
         return None

@@ -95,7 +95,7 @@ def entry_of(key: str, value: bytes) -> bytes:
 
 
 def value_of(key: str, entry: bytes) -> bytes | None:
-    """Return the value of an entry, or None if it is incomplete or belongs to another key."""
+    """Return the value of an entry. Return None if it is incomplete or belongs to another key."""
     value = entry[_LENGTH:]
     return value if entry[:_LENGTH] == _HEAD + _digest(key, value) + b"\n" else None
 
@@ -275,7 +275,7 @@ def default_place() -> str | None:
 
 
 def _flag(name: str) -> int:
-    """Return a flag of `os.open`, or 0 if the system lacks it."""
+    """Return a flag of `os.open`. Return 0 if the system lacks it."""
     return getattr(os, name, 0)
 
 
@@ -333,7 +333,7 @@ class Cache:
         self.close()
 
     def get(self, key: str) -> bytes | None:
-        """Return the value stored under `key`, or None if it is absent or incomplete."""
+        """Return the value stored under `key`. Return None if it is absent or incomplete."""
         if not self._reads:
             return None
         name = name_of(key)
@@ -431,7 +431,7 @@ class ObjectStore:
         self._files, self._root = fsspec.url_to_fs(url)
 
     def read(self, name: str) -> bytes | None:
-        """Return the object of that name, or None if it is missing. Raise OSError if the store fails."""
+        """Return the object of that name. Return None if it is missing. Raise OSError if the store fails."""
         with _as_os_errors(), suppress(FileNotFoundError):
             return self._files.cat_file(self._path(name), start=0, end=LARGEST + 1)
         return None
@@ -463,7 +463,7 @@ class ObjectStore:
 
 
 def _time_of_writing(described: dict[str, Any]) -> float:
-    """Return the time of writing of an object, or 0 if its store does not record it."""
+    """Return the time of writing of an object. Return 0 if its store does not record it."""
     value = next((described[key] for key in _TIMES if described.get(key)), 0.0)
     if isinstance(value, str):
         value = datetime.fromisoformat(value)

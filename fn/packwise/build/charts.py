@@ -59,7 +59,7 @@ class ChartFiles(Record):
 
 
 def chart_value(tree: FileTree, folder: str) -> Mapping[str, Value]:
-    """Return the content of Chart.yaml, or an empty mapping if it is unreadable."""
+    """Return the content of Chart.yaml. Return an empty mapping if it is unreadable."""
     try:
         return mapping(read(tree.read(posixpath.join(folder, CHART)).decode("utf-8", "replace")))
     except (OSError, YamlError):
@@ -137,7 +137,7 @@ def is_library(tree: FileTree, folder: str) -> bool:
 
 @cache
 def helm() -> tuple[Program, str]:
-    """Return Helm as a confined program, and its version. Raise SourceError if Helm is missing."""
+    """Return Helm as a confined program and its version. Raise SourceError if Helm is missing."""
     path = program_on_path("helm")
     if path is None:
         raise SourceError(Obstacle.PROGRAM, _ADVICE)

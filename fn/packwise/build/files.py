@@ -140,7 +140,7 @@ def _configures(tree: FileTree, path: str) -> bool:
 
 
 def _deliver_document(document: Document, delivery: Delivery) -> Document | None:
-    """Return the document as its owner delivers it, or None if it is not delivered or configures packwise."""
+    """Return the document as its owner delivers it. Return None if it is not delivered or configures packwise."""
     item = document.item
     if item is None or not is_readable(item):
         return document
@@ -270,7 +270,7 @@ def _line_of(result: Result, file: InputFile) -> tuple[int | None, int | None]:
 def _resource_line(result: Result, file: InputFile) -> int | None:
     """Return the line of the result's field in the kustomization's resource.
 
-    If the resource does not set the field, return the line of the object. Return None if the resource and the built
+    Return the line of the object if the resource does not set the field. Return None if the resource and the built
     object have different values in the field, or if the object is not found.
     """
     from krmfn.kubeobject import text_location

@@ -80,7 +80,7 @@ def _with_present_components(spec: Mapping[str, Value], folder: str, repository:
 
 
 def generated_resources(tree: FileTree, folder: str) -> tuple[str, ...] | None:
-    """Return the resources of the kustomization that Flux generates for a folder, or None if the folder has one."""
+    """Return the resources of the kustomization that Flux generates for a folder. Return None if the folder has one."""
     if _has_kustomization(tree, folder):
         return None
     resources: dict[str, None] = {}

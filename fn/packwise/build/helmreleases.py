@@ -145,7 +145,7 @@ def flux_path(repository: Repository, owner: Owner, reference: Mapping[str, Valu
 
 
 def _base(chart: Mapping[str, Value], folder: str, repository: Repository) -> tuple[Values, ...] | None:
-    """Return the values files that replace the chart's values.yaml, or None if the HelmRelease names none."""
+    """Return the values files that replace the chart's values.yaml. Return None if the HelmRelease names none."""
     named = strings(chart.get("valuesFiles"))
     if not named:
         return None

@@ -127,7 +127,7 @@ def _refusal(problems: Sequence[ClientProblem], source: KustomizationSource) -> 
 
 @cache
 def kustomize() -> tuple[Program, str]:
-    """Return kustomize as a confined program, and its version. Raise SourceError if kustomize is missing."""
+    """Return kustomize as a confined program and its version. Raise SourceError if kustomize is missing."""
     path = program_on_path("kustomize")
     if path is None:
         raise SourceError(Obstacle.PROGRAM, _ADVICE)

@@ -20,7 +20,7 @@ _LONGEST = 2000
 
 
 def template_line(template: str, built: str, line: int) -> int | None:
-    """Return the 1-based line of a template that made the 1-based line of a built text, or None if unknown.
+    """Return the 1-based line of a template that made the 1-based line of a built text. Return None if unknown.
 
     A line that a function of the template made is located at the nearest parent line with a known origin.
     """

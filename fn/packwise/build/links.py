@@ -40,7 +40,7 @@ class LinkedTree:
         self._folders = folders_above(self._targets)
 
     def _files_behind(self, link: str, target: str, files: set[str]) -> dict[str, str] | None:
-        """Return the target of each file behind a link, or None if the link leads to no listed file or folder."""
+        """Map each file behind a link to its target. Return None if the link leads to no listed file or folder."""
         if target in files:
             return {link: target}
         if target and not self._tree.is_folder(target):

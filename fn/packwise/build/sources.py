@@ -181,7 +181,7 @@ def unsupported_error(feature: str) -> SourceError:
 
 
 class Repository(Record):
-    """The repository to build: its files, and the URLs of its remotes.
+    """The repository to build: its files and the URLs of its remotes.
 
     `revisions` are the names of the checked-out commit, such as branches. `objects` are the objects that owners refer
     to, each with its path. `argocd_helm` is True if Argo CD lets kustomize build charts.
@@ -342,7 +342,7 @@ def matches(glob: str, path: str, *, crosses: bool = False) -> bool:
 
 
 def _alternatives(glob: str) -> list[str]:
-    """Return the globs to which the braces of a glob expand, or an empty list if they are too many."""
+    """Return the globs to which the braces of a glob expand. Return an empty list if they are too many."""
     pending, done = [glob], list[str]()
     while pending:
         if len(pending) + len(done) > _MAX_ALTERNATIVES:

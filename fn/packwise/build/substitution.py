@@ -179,7 +179,7 @@ def _find_first(value: str, units: Sequence[_Unit], start: int) -> int:
 
 
 def _match_end(value: str, units: Sequence[_Unit], *, is_longest: bool) -> int:
-    """Return the length of the shortest or longest prefix of `value` that matches the glob, or 0 if none matches.
+    """Return the length of the shortest or longest prefix of `value` that matches the glob. Return 0 if none matches.
 
     Search once for each part between two `*`. The first match leaves the most text for the other parts.
     """

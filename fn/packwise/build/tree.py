@@ -80,7 +80,7 @@ class FileTree(Protocol):
         ...
 
     def links(self) -> Mapping[str, str | None]:
-        """Return the path to which each listed link leads, or None if a link leads out of the tree or to nothing."""
+        """Map each listed link to its target, or to None if the link leads out of the tree or to nothing."""
         ...
 
 
@@ -202,7 +202,7 @@ def unreadable_at(tree: FileTree, path: str, words: Iterable[bytes]) -> list[Cli
 
 
 def text_at(tree: FileTree, path: str) -> str:
-    """Return the text of a file, or "" if it is unreadable. The render of the package reports the error."""
+    """Return the text of a file. Return "" if it is unreadable. The render of the package reports the error."""
     try:
         return tree.read(path).decode("utf-8", "replace")
     except OSError:
@@ -372,7 +372,7 @@ class DiskTree:
         return blob_of(self.read(path), name)
 
     def _place(self, path: str) -> int | None:
-        """Return the position of the file's digest, or None if it is not listed."""
+        """Return the position of the file's digest. Return None if it is not listed."""
         at = bisect_left(self._files, path)
         return at * _SIZE if at < len(self._files) and self._files[at] == path else None
 
@@ -407,7 +407,7 @@ class DiskTree:
         return files
 
     def _list_folder(self, folder: str, rules: Ignored, files: list[str]) -> list[tuple[str, Ignored]]:
-        """Return the folders directly in `folder`, and add its files to `files`."""
+        """Return the folders directly in `folder` and add its files to `files`."""
         at = self._top / folder
         with os.scandir(at) as opened:
             entries = list(opened)

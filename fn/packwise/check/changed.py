@@ -145,7 +145,7 @@ def bases_of(reference: str, paths: Iterable[str]) -> list[Base]:
 
 
 def read_before(base: Base, named: Named, files: Iterable[InputFile], around: Iterable[InputFile]) -> Before:
-    """Return the commit's files for the paths in `named`, and the files around them.
+    """Return the commit's files for the paths in `named` and the files around them.
 
     `files` and `around` are the current files.
     """
@@ -256,7 +256,7 @@ def _keep(files: dict[str, InputFile], path: str, data: bytes) -> None:
 
 
 def _content(path: str) -> bytes | None:
-    """Return the content of a regular file, or None if it is missing or unreadable."""
+    """Return the content of a regular file. Return None if it is missing or unreadable."""
     try:
         status = os.lstat(path)
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_INPUT:

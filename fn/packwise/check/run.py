@@ -88,7 +88,7 @@ def _checkup_of(command: CheckOptions) -> Checkup:
 
 
 def _report(command: CheckOptions, checked: Checked, terminal: Terminal) -> Answer:
-    """Return the findings in each requested format, and the last line."""
+    """Return the findings in each requested format and the last line."""
     choice, lines = command.choice, _absence(command, checked)
     absence = int(bool(lines))
     if choice != FindingChoice():

@@ -28,7 +28,7 @@ _WRONG_USAGE = 2
 
 
 class CommandEntry(Record):
-    """A command in the list: the module with its `COMMAND`, and its line in `packwise --help`.
+    """A command in the list: the module with its `COMMAND` and its line in `packwise --help`.
 
     A run imports only the module of its own command. To print the list, none is imported.
     """
@@ -182,7 +182,7 @@ def _protect_paths(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def parsers(names: Iterable[str] = COMMANDS) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    """Return the parser of the command line, and the parsers of all commands. Only commands in `names` have options."""
+    """Return the parser of the command line and the parsers of all commands. Only commands in `names` have options."""
     parser = _Parser(
         prog=_PROGRAM,
         description="Renders topology-aware scheduling in Git, for Grove and the KAI Scheduler.",

@@ -22,7 +22,7 @@ def terminal() -> Terminal:
 
 
 def _columns() -> int | None:
-    """Return the width of the terminal on stdout, or None if stdout is not a terminal. COLUMNS overrides the width."""
+    """Return the width of the terminal on stdout. COLUMNS overrides it. Return None if stdout is not a terminal."""
     try:
         columns = os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):

@@ -79,8 +79,8 @@ def field_changes(before: Value, after: Value, path: Steps = ()) -> Iterator[Fie
 
 
 def _fill_empty(value: Value, other: Value) -> Value:
-    """Return `value`. If it is None and `other` is a mapping or a list of named entries, return an empty value of
-    that type.
+    """Return `value`. Return an empty value of that type if it is None and `other` is a mapping or a list of named
+    entries.
     """
     if value is not None or not other:
         return value
@@ -100,7 +100,7 @@ def part_at(value: Value, step: str | int | NamedEntry) -> Value:
 
 
 def entries_by_name(listed: Sequence[Value]) -> dict[str, Mapping[str, Value]] | None:
-    """Return the entries of a list by `name`, or None if a name is missing or duplicated."""
+    """Return the entries of a list by `name`. Return None if a name is missing or duplicated."""
     by_name: dict[str, Mapping[str, Value]] = {}
     for entry in listed:
         if not isinstance(entry, dict):

@@ -137,7 +137,7 @@ def _errors(difference: Difference) -> Iterator[tuple[str, tuple[Result, ...]]]:
 
 
 class ChangedKind(Record):
-    """A kind with changes: how many there are of each action, and the lines of each object."""
+    """A kind with changes: how many there are of each action and the lines of each object."""
 
     kind: str
     actions: str

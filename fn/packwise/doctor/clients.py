@@ -249,7 +249,7 @@ def _image(entry: Mapping[str, Value]) -> tuple[str, str, str]:
 
 
 def _notes(entry: Mapping[str, Value]) -> tuple[str, ...]:
-    """Return notes on a function: the version of its image, and the condition under which it runs."""
+    """Return notes on a function: the version of its image and the condition under which it runs."""
     notes: list[str] = []
     if entry.get("exec") is None:
         _, tag, digest = _image(entry)

@@ -301,7 +301,7 @@ def _kinds(node: Node) -> tuple[Kind, ...]:
 
 
 def _maker(node: Node, kind: Kind) -> str:
-    """Return the words that name the maker of the object in a cluster, or "" if the maker is unknown."""
+    """Return the words that name the maker of the object in a cluster. Return "" if the maker is unknown."""
     if not isinstance(node, Gang) or kind.gang.of_operator:
         return ""
     of_operator = " or ".join([each.name for each in GANGS if each.gang.of_operator])
@@ -767,8 +767,8 @@ def _innermost_paths(paths: Iterable[FieldPath]) -> list[FieldPath]:
 
 
 def _paths_at(item: KubeObject, line: int) -> list[FieldPath]:
-    """Return the fields that begin on the line. If there are none, return the fields of the nearest line above in the
-    object.
+    """Return the fields that begin on the line. Return the fields of the nearest line above in the object if there are
+    none.
 
     A document that is not YAML, such as a template, has no fields. Each of its lines selects the whole document.
     """

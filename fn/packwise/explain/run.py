@@ -123,7 +123,7 @@ def _target(first: str | None, others: tuple[str, ...]) -> tuple[_Target, tuple[
 def _choose(target: _Target, explanations: list[Explained], checkup: Checkup) -> list[Explained]:
     """Return the explanations that include the target, or all without a target.
 
-    If errors prevent a render and no other render has the target, return the explanation with the errors. Raise
+    Return the explanation with the errors if errors prevent a render and no other render has the target. Raise
     UsageError if the name or place does not exist.
     """
     if target.line:
@@ -398,7 +398,7 @@ def _outline_nodes(outline: Outline) -> _Node:
 
 
 def _needed_text(needed: int | None, parts: Sequence[SetTree]) -> str:
-    """Return how many of the sets the gang needs, or "" if it needs all."""
+    """Return how many of the sets the gang needs. Return "" if it needs all."""
     return "" if needed is None or needed >= len(parts) else f"needs {needed} of {len(parts)}"
 
 
@@ -490,7 +490,7 @@ then.
 
 
 def as_json(explanations: Sequence[Explained], coverage: Coverage) -> str:
-    """Return the answers of all configurations in one JSON object, and a list of the configurations."""
+    """Return the answers of all configurations in one JSON object and a list of the configurations."""
     first, *others = [_answer_fields(each) for each in explanations]
     for other in others:
         for key, value in other.items():

@@ -122,7 +122,7 @@ class ClusterPool(Generic[T, R]):
         self._futures[number].add_done_callback(note)
 
     def _answer(self, future: Any) -> tuple[R | Lost] | None:
-        """Return the answer, or None if it was lost with its worker. The scheduler then reruns the task.
+        """Return the answer. Return None if it was lost with its worker. The scheduler then reruns the task.
 
         Raise the exceptions of the task, or WorkersError.
         """

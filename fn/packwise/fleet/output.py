@@ -258,7 +258,7 @@ def _is_hidden(folder: str) -> bool:
 
 
 def read_state(folder: str) -> FolderState | None:
-    """Return the state of a folder, or None if a part is unreadable. Links are not followed and `.git` is skipped."""
+    """Return the state of a folder without links and `.git`. Return None if a part is unreadable."""
     at = time_ns()
     entries: dict[str, bytes] = {}
     folders = [""]
@@ -321,8 +321,7 @@ class FolderEvidence:
         return True
 
     def package_folders_in(self, folder: str) -> tuple[str, ...] | None:
-        """Return the folders with a list of packwise's own files in `folder`, or None if `folder` may have
-        changed.
+        """Return the folders with a list of packwise's own files in `folder`. Return None if `folder` may have changed.
 
         "" is the folder itself.
         """

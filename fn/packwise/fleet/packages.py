@@ -107,7 +107,7 @@ class FleetPackage(Record):
 
 
 def function_configuration(tree: FileTree, folder: str, client: PackageClient) -> FunctionConfiguration | None:
-    """Return the configuration in `folder` that the client passes, or None if the client does not run packwise.
+    """Return the configuration in `folder` that the client passes. Return None if the client does not run packwise.
 
     Raise YamlError if the client's file is not YAML.
     """
@@ -442,7 +442,7 @@ class Packages:
         return {path for entry in entries for path, _ in entry.files}
 
     def _named_by_kptfile(self, path: str) -> set[str] | None:
-        """Return the file that configures packwise in the pipeline of a Kptfile, or None if it does not run
+        """Return the file that configures packwise in the pipeline of a Kptfile. Return None if it does not run
         packwise.
         """
         functions = [entry for _, entry in _functions(self._tree, path) if _is_packwise(entry)]

@@ -389,7 +389,7 @@ def _with_complaint(side: S | None, complaint: str) -> S | None:
 
 
 def _outline(rooted: Rooted, below: str) -> _Outline | None:
-    """Return the package with digests of its files, or None if the tree lacks it. Files are not read a second time."""
+    """Return the package with digests of its files. Return None if the tree lacks the package."""
     package = _package(rooted, below)
     if package is None:
         return None
@@ -427,7 +427,7 @@ def _digest_of_build(build: PackageBuild | None) -> str:
 
 
 def _side(rooted: Rooted, below: str) -> PackageSide | None:
-    """Return the package with the contents of its files, or None if the tree lacks it."""
+    """Return the package with the contents of its files. Return None if the tree lacks it."""
     package = _package(rooted, below)
     if package is None:
         return None

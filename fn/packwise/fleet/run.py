@@ -129,7 +129,7 @@ def _orphans(command: Fleet, after: Rooted, evidence: FolderEvidence) -> tuple[O
 
 
 def _below_top(folder: str) -> tuple[str, str]:
-    """Return the top of the repository around `folder`, and the path below it."""
+    """Return the top of the repository around `folder` and the path below it."""
     at = real(folder)
     top = top_of(at)
     below = Path(at).relative_to(top).as_posix()

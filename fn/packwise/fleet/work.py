@@ -151,7 +151,7 @@ def _read_around(side: PackageSide, tree: MemoryTree) -> SideRead:
 
 @lru_cache(_KEPT)
 def _definitions(path: str, data: bytes) -> tuple[InputFile, list[FieldError]]:
-    """Return the definitions in a file around packages, and the errors. Packages share the cached answer."""
+    """Return the definitions in a file around packages and the errors. Packages share the cached answer."""
     file, errors = definitions_of(decode(data, InputPath(path, posixpath.basename(path), is_named=False)))
     kept = [document for document in file.documents if not any(map(is_of_function, document.items))]
     return file.replace(documents=tuple(kept)), errors

@@ -87,7 +87,7 @@ def facts_of(items: Iterable[KubeObject]) -> Facts:
 
 
 def _shown_revision(index: Index, operators: list[Operator], deployed: Deployed | None) -> tuple[str, str] | None:
-    """Return the revision that the cluster shows, and the evidence, or None. If it shows several, return the newest."""
+    """Return the revision that the cluster shows, and the evidence, or None. Return the newest if it shows several."""
     if deployed is not None:
         return deployed.release, f"{deployed.item.kind} {deployed.item.name} deploys it"
     if index.of_kind(*CLUSTER_TOPOLOGY_BINDING.key):

@@ -100,7 +100,7 @@ class Commit:
 
 
 def remote_urls(folder: str) -> list[str]:
-    """Return the URLs of the remotes of the repository around `folder`, or an empty list if git names none."""
+    """Return the URLs of the remotes of the repository around `folder`. Return an empty list if git names none."""
     try:
         output = _git(
             _top_folder(Path(folder), folder), "config", "--local", "--null", "--get-regexp", r"^remote\..*\.url$"
@@ -130,7 +130,7 @@ class _GitError(UsageError):
 
 
 class _Entry(Record):
-    """A file in a commit: its path below the top of the work tree, and its blob ID."""
+    """A file in a commit: its path below the top of the work tree and its blob ID."""
 
     path: PurePosixPath
     blob: str
@@ -161,7 +161,7 @@ def merge_bases(commit: str, path: str) -> list[str]:
 
 
 def files_in_commit(commit: str, path: str, exclude: Iterable[str] = ()) -> list[tuple[InputPath, bytes]]:
-    """Return the files at `path` in `commit` with their content, or an empty list if the path did not exist yet.
+    """Return the files at `path` in `commit` with their content. Return an empty list if the path did not exist yet.
 
     Hidden files and links are not listed, as on disk. Raise UsageError if git, the repository or the commit is missing.
     """
@@ -296,7 +296,7 @@ def _commit(folder: Path, commit: str) -> str:
 
 
 def _contents(top: Path, entries: list[_Entry]) -> list[bytes] | None:
-    """Return the content of each of `entries`, or None if git lacks one. Raise UsageError if one is too large."""
+    """Return the content of each of `entries`. Return None if git lacks one. Raise UsageError if one is too large."""
     if not entries:
         return []
     names = "".join([f"{entry.blob}\n" for entry in entries]).encode()

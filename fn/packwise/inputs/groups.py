@@ -368,7 +368,7 @@ def documents_of(files: Iterable[InputFile]) -> tuple[KubeObject, ...]:
 
 
 def read_around(paths: tuple[str, ...], files: Sequence[InputFile], reader: Reader) -> tuple[InputFile, ...]:
-    """Return the nearest configuration above `files`, and the definitions around them."""
+    """Return the nearest configuration above `files` and the definitions around them."""
     around = surroundings_of(paths, files)
     reader.files += around.files
     reader.results += [error_result(error) for error in around.errors]
@@ -376,7 +376,7 @@ def read_around(paths: tuple[str, ...], files: Sequence[InputFile], reader: Read
 
 
 def definitions_in(paths: tuple[str, ...], reader: Reader) -> tuple[KubeObject, ...]:
-    """Return the cluster's relevant CRDs in files and folders, or an empty tuple if one is unreadable.
+    """Return the cluster's relevant CRDs in files and folders. Return an empty tuple if one is unreadable.
 
     Raise UsageError if there are none.
     """
@@ -428,7 +428,8 @@ def _sent_configuration(files: Iterable[InputFile]) -> KubeObject | None:
 
 
 def _config(path: str, reader: Reader, read: Callable[[], list[InputFile]]) -> Configured:
-    """Return the one configuration that `read` returns from the file `path`, or an empty one if the file is unreadable.
+    """Return the one configuration that `read` returns from the file `path`. Return an empty one if the file is
+    unreadable.
 
     Raise UsageError if the file has no configuration or several.
     """

@@ -136,7 +136,7 @@ def names_files(path: str) -> bool:
 
 
 def _exclusions(patterns: Iterable[str]) -> Globs | None:
-    """Return the globs in `patterns`, or None if there are none."""
+    """Return the globs in `patterns`. Return None if there are none."""
     listed = tuple(patterns)
     return Globs.read(listed) if listed else None
 
@@ -189,7 +189,7 @@ def _nearest_text(path: str) -> str:
 
 
 def _fixed_folder(path: str) -> str | None:
-    """Return the folder above the first wildcard of a glob, or None if the path has no wildcard."""
+    """Return the folder above the first wildcard of a glob. Return None if the path has no wildcard."""
     parts = path.split("/")
     at = next((at for at, part in enumerate(parts) if not _WILDCARDS.isdisjoint(part)), None)
     return None if at is None else "/".join(parts[:at]) or "."
@@ -227,7 +227,7 @@ _MAX_LANDMARK = 16 * 1024 * 1024
 
 
 def landmark_text(file: Path) -> str | None:
-    """Return the text of a landmark file, or None if it is missing or unreadable.
+    """Return the text of a landmark file. Return None if it is missing or unreadable.
 
     Raise UsageError if it is longer than 16 MiB, because a part of it could mislead.
     """
@@ -327,7 +327,7 @@ class _Walk:
         return self._prefix + target if target else self._name
 
     def skip_reason_of(self, file: str) -> SkipReason | None:
-        """Return the reason to skip the file with this real path, or None if its path shows no reason."""
+        """Return the reason to skip the file with this real path. Return None if its path shows no reason."""
         if self._landmarks is None:
             self._landmarks = Landmarks.of(self._texts, _path_below(self._top, self._root))
         return self._landmarks.reason_to_skip(_path_below(self._top, file))

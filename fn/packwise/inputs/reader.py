@@ -244,7 +244,7 @@ def decode(data: bytes, path: InputPath, is_unread: Unread | None = None) -> Inp
 
 
 def _read_documents(text: str, path: InputPath, is_unread: Unread | None) -> tuple[list[tuple[Document, Value]], int]:
-    """Return the documents with their values, and the number of unread documents.
+    """Return the documents with their values and the number of unread documents.
 
     Neighbouring unread documents become one document without an object, so that the file keeps its text.
     """

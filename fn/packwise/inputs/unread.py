@@ -118,7 +118,7 @@ def heads_of(tree: Tree) -> list[_Head]:
 
 
 def _head_at(tree: Tree, path: FieldPath, default: _Head | None = None) -> _Head | None:
-    """Return the head (group and kind) of the mapping at `path`, or None if it is unusual.
+    """Return the head (group and kind) of the mapping at `path`. Return None if it is unusual.
 
     An entry of a List with one kind may omit its head, which is then `default`.
     """

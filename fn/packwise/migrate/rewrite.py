@@ -80,7 +80,7 @@ def added_bounds(old: Value, new: Value) -> Value:
 
 
 def _split_bounds(spec: Value) -> tuple[Value, list[dict[str, Value]]]:
-    """Return the spec without the bounds of all its pods, and a list of these bounds.
+    """Return the spec without the bounds of all its pods and a list of these bounds.
 
     They are the root's constraint, and the constraint of a group config with all pods.
     """
@@ -455,7 +455,7 @@ def migrate_objects(package: Package) -> Migrated:
 
 
 def _rewrite(rewriting: _Rewriting, package: Package, *, configured: bool) -> Migrated:
-    """Return the result of the rewriting. If it would change the scheduler's input, return `package` with errors."""
+    """Return the result of the rewriting. Return `package` with errors if it would change the scheduler's input."""
     try:
         rewriting.run()
     except FieldError as error:

@@ -396,7 +396,7 @@ class Inventory(Record):
         return cls(items, baseline, documents, documents_before, pairs)
 
     def baseline_object(self, now: KubeObject | Mapping[str, Value]) -> Mapping[str, Value] | None:
-        """Return the counterpart of an object in the baseline, or None if the object is new.
+        """Return the counterpart of an object in the baseline. Return None if the object is new.
 
         The counterpart may be a user's object or a generated one. A gang may have another epoch. If several objects
         have this identity, their files decide. An object without a name is always new: the API server generates the

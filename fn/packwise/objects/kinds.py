@@ -434,7 +434,7 @@ _SHORT_NAME_LENGTH = 8
 
 
 class _Intended(Record):
-    """The intended kind, and the field with the mistake. `since` is the release that renamed the kind, or ""."""
+    """The intended kind and the field with the mistake. `since` is the release that renamed the kind, or ""."""
 
     group: str
     kind: str
@@ -482,7 +482,7 @@ def _api(group: str, kind: str, versions: tuple[str, ...]) -> str:
 
 
 def _intended_kind(group: str, kind: str) -> _Intended | None:
-    """Return the intended kind, or None if the kind is known or resembles none."""
+    """Return the intended kind. Return None if the kind is known or resembles none."""
     if (group, kind) in _VERSIONS or (group in _GROUPS_OF_OTHERS and group not in _KINDS_BY_GROUP):
         return None
     if kind in _RENAMED:

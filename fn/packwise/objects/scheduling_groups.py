@@ -182,13 +182,13 @@ _TEMPLATE: FieldPath = ("spec", "template", "spec")
 
 
 def pod_count(value: Mapping[str, Value], path: FieldPath) -> int | None:
-    """Return the number of pods that an object makes from its template at `path`, or None if unknown."""
+    """Return the number of pods that an object makes from its template at `path`. Return None if unknown."""
     count = _COUNTS.get(identity(value)[:2])
     return None if count is None else count(value, path)
 
 
 def job_pods(spec: Mapping[str, Value]) -> int | None:
-    """Return the number of pods that a Job runs at the same time, or None if a field is not an integer."""
+    """Return the number of pods that a Job runs at the same time. Return None if a field is not an integer."""
     parallelism, completions = spec.get("parallelism"), spec.get("completions")
     numbers = [1 if parallelism is None else parallelism, *([] if completions is None else [completions])]
     whole = [number for number in numbers if type(number) is int]

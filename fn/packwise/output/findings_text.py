@@ -48,8 +48,8 @@ def as_lines(results: Iterable[Result], *, coloured: bool = False) -> list[str]:
 def for_people(results: Sequence[Result], verbosity: Verbosity) -> list[Shown]:
     """Return the results for people. If verbose, return all results, the worst first and sorted by rule.
 
-    Otherwise return only the first few of similar results, without infos. If several rules refuse a field, return one
-    of the errors.
+    Otherwise return only the first few of similar results, without infos. Return one of the errors if several rules
+    refuse a field.
     """
     if verbosity is Verbosity.VERBOSE:
         return [Shown(result) for result in _by_rule(results)]

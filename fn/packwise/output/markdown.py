@@ -110,7 +110,7 @@ def markup(text: str) -> str:
 
 
 def _fold(section: Section, room: int) -> tuple[str, int]:
-    """Return the section with as many entries as fit, and the number of omitted entries. Return "" if none fits."""
+    """Return the section with as many entries as fit and the number of omitted entries. Return "" if none fits."""
     frame = f"<details{' open' if section.is_open else ''}><summary>{section.title}</summary>\n\n{{}}\n</details>\n\n"
     # The fence may be as long as the longest line, and the note about omitted entries needs space.
     room -= _size(frame) + 2 * (_LONGEST + 1) + 200

@@ -210,7 +210,7 @@ def lock_folder(folder: Path) -> Generator[None]:
 def write_text(name: str, text: str, *, is_data: bool = False) -> bool:
     """Write `text` into the file `name`, escaped as by `show`.
 
-    If the disk refuses it, return False. The file is then unchanged, and stderr reports the reason.
+    Return False if the disk refuses it. The file is then unchanged, and stderr reports the reason.
     """
     path, content = Path(name), encode_text(text if is_data else escape_commands(text))
     try:

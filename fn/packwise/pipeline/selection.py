@@ -498,7 +498,7 @@ def _podgroup_race(
 
 
 def _revision_before(package: Package, inventory: Inventory, *, is_named: bool) -> Revision | None:
-    """Return the baseline's revision: the one in its own configuration, else the one that it deploys, or None if
+    """Return the baseline's revision: the one in its own configuration, else the one that it deploys. Return None if
     unknown.
 
     A deployed release is used only if the user named the current one. Otherwise packwise assumes the same for both
@@ -521,7 +521,7 @@ def _revision_before(package: Package, inventory: Inventory, *, is_named: bool) 
 
 
 def _name_in(item: KubeObject) -> str | None:
-    """Return the revision that a configuration names, or None if it names none or is unreadable."""
+    """Return the revision that a configuration names. Return None if it names none or is unreadable."""
     try:
         return load(item).revision
     except (FieldError, ValueError):
@@ -612,7 +612,7 @@ def _shape_findings(operators: list[Operator], revision: Revision, shape: list[F
 
 
 def function_config_of(package: Package) -> KubeObject | None:
-    """Return the functionConfig, or None if it is empty. kpt sends a ConfigMap without data by default."""
+    """Return the functionConfig. Return None if it is empty. kpt sends a ConfigMap without data by default."""
     item = package.function_config
     if item is not None and item.get(("kind",)) == "ConfigMap" and not item.get(("data",)):
         return None

@@ -187,7 +187,7 @@ def _render(package: Package, *, writes: bool, is_listed: bool, previews: bool, 
 
 
 def read_package(package: Package) -> tuple[Inventory, Selection]:
-    """Return the indexed objects of the package, and the configuration of its render."""
+    """Return the indexed objects of the package and the configuration of its render."""
     inventory = index_package(package)
     return inventory, select(package, inventory, configured_otherwise=brings_topologies(inventory))
 

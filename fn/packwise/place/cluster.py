@@ -111,7 +111,7 @@ def read_cluster_objects(paths: Sequence[str]) -> tuple[Mapping[str, Value], ...
 
 
 def read_json(path: str) -> Value:
-    """Return the object in a JSON file, or None if `path` is a folder or another file. Raise UsageError if it is
+    """Return the object in a JSON file. Return None if `path` is a folder or another file. Raise UsageError if it is
     unreadable.
     """
     if path != STDIN and not Path(path).is_file():

@@ -82,7 +82,7 @@ def exact_packing(turn: Scene) -> Packing:
 
 
 def _kinds(cluster: ClusterState, tree: JobTree, due: Sequence[Pod]) -> list[_Kind] | None:
-    """Return the pods grouped by kind, or None if KAI cannot read a constraint."""
+    """Return the pods grouped by kind. Return None if KAI cannot read a constraint."""
     chains = dict(_chains(tree.root, ()))
     grouped: dict[tuple[str, object], list[Pod]] = {}
     for pod in due:
@@ -199,7 +199,7 @@ _REPLICAS_TRIED = 8
 
 
 class GangChange(Record):
-    """A change of a gang in words, and the job after the change."""
+    """A change of a gang in words and the job after the change."""
 
     change: str
     job: Job

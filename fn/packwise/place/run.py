@@ -190,7 +190,7 @@ def _similar_lines(others: Sequence[GangAnswer]) -> Iterator[str]:
 
 
 def _only_node(gang: GangAnswer) -> str:
-    """Return the node that has all pods of the gang, or "" if there are several."""
+    """Return the node that has all pods of the gang. Return "" if there are several."""
     nodes = {node for _, spread in gang.spread for node, _ in spread}
     return nodes.pop() if len(nodes) == 1 else ""
 
@@ -595,7 +595,7 @@ def place_render(rendered: Rendered, snapshot: Snapshot) -> Placed:
 def baseline_of(
     name: str, package: Package, placed: Placed, snapshot: Snapshot, renderer: Renderer = render
 ) -> Baseline:
-    """Return the moves that the change of `package` causes. If its earlier state has errors, return a note instead.
+    """Return the moves that the change of `package` causes. Return a note instead if its earlier state has errors.
 
     Raise TooManyPodsError if there are too many pods.
     """

@@ -473,7 +473,7 @@ def refuse_same_target(files: Iterable[InputFile]) -> None:
 
 
 def _root(path: InputPath) -> str:
-    """Return the path that the user named: a folder, or "" if the user named the file itself."""
+    """Return the path that the user named: a folder. Return "" if the user named the file itself."""
     return str(path.name).removesuffix(str(path.target))
 
 

@@ -127,7 +127,7 @@ def verdict_of(gang: GangBox) -> str:
 
 
 def place_of(gang: GangBox) -> str:
-    """Return the common domain of a gang's pods, or "" if there is none or the change removes the gang."""
+    """Return the common domain of a gang's pods. Return "" if there is none or the change removes the gang."""
     return gang.outcome.domain if gang.after is not None else ""
 
 
@@ -508,7 +508,7 @@ class _Chart:
 
 
 def _headline_label(drawn: Drawn) -> str:
-    """Return the headline, and the notes below it."""
+    """Return the headline and the notes below it."""
     return "<br>".join([_label(drawn.headline), *(f"note: {_label(note)}" for note in drawn.picture.notes)])
 
 

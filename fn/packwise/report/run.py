@@ -236,7 +236,7 @@ class Outcome(Record):
 
 
 class LevelLine(Record):
-    """A level of a topology: the workloads' word for it, and its node label."""
+    """A level of a topology: the workloads' word for it and its node label."""
 
     word: str
     key: str
@@ -449,7 +449,7 @@ def _outcome(side: Side, index: int) -> Outcome:
 
 
 def _change(after: Side, before: Side, new: int | None, old: int | None) -> str:
-    """Return the effect of the change on a gang in words, or "" if the gang stays."""
+    """Return the effect of the change on a gang in words. Return "" if the gang stays."""
     if new is None or old is None:
         return "removed" if new is None else "new"
     if after.placing is None or before.placing is None:

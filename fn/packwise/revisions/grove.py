@@ -358,7 +358,7 @@ class Revision(Record):
 
     @property
     def webhook(self) -> str:
-        """Return the tag of the release with the webhook for workloads, or "" if the revision is older than all."""
+        """Return the tag of the release with the webhook for workloads. Return "" if the revision is older than all."""
         return self.releases[0] if self.releases else self.validated_by
 
     def with_configuration(self, name: str | None, *, annotate_topology: bool) -> Revision:

@@ -146,7 +146,7 @@ def kubernetes_release(version: str | None, kinds: Collection[tuple[str, str]] =
 
 
 def release_for(index: Index, version: str | None) -> KubernetesRelease:
-    """Return the release in the settings. If none is set, return the release to assume for the objects of the input."""
+    """Return the release in the settings. Return the release to assume for the objects of the input if none is set."""
     items = [item for kind in GROUP_KINDS for item in index.of_kind(GROUP, kind)]
     return kubernetes_release(version, set(map(kind_and_version, items)))
 

@@ -79,13 +79,13 @@ class Refusal:
 
 
 def _webhook_of(rule: str) -> str:
-    """Return the webhook of the scheduler that has the rule, or "" if it is a rule of the operator's webhook."""
+    """Return the webhook of the scheduler that has the rule. Return "" if it is a rule of the operator's webhook."""
     entries = [entry for entry in SCHEDULERS if entry.webhook]
     return next((entry.webhook for entry in entries if rule in [each.name for each in entry.rules()]), "")
 
 
 def refusal(rule: str, explanation: RuleExplanation) -> Refusal | None:
-    """Return the cluster's answer by that rule to the failing example, or None if the cluster does not report the
+    """Return the cluster's answer by that rule to the failing example. Return None if the cluster does not report the
     rule.
     """
     if not explanation.failing:

@@ -94,7 +94,7 @@ def podgang_origins(gang: Gang) -> Mapping[FieldPath, Origin]:
 
 
 def _constraint(bounds: Bounds) -> Mapping[str, Value] | None:
-    """Return the `topologyConstraint` for `bounds`, or None if they have no level."""
+    """Return the `topologyConstraint` for `bounds`. Return None if they have no level."""
     required, preferred = bounds.required, bounds.preferred
     if required is None and preferred is None:
         return None

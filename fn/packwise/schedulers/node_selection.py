@@ -65,7 +65,7 @@ def read_tolerations(value: Value) -> tuple[Toleration, ...]:
 
 
 def repelling_taint(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> Taint | None:
-    """Return the first taint that a pod with these tolerations does not tolerate, or None if it tolerates all."""
+    """Return the first taint that a pod with these tolerations does not tolerate. Return None if it tolerates all."""
     repelling = (taint for taint in taints if taint.effect in _REPELLING)
     return next((taint for taint in repelling if not any(_tolerates(each, taint) for each in tolerations)), None)
 

@@ -204,7 +204,7 @@ class Configuration(Record):
         return tuple(self.levels[position] for position in self._order(revision))
 
     def topology(self, revision: Revision) -> KnownTopology | None:
-        """Return the topology that the operator makes from the levels, or None if it makes none."""
+        """Return the topology that the operator makes from the levels. Return None if it makes none."""
         if not self.enabled or revision.default_topology is None:
             return None
         levels = self.place.child("levels")

@@ -138,7 +138,7 @@ class _ConfigurationDecoder(Decoder):
 
 
 def decode_problems(value: Mapping[str, Value], api: API) -> tuple[list[Problem], list[Problem]]:
-    """Return errors of the operator's decoder in its order, and the unknown fields."""
+    """Return errors of the operator's decoder in its order and the unknown fields."""
     decoder = _ConfigurationDecoder()
     decoder.read(value, _table_of(api))
     return decoder.decode, decoder.unknown

@@ -64,7 +64,7 @@ class ClusterTopology(Record):
     levels: tuple[Level, ...]
 
     def level_of(self, domain: str) -> Level | None:
-        """Return the level of `domain`, or None if this topology has no such level."""
+        """Return the level of `domain`. Return None if this topology has no such level."""
         for level in self.levels:
             if level.domain == domain:
                 return level
@@ -72,7 +72,7 @@ class ClusterTopology(Record):
 
     @property
     def narrowest_level(self) -> Level | None:
-        """Return the narrowest level, or None if there are no levels."""
+        """Return the narrowest level. Return None if there are no levels."""
         return self.levels[-1] if self.levels else None
 
     @property
@@ -248,7 +248,7 @@ _LEVELS: dict[tuple[str, str], tuple[tuple[FieldPath, str], ...]] = {
 
 
 def new_label(key: str) -> str | None:
-    """Return the new name of topograph's label `key`, or None if it was not renamed."""
+    """Return the new name of topograph's label `key`. Return None if it was not renamed."""
     if not key.startswith(_OLD):
         return None
     word = key.removeprefix(_OLD)
@@ -488,7 +488,7 @@ _TOPOLOGY_KINDS = (CLUSTER_TOPOLOGY, CLUSTER_TOPOLOGY_BINDING)
 
 
 class KnownTopology(Record):
-    """A topology of the input, and its place in the input."""
+    """A topology of the input and its place in the input."""
 
     topology: ClusterTopology
     places: tuple[Place, ...]
@@ -512,7 +512,7 @@ class KnownTopology(Record):
     def key_place(self, path: FieldPath) -> Place:
         """Return the place of the key from which the level at `path` of a scheduler's Topology is made.
 
-        If `path` has no index of a level, return the place of the list of levels.
+        Return the place of the list of levels if `path` has no index of a level.
         """
         position = next((step for step in path if isinstance(step, int)), None)
         return self.levels if position is None else self.places[position].child("key")

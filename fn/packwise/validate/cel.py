@@ -91,7 +91,7 @@ class Expression:
         return Evaluation(unchecked_reason=text, cost=cost)
 
     def _cost(self, variables: Mapping[str, Value]) -> int | None:
-        """Return the highest cost of an evaluation with these variables, or None if the cost has no limit."""
+        """Return the highest cost of an evaluation with these variables. Return None if the cost has no limit."""
         try:
             return None if self._tree is None else cost_of(self._tree, variables)
         except RecursionError:
@@ -150,7 +150,7 @@ _METADATA_FIELDS = ("name", "generateName")
 
 @lru_cache(maxsize=4096)
 def escape_name(name: str) -> str | None:
-    """Return the name by which rules call a property, or None if they cannot name the property."""
+    """Return the name by which rules call a property. Return None if they cannot name the property."""
     if name in _RESERVED:
         return f"__{name}__"
     if not _NAME.fullmatch(name):

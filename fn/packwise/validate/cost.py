@@ -246,7 +246,7 @@ class _UnboundedError(Exception):
 
 
 def cost_of(tree: Node, variables: Mapping[str, Value]) -> int | None:
-    """Return an upper limit of an evaluation's cost in bytes, or None if a function in the tree has no known limit."""
+    """Return an upper limit of an evaluation's cost in bytes. Return None if a function has no known limit."""
     bounding = _Bounding()
     try:
         bound = bounding.of(tree, {name: bounding.weigh(value) for name, value in variables.items()}, 1)
@@ -280,7 +280,7 @@ class _Bounding:
         return _Weight(weight, max([self._weight(entry) for entry in entries], default=0), value)
 
     def of(self, node: Node, names: Mapping[str, _Weight], times: int) -> _Weight:
-        """Return the largest weight of the result of `node`, and add the cost of its `times` evaluations."""
+        """Return the largest weight of the result of `node` and add the cost of its `times` evaluations."""
         if isinstance(node, Constant):
             return _Weight(_SCALAR + node.size, 0, node.text)
         if isinstance(node, Ident):

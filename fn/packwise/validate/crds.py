@@ -140,7 +140,7 @@ def definitions_of(chosen_crds: tuple[KubeObject, ...], index: Index) -> Definit
 
 
 def _one_of(items: Iterable[KubeObject], findings: list[Finding]) -> Definition | None:
-    """Return the definition in `items`, which are CRDs of one kind. If one is invalid or differs, return None.
+    """Return the definition in `items`, which are CRDs of one kind. Return None if one is invalid or differs.
 
     In this case, add a finding to `findings`. Only the schemas are compared. So a chart's copy of an operator's CRD may
     have other labels and descriptions.

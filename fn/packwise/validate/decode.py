@@ -276,7 +276,7 @@ def _types_of(find: Callable[[], Object]) -> Types:
 
 
 def _type_of(kind: Kind) -> Type | None:
-    """Return the type in the native core, or None if every value is valid."""
+    """Return the type in the native core. Return None if every value is valid."""
     make = _DEPENDENT_TYPES.get(type(kind))
     return _CORE_TYPES[type(kind)] if make is None else make(kind)
 
@@ -297,7 +297,7 @@ def _text_type(kind: Text) -> Type:
 
 
 def _valid_type(kind: Kind) -> type | None:
-    """Return a Python type if every value of it is valid, or None if each value must be checked."""
+    """Return a Python type if every value of it is valid. Return None if each value must be checked."""
     if isinstance(kind, Text):
         return None if kind.enum or kind.pattern or kind.min_length or kind.max_length else str
     return bool if isinstance(kind, Flag) else None

@@ -111,7 +111,7 @@ class Schema:
             yield from schema.nodes()
 
     def of_key(self, key: str) -> Schema | None:
-        """Return the schema of the field `key` of a mapping, or None if the schema has no such field."""
+        """Return the schema of the field `key` of a mapping. Return None if the schema has no such field."""
         schema = self.properties.get(key)
         if schema is None and isinstance(self.additional, Schema):
             return self.additional

@@ -308,7 +308,7 @@ class _Patterns:
 
     @classmethod
     def match(cls, pattern: str, text: str) -> bool | None:
-        """Return True if `text` contains a match of `pattern`, False if not, or None if it is not searched."""
+        """Return True if `text` contains a match of `pattern`, False if not. Return None if it is not searched."""
         if match_cost(pattern, len(pattern), len(text)) > MAX_STATES:
             return None
         cls.left -= match_cost(pattern, len(pattern), len(text) + _COMPILE_COST)

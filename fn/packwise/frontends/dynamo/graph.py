@@ -325,7 +325,7 @@ class Graph(Record):
         return tuple(part for part in parts if part is not None)
 
     def backend_of(self, component: Component) -> str:
-        """Return the backend of a component, or "" if it is not a worker.
+        """Return the backend of a component. Return "" if it is not a worker.
 
         The command names the backend. If it does not, the backend of the graph counts.
         """

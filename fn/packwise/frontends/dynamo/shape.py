@@ -61,7 +61,7 @@ def combined_length(component: Component, pcs: str) -> int:
 
 
 def longest_clique(component: Component) -> str:
-    """Return the longest name of a component's cliques. If several have this length, return the first."""
+    """Return the longest name of a component's cliques. Return the first if several have this length."""
     return max(clique_names(component), key=len)
 
 
@@ -323,7 +323,9 @@ class _SetBuilder:
         return dict(sorted({**users, **own}.items()))
 
     def _queue(self, component: Component) -> str | None:
-        """Return the queue of a component's pods, or None if KAI does not schedule them. Source: spec/dynamo.md#3.8."""
+        """Return the queue of a component's pods. Return None if KAI does not schedule them. Source:
+        spec/dynamo.md#3.8.
+        """
         named = component.pod_spec.get("schedulerName")
         if not self._settings.kai_scheduler or (named and named != KAI_PROFILE):
             return None

@@ -360,7 +360,7 @@ def _kept_updates(change: _Change, context: Context) -> Iterator[Problem]:
 
 
 def _merge(value: Mapping[str, Value], stored: Mapping[str, Value]) -> Mapping[str, Value] | None:
-    """Return `value` with the rollingUpdates that only `stored` has, or None if there are none."""
+    """Return `value` with the rollingUpdates that only `stored` has. Return None if there are none."""
     template, keeps = dict(mapping_at(value, "spec", "template")), False
     for field in _LISTS:
         before = {entry.get("name"): entry for entry in mappings_in_place(value_at(stored, "spec", "template", field))}
@@ -394,7 +394,7 @@ def _check_smaller_gangs(change: _Change, context: Context) -> Iterator[Problem]
 
 
 def _size_before(change: _Change, clique: str) -> int | None:
-    """Return `minReplicas` of the clique's first podgroup in the earlier render, or None if it has none."""
+    """Return `minReplicas` of the clique's first podgroup in the earlier render. Return None if it has none."""
     pcs, sizes = change.pcs, change.before.sizes
     groups = [group.name for group in pcs.groups if clique in group.clique_names]
     if groups:
@@ -530,7 +530,7 @@ def record_of(pcs: PodCliqueSet) -> str:
 
 
 def with_record(pcs: PodCliqueSet, record: str) -> PodCliqueSet | None:
-    """Return `pcs` with the constraints of `record`, or None if `record` is invalid."""
+    """Return `pcs` with the constraints of `record`. Return None if `record` is invalid."""
     import json
 
     try:
@@ -574,7 +574,7 @@ def _constraint(value: Value) -> TopologyConstraint | None:
 
 
 class History(Record):
-    """The known past of a workload: its manifest in the baseline, and the record of an earlier render.
+    """The known past of a workload: its manifest in the baseline and the record of an earlier render.
 
     `revision` is the revision of the baseline, or None if it is the revision of the input.
     """
@@ -621,7 +621,7 @@ def _is_known(value: Mapping[str, Value], history: History) -> bool:
 
 
 def _stored_baseline(baseline: Mapping[str, Value] | None, context: Context) -> Stored | None:
-    """Return the baseline as the cluster stores it, or None if it is missing or cannot be decoded."""
+    """Return the baseline as the cluster stores it. Return None if it is missing or cannot be decoded."""
     if baseline is None or _is_undecodable(baseline, context.revision):
         return None
     return as_stored(baseline, context)

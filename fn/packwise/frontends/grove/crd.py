@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def field_at(path: FieldPath, root: Object) -> Field | None:
-    """Return the field at `path` in the table `root`, or None if the table does not have it."""
+    """Return the field at `path` in the table `root`. Return None if the table does not have it."""
     kind: Kind = root
     field: Field | None = None
     for step in path:

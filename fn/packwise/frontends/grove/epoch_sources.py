@@ -243,7 +243,7 @@ class EpochSources:
     def _entries_of_map(
         self, workload: KubeObject, pcs: PodCliqueSet, replica: int, findings: list[Finding]
     ) -> tuple[MapEntry, ...] | None:
-        """Return the entries of the replica's PodGangMap, or None if it is missing or empty. Add findings about it."""
+        """Return the entries of the replica's PodGangMap, or None. Add its findings. An empty map gives None."""
         item = self._maps.get((pcs.namespace or "default", f"{pcs.name}-{replica}"))
         if item is None:
             return None
@@ -259,7 +259,7 @@ class EpochSources:
         return tuple(read)
 
     def _epochs_of_gangs(self, pcs: PodCliqueSet, replica: int) -> Epochs | None:
-        """Return the epochs of the replica's PodGangs, or None if no PodGang is an anchor.
+        """Return the epochs of the replica's PodGangs. Return None if no PodGang is an anchor.
 
         If several PodGangs have one role, the first by name counts.
         """

@@ -67,7 +67,8 @@ if TYPE_CHECKING:
 def workload_condition(
     pcs: PodCliqueSet, topology: ClusterTopology | None, *, enabled: bool, revision: Revision
 ) -> Condition | None:
-    """Return the condition of `pcs`, or None if it has none. `topology` is its topology, or None if it does not exist.
+    """Return the condition of `pcs`. Return None if it has none. `topology` is its topology, or None if it does not
+    exist.
 
     Some releases list unavailable domains in random order. Here, the broadest domain comes first.
     """

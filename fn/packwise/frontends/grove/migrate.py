@@ -28,7 +28,7 @@ _CONSTRAINT = "topologyConstraint"
 
 
 def migrate(workload: KubeObject, step: Step) -> KubeObject:
-    """Return `workload` in the form of the target revision. If there is no difference, return `workload` itself.
+    """Return `workload` in the form of the target revision. Return `workload` itself if there is no difference.
 
     Raise FieldError if an anchor prevents the change, or if a comment would be lost.
     """

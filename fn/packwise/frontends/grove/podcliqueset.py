@@ -495,7 +495,7 @@ _NO_TEXTS: Mapping[str, str] = {}
 
 
 def _claim_list(owner: Mapping[str, Value], key: str) -> tuple[Mapping[str, Value], ...] | None:
-    """Return the entries of a list, or None if there is no list.
+    """Return the entries of a list. Return None if there is no list.
 
     The difference matters, because the operator prints an empty list and an absent list differently.
     """
@@ -537,7 +537,7 @@ def _group(value: Mapping[str, Value]) -> ScalingGroup:
 
 
 def read_constraint(constraint: Value) -> TopologyConstraint | None:
-    """Return a topologyConstraint, or None if the value is not a mapping."""
+    """Return a topologyConstraint. Return None if the value is not a mapping."""
     if not isinstance(constraint, dict):
         return None
     pack = constraint.get("pack")
@@ -579,7 +579,7 @@ def _texts_by_key(value: Mapping[str, Value], key: str) -> Mapping[str, str]:
 
 
 def chosen_topology(pcs: PodCliqueSet, revision: Revision) -> str | None:
-    """Return the topology that `pcs` names, or None. If the revision has no field for the name, return None.
+    """Return the topology that `pcs` names, or None. Return None if the revision has no field for the name.
 
     If constraints name the topology, the first name counts: of the set, then of a group, then of a clique.
     """

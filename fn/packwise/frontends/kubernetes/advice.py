@@ -161,7 +161,7 @@ def _domain_split(group: Group, scene: Scene) -> Iterator[Finding]:
 def _split_value(key: str, broader: str, scene: Scene) -> tuple[str, str, str] | None:
     """Return a value of the label `key`, and two values of the label `broader` on nodes with this value.
 
-    The first such case in the order of the nodes counts. If there is none, return None.
+    The first such case in the order of the nodes counts. Return None if there is none.
     """
     above: dict[str, str] = {}
     for labels in scene.nodes:

@@ -181,7 +181,7 @@ def _is_grouped(item: KubeObject, inventory: Inventory) -> bool:
 
 
 def gates_for(objects: GangObjects, settings: TopologyRender, release: KubernetesRelease) -> Gates:
-    """Return the feature gates in the settings. If the settings have none, return the gates that the objects need."""
+    """Return the feature gates in the settings. Return the gates that the objects need if the settings have none."""
     needed: list[str] = []
     if settings.kubernetes.feature_gates is None:
         needed += [POD_GATE] if objects.pods or objects.ungrouped_pods else []

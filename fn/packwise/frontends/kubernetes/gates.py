@@ -109,7 +109,7 @@ class Gates(Record):
 
 
 def gates_of(settings: Kubernetes, release: KubernetesRelease, needed: Iterable[str]) -> Gates:
-    """Return the gates in the settings. If the settings have none, return `needed` and the gates that these need."""
+    """Return the gates in the settings. Return `needed` and the gates that these need if the settings have none."""
     if settings.feature_gates is not None:
         return Gates(release.effective_gates([gate for gate, is_on in settings.feature_gates.items() if is_on]))
     wanted = set(needed)

@@ -52,7 +52,7 @@ _STATUS = "/proc/self/status"
 
 
 class Confined(Record):
-    """The answer of the function, and the processor time of the copy. `answer` is None if it is incomplete."""
+    """The answer of the function and the processor time of the copy. `answer` is None if it is incomplete."""
 
     answer: bytes | None
     seconds: float
@@ -99,7 +99,7 @@ def call_confined(function: Callable[[], bytes]) -> Confined:
 
 
 def _address_space() -> int | None:
-    """Return the size of this process's address space in bytes, or None if the system does not limit it.
+    """Return the size of this process's address space in bytes. Return None if the system does not limit it.
 
     Raise ConfinedError if the size is unknown.
     """

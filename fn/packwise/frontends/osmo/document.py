@@ -53,7 +53,7 @@ class Documents(Record):
 
     @property
     def rendered_pools(self) -> tuple[OsmoPool, ...]:
-        """Return the pools. If several have one name, return one of them."""
+        """Return the pools. Return one of them if several have one name."""
         return distinct_pools(self.pools)
 
 

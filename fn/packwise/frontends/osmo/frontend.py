@@ -220,7 +220,7 @@ def _about_pools(workflows: list[Workflow], pools: tuple[OsmoPool, ...], *, brok
 
 
 def _pool_reason(near: list[OsmoPool], known: list[str]) -> _PoolReason | None:
-    """Return the reason for a finding about a workflow that names no pool, or None if exactly one pool is near.
+    """Return the reason for a finding about a workflow that names no pool. Return None if exactly one pool is near.
 
     `near` are the pools near the workflow's file.
     """

@@ -75,7 +75,7 @@ class OsmoPool(Record):
 
     @property
     def platform(self) -> str | None:
-        """Return the platform of a resource that names none, or None if the pool has no valid default platform."""
+        """Return the platform of a resource that names none. Return None if the pool has no valid default platform."""
         return self.default_platform if self.default_platform in self.platforms else None
 
 
@@ -114,9 +114,9 @@ def read_backends(value: Mapping[str, Value]) -> dict[str, Backend]:
 
 
 def pool_of(name: str, file: str | None, pools: Sequence[OsmoPool]) -> OsmoPool | None:
-    """Return the pool of a workflow in `file`, or None if there is none. Source: spec/osmo.md#8.
+    """Return the pool of a workflow in `file`. Return None if there is none. Source: spec/osmo.md#8.
 
-    `name` is the pool that the workflow names. If it is "", return the first of the nearest pools.
+    `name` is the pool that the workflow names. Return the first of the nearest pools if it is "".
     """
     candidates = nearest_pools(file, pools) if not name else [pool for pool in pools if pool.name == name]
     return candidates[0] if candidates else None

@@ -123,7 +123,7 @@ def tree_of(submission: Submission, group: TaskGroup) -> TaskTree:
 
 
 def workflow_placements(submission: Submission, trees: Iterable[TaskTree], names: Names) -> Iterator[Placement]:
-    """Yield a gang for each group, and a pod for each task. `trees` has the tree of each group."""
+    """Yield a gang for each group and a pod for each task. `trees` has the tree of each group."""
     workflow, pool, settings = submission.workflow, submission.pool, submission.settings
     source, item = f"OSMO workflow {workflow.name}", workflow.place.item
     queue = names.queues[pool.name]

@@ -384,7 +384,7 @@ class Submission(Record):
         return self.settings.key_sets == "Pad"
 
     def topology(self, task: Task) -> tuple[Requirement, ...]:
-        """Return the topology requirements of a task. If its resource is unknown, return none."""
+        """Return the topology requirements of a task. Return none if its resource is unknown."""
         resource = self.workflow.resources.get(task.resource)
         return () if resource is None else resource.topology
 

@@ -96,7 +96,7 @@ def answer_of(text: str, values: Mapping[str, Value]) -> bytes:
 
 
 def read_answer(answer: bytes, lines: int) -> FilledTemplate | Failure | None:
-    """Return the result or the failure in `answer`, or None if the answer is invalid.
+    """Return the result or the failure in `answer`. Return None if the answer is invalid.
 
     `lines` is the number of lines in the template. A process sends the answer, so it is untrusted.
     """

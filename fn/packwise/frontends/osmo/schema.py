@@ -457,7 +457,7 @@ def _path_of(location: tuple[int | str, ...], value: Value, *, keeps_last: bool)
 
 
 def _part(value: Value, step: int | str) -> tuple[Value] | None:
-    """Return the entry `step` of a mapping or list in a tuple, or None if there is no such entry."""
+    """Return the entry `step` of a mapping or list in a tuple. Return None if there is no such entry."""
     if isinstance(value, dict) and isinstance(step, str) and step in value:
         return (value[step],)
     if isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):

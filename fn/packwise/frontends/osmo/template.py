@@ -38,7 +38,7 @@ class Duplicate(Record):
 
 
 class TextRead(Record):
-    """The value of a YAML text, and the repeated keys in it."""
+    """The value of a YAML text and the repeated keys in it."""
 
     value: Value
     duplicates: tuple[Duplicate, ...] = ()

@@ -199,7 +199,7 @@ def _is_flat_group(group: KubeObject, workload: Workload) -> bool:
 
 
 def _plan(workload: Workload, most: int) -> WorkloadPlan | None:
-    """Return the plan of a workload, or None if KAI does not schedule it and it has no finding."""
+    """Return the plan of a workload. Return None if KAI does not schedule it and it has no finding."""
     item = workload.item
     refused = tuple(scheduler_name_findings(workload))
     if refused or not workload.scheduled_templates:

@@ -101,7 +101,7 @@ def pods_of(workload: Workload) -> int:
 
 
 def completions_of(spec: Mapping[str, Value]) -> int | None:
-    """Return `completions` of a Job's spec, or None if it is not set."""
+    """Return `completions` of a Job's spec. Return None if it is not set."""
     return integer(spec.get("completions"), None)
 
 
@@ -532,6 +532,6 @@ def _annotations(owner: Owner, pods: list[Template]) -> Mapping[str, str]:
 
 
 def _last(key: str, holders: list[Mapping[str, str]]) -> Mapping[str, str]:
-    """Return the key with its value in the last mapping that has it. If none has it, return an empty mapping."""
+    """Return the key with its value in the last mapping that has it. Return an empty mapping if none has it."""
     values = [each[key] for each in holders if key in each]
     return {key: values[-1]} if values else {}

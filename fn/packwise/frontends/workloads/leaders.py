@@ -82,7 +82,7 @@ def worker_template(workload: Workload) -> Template | None:
 
 
 def leader_template(workload: Workload) -> Template | None:
-    """Return the template of leaders, or None if there are no templates."""
+    """Return the template of leaders. Return None if there are no templates."""
     return template_of(workload, "leaderTemplate") or worker_template(workload)
 
 
@@ -270,7 +270,7 @@ def stated_members(workload: Workload) -> tuple[int, FieldPath] | None:
 
 
 def created_pods(workload: Workload) -> int | None:
-    """Return the number of pods that the training operator creates, or None if an autoscaler sets the number."""
+    """Return the number of pods that the training operator creates. Return None if an autoscaler sets the number."""
     # Only with metrics does the operator make a HorizontalPodAutoscaler, which raises the replicas to the minimum.
     if value_at(workload.item.value, "spec", "elasticPolicy", "metrics"):
         return None

@@ -155,7 +155,7 @@ class Workload(Record):
 
     @property
     def name(self) -> str:
-        """Return the name of the workload. If it has none yet, return the name of the owner with a placeholder."""
+        """Return the name of the workload. Return the name of the owner with a placeholder if it has none yet."""
         return identity(self.item.value)[3] or self.owner.name
 
     @property
@@ -308,7 +308,7 @@ def _owner(
 
 
 def _name(value: Mapping[str, Value]) -> str:
-    """Return the name of the object. If the API server generates it, return its prefix and a placeholder."""
+    """Return the name of the object. Return its prefix and a placeholder if the API server generates it."""
     metadata = mapping(value.get("metadata"))
     return text(metadata.get("name")) or f"{text(metadata.get('generateName'))}{SUFFIX}"
 
@@ -432,7 +432,7 @@ def preemptibility(workload: Workload, owner: Owner, pod: Template) -> FieldRead
 
 
 def delay(owner: Owner, pod: Template, key: str) -> FieldRead:
-    """Return the duration in an annotation of the owner or the pod, in KAI's form, or "" if none is valid."""
+    """Return the duration in an annotation of the owner or the pod, in KAI's form. Return "" if none is valid."""
     for written, path in _annotations(owner, pod):
         if key in written and not _delay_fault(key, written[key]):
             nanoseconds = parse_duration(written[key])
@@ -478,7 +478,7 @@ def bounds_of(
 
 
 def _level(key: str) -> Level | None:
-    """Return a level with the node label `key`, or None if it is empty. KAI's topologies have no domains."""
+    """Return a level with the node label `key`. Return None if it is empty. KAI's topologies have no domains."""
     return Level("", key) if key else None
 
 
@@ -576,7 +576,7 @@ def classes_of(index: Index) -> Classes:
 
 
 def _defaults(index: Index) -> Mapping[str, TypeDefault]:
-    """Return KAI's defaults by type: `Kind.group` or `Kind`. If the ConfigMap is missing or ambiguous, return none."""
+    """Return KAI's defaults by type: `Kind.group` or `Kind`. Return none if the ConfigMap is missing or ambiguous."""
     maps = index.of_kind(*_CONFIG_MAP)
     if not maps:
         return {}
@@ -595,7 +595,7 @@ def _defaults(index: Index) -> Mapping[str, TypeDefault]:
 
 
 def _read(item: KubeObject) -> list[Mapping[str, Value]] | None:
-    """Return the entries of a ConfigMap with KAI's defaults, or None if the ConfigMap has another form."""
+    """Return the entries of a ConfigMap with KAI's defaults. Return None if the ConfigMap has another form."""
     text = item.get(_TYPES)
     if not isinstance(text, str) or "typeName" not in text:
         return None

@@ -63,7 +63,7 @@ _SHOWN = 3
 
 
 class _TopologyAt(Record):
-    """A topology, and the place of each of its levels."""
+    """A topology and the place of each of its levels."""
 
     name: str
     keys: tuple[str, ...]

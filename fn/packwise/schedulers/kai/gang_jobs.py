@@ -51,7 +51,7 @@ _UNNAMED_CLASS = "train"
 
 
 class GangJob(Record):
-    """A gang, and its job in KAI's session. `notes` name the facts that the answer ignores."""
+    """A gang and its job in KAI's session. `notes` name the facts that the answer ignores."""
 
     gang: Gang
     job: Job

@@ -237,7 +237,7 @@ def _visible_devices(pod: PodManifest, stage: Stage) -> Iterator[Finding]:
 
 
 def _why_visible(container: str, entry: Mapping[str, Value]) -> str:
-    """Return the webhook's text about a variable of a container, or "" if it is accepted."""
+    """Return the webhook's text about a variable of a container. Return "" if it is accepted."""
     value = text_at(entry, "value")
     if text_at(entry, "name") != _VISIBLE_DEVICES or value in _HIDDEN:
         return ""

@@ -184,7 +184,7 @@ def _sub_group(pods: PodSet, members: int | None, needed: int | None, topology: 
 
 
 def _constraint(bounds: Bounds, topology: str) -> Value:
-    """Return the `topologyConstraint` of a gang or a set, or None if `bounds` has no level.
+    """Return the `topologyConstraint` of a gang or a set. Return None if `bounds` has no level.
 
     Raise ValueError if `bounds` has a level but `topology` is empty.
     """

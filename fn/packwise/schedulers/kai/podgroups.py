@@ -253,7 +253,7 @@ def _queue_findings(workload: _Workload, gang: Gang) -> Iterator[Finding]:
 def _place_of(gang: Gang, path: FieldPath) -> FieldPath:
     """Return the path of a pod set in the workload: the pod set that becomes the subgroup in `path`.
 
-    If `path` is not in a subgroup, return the path of the gang.
+    Return the path of the gang if `path` is not in a subgroup.
     """
     position = _subgroup_position(path)
     origin = gang.origin if position is None else listed_sets(gang)[position].origin
@@ -266,7 +266,7 @@ def _has_inner_groups(value: Mapping[str, Value]) -> bool:
 
 
 def _subgroup_position(path: FieldPath) -> int | None:
-    """Return the position of the subgroup in `path`, or None if the path is not in a subgroup."""
+    """Return the position of the subgroup in `path`. Return None if the path is not in a subgroup."""
     if path[:2] != ("spec", "subGroups") or len(path) < 3 or not isinstance(path[2], int):
         return None
     return path[2]

@@ -67,7 +67,7 @@ class FinalNodes:
         return self._domains[key].get(shortage.domain, ())
 
     def free_room(self, topology: KaiTopology, shortage: Shortage) -> str:
-        """Return a text that lists the nodes of the shortage's domain with free GPUs, or "" if no GPU is free.
+        """Return a text that lists the nodes of the shortage's domain with free GPUs. Return "" if no GPU is free.
 
         If GPUs are not missing, the text is about the first missing resource.
         """

@@ -180,7 +180,7 @@ def _topology_findings(
 
 
 def _keys_before(topology: NodeTopology, value: Mapping[str, Value], source: SchedulerInput) -> tuple[str, ...] | None:
-    """Return the node label keys of the Topology before the change, or None if it is new.
+    """Return the node label keys of the Topology before the change. Return None if it is new.
 
     They are from the baseline, or from an earlier render if the baseline has no such topology.
     """

@@ -233,7 +233,7 @@ def _outline(gang: GangJob) -> GangOutline:
 
 
 def _title(gang: Gang) -> str:
-    """Return the name of a gang. If its epoch is unknown, return the name without the epoch."""
+    """Return the name of a gang. Return the name without the epoch if its epoch is unknown."""
     if gang.naming is None or gang.naming.rule != PLACEHOLDER:
         return gang.name
     return without_epoch(gang.name, gang.labels)

@@ -261,7 +261,7 @@ def _pod(
     known: KnownObjects,
     bindings: Mapping[tuple[str, str], tuple[str, tuple[str, ...]]],
 ) -> BoundPod | None:
-    """Return the pod, or None if it has ended."""
+    """Return the pod. Return None if it has ended."""
     metadata, spec = mapping_at(value, "metadata"), mapping_at(value, "spec")
     if text_at(value, "status", "phase") in _ENDED:
         return None

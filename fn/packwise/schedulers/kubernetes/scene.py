@@ -83,7 +83,7 @@ class RunningPod(Record):
 
 
 class LeafPods(Record):
-    """The pods of a PodGroup: the number of waiting pods of each shape, and the running pods.
+    """The pods of a PodGroup: the number of waiting pods of each shape and the running pods.
 
     `is_counted` is true if the number of pods is known. Otherwise packwise assumes the minimum of the group.
     """

@@ -105,7 +105,7 @@ class PinnedError(Exception):
 
 
 class Scene(Record):
-    """The cluster for a search: the classes of its nodes, and the shapes of the tree's pods.
+    """The cluster for a search: the classes of its nodes and the shapes of the tree's pods.
 
     With `empty_is_domain`, nodes with an empty value of the label also form a domain.
     """

@@ -78,7 +78,7 @@ class _Review:
 
 @dataclass(frozen=True, slots=True)
 class _Webhook:
-    """The webhook of an integration: its rules in their order, and the ways in which webhooks differ."""
+    """The webhook of an integration: its rules in their order and the ways in which webhooks differ."""
 
     rules: tuple[Callable[[_Review], Iterable[Problem]], ...]
 
@@ -137,7 +137,7 @@ def _admission_problems(review: _Review) -> list[Problem]:
 
 
 def _parse_problem(review: _Review) -> Problem | None:
-    """Return the only error of a webhook that cannot build the pod sets, or None if it can build them."""
+    """Return the only error of a webhook that cannot build the pod sets. Return None if it can build them."""
     for each in review.sets:
         unread = unread_annotation(each.template.annotations, review.release)
         if unread is not None:
@@ -287,7 +287,7 @@ def _priority(labels: Mapping[str, str], old: Mapping[str, str], *, suspended: b
 def _pod_sets(review: _Review) -> list[Problem]:
     """Return the topology problems of all pod sets of a job, and then the problems of its groups.
 
-    If there are none, return the problem of the first template that Kueue cannot read.
+    If there is no such problem, return the problem of the first template that Kueue cannot read.
     """
     problems: list[Problem] = []
     broken = _is_unread(review)

@@ -70,7 +70,7 @@ class Flavor:
 
     @property
     def topology(self) -> str | None:
-        """Return the name of the flavor's Topology, or None if it names no Topology."""
+        """Return the name of the flavor's Topology. Return None if it names no Topology."""
         name = value_at(self.value, "spec", "topologyName")
         return name if isinstance(name, str) else None
 
@@ -124,7 +124,7 @@ class ClusterQueue:
         return all(flavor.topology is not None for flavor in self.flavors)
 
     def group_of(self, resource: str) -> ResourceGroup | None:
-        """Return the resource group that covers `resource`, or None if no group covers it."""
+        """Return the resource group that covers `resource`. Return None if no group covers it."""
         return next((group for group in self.groups if resource in group.covered_resources), None)
 
 

@@ -216,7 +216,7 @@ def _quotas(spec: Mapping[str, Value]) -> dict[FlavorResource, Quota]:
 
 
 def _amount(name: str, written: Value) -> int | None:
-    """Return a quantity of a resource as a number, or None if it is absent or invalid."""
+    """Return a quantity of a resource as a number. Return None if it is absent or invalid."""
     return amounts({name: written}).get(name)
 
 

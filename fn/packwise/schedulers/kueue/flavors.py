@@ -160,7 +160,7 @@ def nodes_mismatch(name: str, taint: Taint | None, *, is_selected: bool) -> str:
 
 
 def most_capacity(flavor: Flavor, resource: str, queue: ClusterQueue) -> int | None:
-    """Return the largest amount of a resource that the queue can get from a flavor, or None if a cohort decides."""
+    """Return the largest amount of a resource that the queue can get from a flavor. Return None if a cohort decides."""
     quota = flavor.quotas.get(resource)
     if quota is None:
         return None
@@ -170,7 +170,7 @@ def most_capacity(flavor: Flavor, resource: str, queue: ClusterQueue) -> int | N
 
 
 def skipped_pods_text(name: str, count: int, request: TopologyRequest) -> str:
-    """Return a text about the pods that Kueue skips because they fill no whole slice, or "" if there are none.
+    """Return a text about the pods that Kueue skips because they fill no whole slice. Return "" if there are none.
 
     The text suggests numbers of pods and a size of slices that skip no pods.
     """

@@ -137,7 +137,7 @@ def _wrapped_keys(wrapped: Wrapped, release: KueueRelease | None) -> Iterator[Fi
 
 
 def _other_releases(key: Key, release: KueueRelease | None) -> str:
-    """Return a message if only other releases read the key, or "" if `release` reads it or is None."""
+    """Return a message if only other releases read the key. Return "" if `release` reads it or is None."""
     if key.name != SPREADING or release is None or release.spreads_topology:
         return ""
     first = next(each.name for each in RELEASES if each.spreads_topology)

@@ -43,7 +43,7 @@ class KnownChecks(Record):
     configs: Mapping[str, Mapping[str, Mapping[str, Value]]]
 
     def controller(self, name: str) -> str:
-        """Return the controller of a check, or "" if it is unknown."""
+        """Return the controller of a check. Return "" if it is unknown."""
         return text_at(self.checks.get(name), "spec", "controllerName")
 
 
@@ -169,7 +169,7 @@ def _list(checks: Iterable[NamedCheck]) -> str:
 
 
 def _inactive_reason(name: str, known: KnownChecks) -> str:
-    """Return the reason why the controller of the check `name` sets it inactive, or "" if it does not."""
+    """Return the reason why the controller of the check `name` sets it inactive. Return "" if it does not."""
     kind = _CONFIGS.get(known.controller(name))
     if kind is None:
         return ""
@@ -187,7 +187,7 @@ def _inactive_reason(name: str, known: KnownChecks) -> str:
 
 
 def _unusable_clusters(config: Mapping[str, Value], known: KnownChecks) -> str:
-    """Return the reason why MultiKueue has no cluster to use, or "" if it has one."""
+    """Return the reason why MultiKueue has no cluster to use. Return "" if it has one."""
     names = strings(value_at(config, "spec", "clusters"))
     clusters = known.configs[_CLUSTER]
     if not clusters or any(name in clusters or is_placeholder(name) for name in names):

@@ -212,7 +212,7 @@ _POD_SETS: Mapping[Integration, Callable[[WorkloadKind, Mapping[str, Value]], li
 
 @dataclass(frozen=True, slots=True)
 class KueueJob:
-    """A job of the input, and its pod sets in Kueue.
+    """A job of the input and its pod sets in Kueue.
 
     If the job is part of another object, such as a role of a DisaggregatedSet, `wrapper` is its place there. `queue` is
     the LocalQueue of the job, or "". If only the pods name the queue, Kueue queues each pod, and `pods_path` is the
@@ -406,7 +406,7 @@ def _runtimes(index: Index, item: KubeObject) -> tuple[KubeObject, ...]:
 
 
 def _runtime_of(index: Index, item: KubeObject) -> KubeObject | None:
-    """Return the runtime that a TrainJob names, or None if it is not in the input."""
+    """Return the runtime that a TrainJob names. Return None if it is not in the input."""
     name = item.get("spec.runtimeRef.name")
     for runtime in _runtimes(index, item):
         if runtime.name == name and (runtime.kind == _CLUSTER or runtime.namespace == item.namespace):

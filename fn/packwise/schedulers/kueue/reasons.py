@@ -290,7 +290,7 @@ class NodeSearch:
         return ""
 
     def _exclusions(self, wanted: PodSet, names: Sequence[str]) -> str:
-        """Return a text with the number of nodes that each reason excludes, or "" if a node is suitable."""
+        """Return a text with the number of nodes that each reason excludes. Return "" if a node is suitable."""
         flavors = [self._scene.flavors[name] for name in names]
         # Kueue adds the node labels and tolerations of the flavors to the pods.
         selector = (*wanted.rules.selector, *[pair for flavor in flavors for pair in flavor.labels.items()])

@@ -126,12 +126,12 @@ def annotations_of(metadata: Value, field: str = "annotations") -> Mapping[str, 
 
 
 def parse_bool(text: str) -> bool | None:
-    """Return the result of Go's strconv.ParseBool, or None if it fails."""
+    """Return the result of Go's strconv.ParseBool. Return None if it fails."""
     return True if text in _TRUE else False if text in _FALSE else None
 
 
 def parse_int32(text: str) -> int | None:
-    """Return the result of Go's strconv.ParseInt for 32 bits, or None if it fails."""
+    """Return the result of Go's strconv.ParseInt for 32 bits. Return None if it fails."""
     if not _INTEGER.fullmatch(text) or len(text) > _TEXT_LENGTH:
         return None
     number = int(text)
@@ -153,7 +153,7 @@ def merge_texts(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def read_request(annotations: Mapping[str, str], release: KueueRelease) -> TopologyRequest | None:
-    """Return the request of a template, or None if its annotations request nothing.
+    """Return the request of a template. Return None if its annotations request nothing.
 
     Call `unread_annotation` first, because this function does not report annotations that Kueue cannot read.
     """
@@ -219,7 +219,7 @@ def number_error(function: str, text: str) -> str:
 
 
 def atoi_error(text: str) -> str:
-    """Return the error of Go's strconv.Atoi, or "" if it can parse the text."""
+    """Return the error of Go's strconv.Atoi. Return "" if it can parse the text."""
     in_range = _INTEGER.fullmatch(text) and len(text) <= _TEXT_LENGTH and -(2**63) <= int(text) < 2**63
     return "" if in_range else number_error("Atoi", text)
 

@@ -140,7 +140,7 @@ def _requests(new: Mapping[str, Value], old: Mapping[str, Value], path: FieldPat
 
 
 def _quantities(requests: Value) -> Value:
-    """Return requests in the form of the API server, or None if there are none.
+    """Return requests in the form of the API server. Return None if there are none.
 
     In this form, equal quantities are equal texts.
     """

@@ -116,7 +116,7 @@ class KueueSimulation:
         return job.replace(obstacle=job.obstacle or Obstacle(reason))
 
     def _workload_of(self, job: QueuedJob) -> Workload | None:
-        """Return the Workload of the job in the cluster, or None if Kueue has not admitted the job."""
+        """Return the Workload of the job in the cluster. Return None if Kueue has not admitted the job."""
         owner = (job.item.kind, job.item.name)
         return next(
             (each for each in self.scene.workloads if owner in each.owners and each.namespace == job.job.namespace),

@@ -297,7 +297,7 @@ def _missing_versions(at: Subject) -> Iterator[Problem]:
 
 
 def _runtime(component: Component) -> tuple[str, str]:
-    """Return the image of the main container, and `runtimeVersionOverride`. Each is "" if it is not set."""
+    """Return the image of the main container and `runtimeVersionOverride`. Each is "" if it is not set."""
     return text(component.main.get("image")), text(component.value.get(_OVERRIDE))
 
 

@@ -88,7 +88,7 @@ are the checks of the scope.
 
 
 class CliqueAt(Record):
-    """A clique, and its position in the list of cliques. `grouped` is true if it is a member of a scaling group."""
+    """A clique and its position in the list of cliques. `grouped` is true if it is a member of a scaling group."""
 
     pcs: PodCliqueSet
     position: int
@@ -101,7 +101,7 @@ class CliqueAt(Record):
 
 
 class GroupAt(Record):
-    """A scaling group, and its position in the list of groups. `clique_names` are all cliques of the set."""
+    """A scaling group and its position in the list of groups. `clique_names` are all cliques of the set."""
 
     pcs: PodCliqueSet
     position: int

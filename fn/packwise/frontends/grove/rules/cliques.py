@@ -214,7 +214,7 @@ _AT_LEAST = "must be greater than or equal to"
 
 
 class _Scaled(Record):
-    """A clique with an autoscaler, and the settings of the autoscaler."""
+    """A clique with an autoscaler and the settings of the autoscaler."""
 
     at: CliqueAt
     scaling: AutoScaling

@@ -250,7 +250,7 @@ _OPT_OUT = "none"
 
 
 class _Annotated(Record):
-    """The annotations of one part of a PodCliqueSet, and their path. `key` identifies the part, also after a change."""
+    """The annotations of one part of a PodCliqueSet and their path. `key` identifies the part, also after a change."""
 
     path: FieldPath
     annotations: Mapping[str, str]

@@ -188,7 +188,7 @@ class _Constrained(Record):
         return [constraint for constraint in self.constraints if constraint.domain not in known]
 
     def missing_domains(self, context: Context) -> list[ConstraintAt]:
-        """Return the constraints without a domain. If the revision has no separate error for them, return none."""
+        """Return the constraints without a domain. Return none if the revision has no separate error for them."""
         if not context.revision.names_missing_domain:
             return []
         return [constraint for constraint in self.constraints if not constraint.domain]
@@ -369,7 +369,7 @@ class _Packed(Record):
 
     @property
     def name(self) -> str:
-        """Return the name of the topology, or "" if the constraints do not name exactly one."""
+        """Return the name of the topology. Return "" if the constraints do not name exactly one."""
         return self.names[0] if len(self.names) == 1 and not self.nameless else ""
 
     @property

@@ -197,7 +197,7 @@ def _constraints(update: Update, context: Context) -> Iterator[Problem]:
 
 
 def _constraint_change(before: TopologyConstraint | None, after: TopologyConstraint | None) -> tuple[str, str] | None:
-    """Return the end of the operator's text and packwise's message, or None if packDomain is unchanged."""
+    """Return the end of the operator's text and packwise's message. Return None if packDomain is unchanged."""
     if before is None and after is None:
         return None
     if before is None:
@@ -352,7 +352,7 @@ def _changes(update: Update, revision: Revision, *, fixes_names: bool) -> Iterat
 def _change(
     before: TopologyConstraint | None, after: TopologyConstraint | None, revision: Revision
 ) -> tuple[str, str] | None:
-    """Return a part of the operator's text and packwise's message, or None if the change is permitted."""
+    """Return a part of the operator's text and packwise's message. Return None if the change is permitted."""
     if before is None:
         text = "topology constraint cannot be added after creation"
         return text, "must not be added once the PodCliqueSet exists"

@@ -262,7 +262,7 @@ class Scores:
         self._by_domain = dict(zip(domains, _scores(len(domains)), strict=True))
 
     def score(self, node: NodeState) -> int | None:
-        """Return the score of a node, or None if it is outside the domains."""
+        """Return the score of a node. Return None if it is outside the domains."""
         path = self._paths.get(node.name)
         return None if path is None else self._by_domain.get(path[self._depth + 1])
 
@@ -502,7 +502,7 @@ class Rankings:
         self._reasons: dict[tuple[Request, PodRules], Reasons] = {}
 
     def best_node(self, pod: Pod, nodes: Sequence[NodeState], scores: Scores | None) -> NodeState | None:
-        """Return the best node for a pod that is not plain, or None if no node accepts it."""
+        """Return the best node for a pod that is not plain. Return None if no node accepts it."""
         refusal = self._cluster.neighbours.node_check(pod)
         taking = [
             node

@@ -121,7 +121,7 @@ class PartErrors(Record):
 def nearest_shortage(shortages: Sequence[Shortage]) -> Shortage | None:
     """Return the shortage of the domain that comes nearest to holding the pods, or None without shortages.
 
-    If several are equally near, return the first one by id.
+    Return the first one by id if several are equally near.
     """
     return min(
         shortages,
@@ -278,7 +278,7 @@ def _too_large_text(job: Job, pod: Pod, largest: Mapping[str, int]) -> str | Non
 
 
 def node_shortages(pod: Pod, node: Node, idle: Mapping[str, int]) -> list[str] | None:
-    """Return KAI's texts about the resources that do not suffice for the pod on a node, or None if all suffice.
+    """Return KAI's texts about the resources that do not suffice for the pod on a node. Return None if all suffice.
 
     `idle` are the free amounts of the node.
     """

@@ -254,7 +254,7 @@ class Scene(Record):
     absent_queues: frozenset[str] = frozenset()
 
     def topology(self, name: str) -> KaiTopology | None:
-        """Return the topology `name`, or None if it does not exist."""
+        """Return the topology `name`. Return None if it does not exist."""
         return next((topology for topology in self.topologies if topology.name == name), None)
 
 

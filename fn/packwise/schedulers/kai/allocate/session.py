@@ -744,7 +744,7 @@ class _Turns:
         self._changed.add(tree.job.queue)
 
     def next_job(self) -> JobTree | None:
-        """Return the next job, or None if no job waits."""
+        """Return the next job. Return None if no job waits."""
         if not self._waiting:
             return None
         queue = self._next_queue() if len(self._waiting) > 1 else next(iter(self._waiting))

@@ -213,7 +213,7 @@ def levels_of(topology: KaiTopology, constraint: LevelConstraint, sub_group: str
 
 
 def depth_of(topology: KaiTopology, level: str) -> int | None:
-    """Return the index of the level with the node label or alias `level`, or None if there is none."""
+    """Return the index of the level with the node label or alias `level`. Return None if there is none."""
     level = topology.aliases.get(level, level)
     return topology.levels.index(level) if level in topology.levels else None
 
@@ -292,7 +292,7 @@ class Neighbours:
         ]
 
     def node_check(self, pod: Pod) -> Callable[[Node], str]:
-        """Return a function that returns the reason why a node refuses the pod now, or "" if it accepts the pod."""
+        """Return a function that returns the reason why a node refuses the pod now, or ""."""
         near = self._values(pod.rules.pod_affinity)
         apart = [(term.topology_key, self._values((term,))) for term in pod.rules.pod_anti_affinity]
         keeping_away = self._repelling_terms(pod)
@@ -427,7 +427,7 @@ def memory_of(share: GpuPortion, node: Node) -> int:
 
 
 def fitting_gpus(share: GpuPortion, node: Node, shared: Mapping[str, int], idle: int) -> list[str] | None:
-    """Return the node's GPUs for the share, the fullest first, or None if there are too few. "" is an unused GPU.
+    """Return the node's GPUs for the share, the fullest first. Return None if there are too few. "" is an unused GPU.
 
     `shared` is the used memory of each shared GPU, and `idle` is the number of unused GPUs.
     """
@@ -479,7 +479,7 @@ class NodeState:
         return pod.share is None or self.gpus_for(pod.share) is not None
 
     def gpus_for(self, share: GpuPortion) -> list[str] | None:
-        """Return the GPUs for a pod that requests `share`, or None if the node has too few."""
+        """Return the GPUs for a pod that requests `share`. Return None if the node has too few."""
         return fitting_gpus(share, self.node, self.shared, self.idle.get(GPU, 0))
 
     def pod_capacity(self, request: CountedRequest) -> int:

@@ -26,7 +26,7 @@ class Excluded(Record):
 
     @property
     def suffix(self) -> str:
-        """Return the end of Kueue's message, which lists the excluded leaves, or "" if there are none."""
+        """Return the end of Kueue's message, which lists the excluded leaves. Return "" if there are none."""
         if not self.reasons:
             return ""
         listed = ", ".join(sorted([f"{reason}: {count}" for reason, count in self.reasons.items()]))
@@ -150,7 +150,7 @@ class DomainTree:
         self._changed.append(index)
 
     def leaves(self, request: PodRequest, leader: PodRequest | None, rules: NodeRules) -> tuple[Leaves, Excluded]:
-        """Return the counts of all leaves for pods with this request, and the excluded leaves."""
+        """Return the counts of all leaves for pods with this request and the excluded leaves."""
         # Kueue checks taints, selectors and affinity only if leaves are nodes.
         key = (request, leader, rules if self.is_by_host else None)
         room = self._rooms.pop(key, None)

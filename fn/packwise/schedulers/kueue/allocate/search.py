@@ -294,7 +294,7 @@ def _search(tree: DomainTree, levels: Sequence[_Level], plan: _Plan) -> tuple[in
 
 
 def _single_domain(level: _Level, plan: _Plan) -> int | None:
-    """Return the smallest domain that has room for all slices, or None. If several are equal, return the first one."""
+    """Return the smallest domain that has room for all slices, or None. Return the first one if several are equal."""
     wanted = plan.slices
     if not plan.leaders and level.slices is level.pods:
         # Most requests have no slices. The first domain with the smallest number of pods that suffices is the answer.
@@ -380,7 +380,7 @@ def _leader_first(order: Sequence[int], units: _Units, wanted: int, leaders: int
     """Return the order with the domain for the leader in front.
 
     Kueue chooses the first domain that has room for the leader and leaves enough room for the workers in all domains
-    together. If no domain is suitable, return `order` unchanged.
+    together. Return `order` unchanged if no domain is suitable.
     """
     if not leaders or len(order) < 2:
         return order
@@ -396,7 +396,7 @@ def _best_fit(
 ) -> int:
     """Return the domain with the smallest count that suffices, or the first domain if no count suffices.
 
-    If several have this count, return the first one in the order.
+    Return the first one in the order if several have this count.
     """
     holding = [domain for domain in order if counts[domain] >= wanted and units.leaders[domain] >= leaders]
     return min(holding, key=lambda domain: counts[domain]) if holding else order[0]
@@ -504,7 +504,7 @@ def _slices_within(tree: DomainTree, levels: Sequence[_Level], depth: int, domai
 
 
 def _nearest_domain(tree: DomainTree, levels: Sequence[_Level], plan: _Plan, depth: int) -> NearestDomain | None:
-    """Return the domain of the searched level that has the most room, or None if the level has no domain."""
+    """Return the domain of the searched level that has the most room. Return None if the level has no domain."""
     if not tree.paths[depth]:
         return None
     depth = plan.search_depth if tree.paths[plan.search_depth] else depth

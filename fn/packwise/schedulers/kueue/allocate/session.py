@@ -31,7 +31,7 @@ _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 
 
 class SetAnswer(Record):
-    """The outcome of a pod set: its flavors by resource, and its numbers of pods by leaf domain.
+    """The outcome of a pod set: its flavors by resource and its numbers of pods by leaf domain.
 
     `domains` is None if Kueue assigns no topology. Otherwise, `flavor` is the flavor with the `topology` of the
     domains. `admitted_count` is the number of pods that Kueue admits.
@@ -77,7 +77,7 @@ class JobAnswer(Record):
 
     @property
     def nearest_domain(self) -> NearestDomain | None:
-        """Return the domain that comes nearest to holding the pods, or None if the search for domains did not fail."""
+        """Return the domain that comes nearest to holding the pods. Return None if the search did not fail."""
         return None if self.failure is None else self.failure.search.nearest
 
 
