@@ -368,8 +368,8 @@ def test_all_rules_of_an_object_are_bounded_together() -> None:
     assert [problem.message for problem in first] == ["breaks a rule of its CRD: failed rule: self.a != '99'"] * 3
     unchecked = [problem for problem in second if problem.effect is Effect.UNCHECKED]
     assert [problem.message for problem in unchecked] == [
-        "packwise does not check all of its rules for every object: together they need more than 1024 MiB for one "
-        "object. Split that object, or bound its lists and strings"
+        "packwise does not check all rules of this CRD for every object: together, the rules need more than 1024 MiB "
+        "for one object. Split that object, or limit its lists and strings in the CRD"
     ]
     assert 1_000 < len(second) < 2_000
     assert third == second[:-1]
