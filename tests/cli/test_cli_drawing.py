@@ -476,7 +476,8 @@ def test_gangs_of_other_schedulers_are_noted_in_every_format(tmp_path: Path, cal
     texts = {"topology.yaml": CONFIG, "other.yaml": other, **({"own.yaml": workload("own")} if kai else {})}
     write(tmp_path, {"nodes.json": cluster(), **{f"in/{name}": text for name, text in texts.items()}})
     note = (
-        "1 gang that default-scheduler schedules is not placed: packwise does not simulate that scheduler's algorithm"
+        "1 gang that default-scheduler schedules is not placed: packwise does not simulate the "
+        "algorithm of that scheduler"
     )
 
     drawn = call("report", "in", "--nodes", "nodes.json", "-o", kind)

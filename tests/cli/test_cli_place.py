@@ -110,7 +110,8 @@ def test_gangs_of_other_schedulers_are_counted_and_not_placed(tmp_path: Path, ca
     ran = call(command, "in", "--nodes", str(ROOT / "examples" / "nodes.yaml"), *options)
 
     note = (
-        "4 gangs that default-scheduler schedules are not placed: packwise does not simulate that scheduler's algorithm"
+        "4 gangs that default-scheduler schedules are not placed: packwise does not simulate the "
+        "algorithm of that scheduler"
     )
     said = (f"note: {note}\n", ran.messages) if command != "comment" else (f"Note: `{note}`\n", ran.stdout)
     assert ran.code == 0

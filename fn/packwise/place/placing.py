@@ -85,7 +85,7 @@ def not_placed(rendered: Rendered, there: Situation) -> list[str]:
             queued.setdefault(pods.scheduler, set()).add(pods.workload)
     counts = [(count, "gang", f"{scheduler} schedules") for scheduler, count in of_others.items()]
     counts += [(len(workloads), "workload", f"{scheduler} queues") for scheduler, workloads in queued.items()]
-    because = "not placed: packwise does not simulate that scheduler's algorithm"
+    because = "not placed: packwise does not simulate the algorithm of that scheduler"
     notes = [
         f"{count_text(count, noun)} that {who} {'is' if count == 1 else 'are'} {because}" for count, noun, who in counts
     ]
