@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from krmfn.hints import TYPE_CHECKING
+from krmfn.result import Severity
 from packwise.objects.index import identity
 from packwise.objects.kinds import KUEUE_TOPOLOGY, RESOURCE_FLAVOR
 from packwise.objects.workload_kinds import QUEUE_NAME, WORKLOAD_KINDS, is_queued
@@ -39,8 +40,8 @@ class _Kueue(Scheduler):
         # No webhook of Kueue checks the templates of these objects. Kueue queues the pods or Jobs that they make.
         owners = [podsets.with_single_pods(owner) for owner in podsets.owners_of_queued(items)]
         about_pods = tuple(podsets.check_pods((*jobs, *owners), source.settings.kai_name)) if source.checks_pods else ()
-        # If the API server refuses a field of the pods, do not also report that the job waits because of this field.
-        refused_fields = {(id(each.subject), each.path) for each in about_pods}
+        # If the API server refuses a request, do not also report that the job waits because of the same request.
+        refused_fields = {(id(each.subject), each.path) for each in about_pods if each.severity is Severity.ERROR}
         about_jobs = waiting.check_chain(source, (*jobs, *owners), generated, release)
         findings = (
             *refused,
@@ -49,7 +50,11 @@ class _Kueue(Scheduler):
             *admission.check_jobs((*jobs, *podsets.services_of(items)), source.inventory, release),
             *about_pods,
             *podsets.check_runtimes(items, named),
-            *[each for each in about_jobs if (id(each.subject), each.path) not in refused_fields],
+            *[
+                each
+                for each in about_jobs
+                if each.rule != waiting.RESOURCES.name or (id(each.subject), each.path) not in refused_fields
+            ],
             *unmanaged.check_unmanaged(items),
             *ignored.check_keys(items, named),
             *ignored.check_ignored(items, jobs, release, source.settings.kai_name),
