@@ -127,10 +127,13 @@ _HUGE = Rule(
     Severity.WARNING,
 )
 SCHEDULER_NAME = Rule("pod-scheduler-name", "The name of a pod's scheduler is not a string.", "spec/kubernetes.md#2.10")
+PRIORITY_CLASS = Rule(
+    "pod-priority-class", "A pod names a PriorityClass that does not exist.", "spec/kubernetes.md#2.6"
+)
 UNKNOWN_FIELD = Rule(
     "pod-unknown-field", "The API server does not know a field of a pod.", "spec/kubernetes.md#2.11", Severity.WARNING
 )
-RULES = (_CONTAINER, _RESOURCE, _TOLERATION, _NAME, _HUGE, SCHEDULER_NAME, UNKNOWN_FIELD)
+RULES = (_CONTAINER, _RESOURCE, _TOLERATION, _NAME, _HUGE, SCHEDULER_NAME, PRIORITY_CLASS, UNKNOWN_FIELD)
 """The rules of pods, whatever component creates them."""
 
 _CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")

@@ -220,7 +220,7 @@ SCHEDULERS: tuple[SchedulerEntry, ...] = (
 _JINJA = "osmo-template"
 """The rule that quotes texts of Jinja, with which OSMO fills in templates."""
 
-_OF_PODS = frozenset({*[rule.name for rule in POD_RULES], "pod-priority-class"})
+_OF_PODS = frozenset(rule.name for rule in POD_RULES)
 """The rules of pods, which quote the API server whatever component creates the pods."""
 
 

@@ -16,6 +16,7 @@ from packwise.objects.index import is_placeholder
 from packwise.objects.kinds import DYNAMO_GRAPH, TOPOLOGY
 from packwise.objects.kinds import QUEUE as QUEUE_KIND
 from packwise.placement import Gang, Grouper, NodeTopology
+from packwise.pod_rules import PRIORITY_CLASS
 from packwise.revisions.kai import NO_DEPARTMENTS, minor_of
 from packwise.schedulers.kai.allocate.scene import GPU
 from packwise.schedulers.kai.allocate.session import MAX_QUEUE_DEPTH, existing_queues, lineage
@@ -218,8 +219,7 @@ _CLASS = Rule(
     "spec/podgrouper.md#2.3",
     Severity.WARNING,
 )
-_POD_CLASS = Rule("pod-priority-class", "A pod names a PriorityClass that does not exist.", "spec/kubernetes.md#2.6")
-QUEUE_RULES = (_PARENT, _KNOWN, _LEAF, _CLASS, _POD_CLASS)
+QUEUE_RULES = (_PARENT, _KNOWN, _LEAF, _CLASS)
 """Rules about the queues and PriorityClasses that workloads and Queues name."""
 
 _PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
@@ -377,7 +377,7 @@ def _classes(gangs: Sequence[tuple[Placement, Gang]], known: Sequence[str]) -> I
                     f"server refuses the pods{did_you_mean(named, known)}"
                 )
                 text = f"no PriorityClass with name {named} was found"
-                finding = place.finding(_POD_CLASS, message, operator_message=text, stage=Stage.POD)
+                finding = place.finding(PRIORITY_CLASS, message, operator_message=text, stage=Stage.POD)
                 # Objects that packwise writes may go to a cluster that has the class.
                 yield finding.replace(when_written=Severity.WARNING)
 
